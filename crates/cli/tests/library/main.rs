@@ -6,6 +6,7 @@ mod build;
 mod calls;
 mod command;
 mod deploy;
+mod examples;
 mod kit;
 mod loading;
 mod own_model;

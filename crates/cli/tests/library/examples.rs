@@ -1,0 +1,267 @@
+//! The examples of vendors: workspaces of their own, built from outside of this one as a vendor builds them, and one target
+//! written three ways.
+
+use crate::build::{load, repository, workshop};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use strait_container::{Artifact, Integrity};
+use strait_driver::session::{Session, Silent};
+use strait_driver::{config, pipeline};
+use strait_kernels::Context;
+use strait_plugin_host::register;
+use strait_requantize::{IntType, Requantization};
+use strait_target::{Options, Registry, Target};
+
+/// Standard output of a command, which must succeed.
+fn done(command: &mut Command) -> String {
+    let out = command.output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{command:?}: {said}");
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+/// The packages of ours that were built last, behind the compiler's option for each.
+fn built(names: &[&str]) -> Vec<String> {
+    let deps = Path::new(env!("CARGO_BIN_EXE_strait")).parent().unwrap().join("deps");
+    let mut options = vec!["-L".to_owned(), format!("dependency={}", deps.display())];
+    for name in names {
+        let found = std::fs::read_dir(&deps).unwrap().filter_map(|entry| {
+            let path = entry.unwrap().path();
+            let file = path.file_name()?.to_str()?;
+            let ours = file.starts_with(&format!("lib{name}-")) && file.ends_with(".rlib");
+            let time = path.metadata().ok()?.modified().ok()?;
+            ours.then_some((time, path))
+        });
+        let (_, newest) = found.max().unwrap();
+        options.extend(["--extern".to_owned(), format!("{name}={}", newest.display())]);
+    }
+    options
+}
+
+/// Builds the example in Rust: the program and the library. The compiler is called as cargo calls it, with the packages of ours
+/// that the tests have built anyway; to build them again takes minutes. That the manifests are right cargo says.
+fn rust(folder: &Path) -> (PathBuf, PathBuf) {
+    let example = folder.join("rust-manifests");
+    let (source, root) = (
+        repository("examples/vendor-rust"),
+        repository("").canonicalize().unwrap(),
+    );
+    let manifests = ["", "chip/", "library/", "program/"];
+    for manifest in manifests.map(|folder| format!("{folder}Cargo.toml")) {
+        let text = std::fs::read_to_string(source.join(&manifest)).unwrap();
+        let to = example.join(manifest);
+        std::fs::create_dir_all(to.parent().unwrap().join("src")).unwrap();
+        std::fs::write(
+            to,
+            text.replace("../../crates", &root.join("crates").display().to_string()),
+        )
+        .unwrap();
+    }
+    for file in ["chip/src/lib.rs", "library/src/lib.rs", "program/src/main.rs"] {
+        std::fs::copy(source.join(file), example.join(file)).unwrap();
+    }
+    std::fs::copy(root.join("Cargo.lock"), example.join("Cargo.lock")).unwrap();
+    let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
+    let metadata = ["metadata", "--offline", "--format-version", "1"];
+    done(Command::new(cargo).current_dir(&example).args(metadata));
+
+    let compile = |kind: &str, name: &str, file: &str, packages: &[&str], more: &[String]| {
+        done(
+            Command::new("rustc")
+                .args(["--edition", "2024", "-O", "--crate-type", kind, "--crate-name", name])
+                .env("CARGO_PKG_VERSION", "1.2.0")
+                .args(built(packages))
+                .args(more)
+                .arg("--out-dir")
+                .arg(folder)
+                .arg(source.join(file)),
+        );
+    };
+    let chip = folder.join("libacme_edge_target.rlib");
+    let chip = ["--extern".to_owned(), format!("acme_edge_target={}", chip.display())];
+    compile(
+        "lib",
+        "acme_edge_target",
+        "chip/src/lib.rs",
+        &["strait_plugin_sdk"],
+        &[],
+    );
+    compile(
+        "cdylib",
+        "acme_edge",
+        "library/src/lib.rs",
+        &["strait_plugin_sdk"],
+        &chip,
+    );
+    compile("bin", "acme_strait", "program/src/main.rs", &["strait_cli"], &chip);
+    (folder.join("acme_strait"), folder.join("libacme_edge.so"))
+}
+
+/// Builds the example in C.
+fn c(folder: &Path) -> PathBuf {
+    let out = folder.join("built");
+    done(
+        Command::new("make")
+            .arg("-C")
+            .arg(repository("examples/vendor-c"))
+            .arg(format!("OUT={}", out.display())),
+    );
+    out.join("libacme_edge.so")
+}
+
+/// The configuration of the model in the repository for the target.
+fn configuration(folder: &Path, name: &str, lines: &str) -> PathBuf {
+    let digits = repository("models/digits").canonicalize().unwrap();
+    let digits = digits.display();
+    let text = format!(
+        "schema = 1\n[model]\nfile = '{digits}/digits.onnx'\nbind = {{ N = 1 }}\n\
+         [preprocess]\nstored = {{ layout = \"NHWC\" }}\nsteps = [{{ scale = 0.0625 }}, {{ layout = \"NCHW\" }}]\n\
+         [calibration]\ndata = '{digits}/calib_x.npy'\nsamples = 20\ncache = 'cache'\n\
+         [output]\ndir = '{name}'\n[target]\nuse = [\"acme-edge\"]\n{lines}"
+    );
+    let file = folder.join(format!("{name}.toml"));
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// Compiles for the target of a registry; the artifact.
+fn compile(registry: Registry, folder: &Path, name: &str, lines: &str) -> PathBuf {
+    let loaded = config::load(&configuration(folder, name, lines), &[]).unwrap();
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
+    pipeline::compile(&loaded, registry, &session).unwrap();
+    folder.join(name)
+}
+
+/// The target of a library.
+fn plugged(library: &Path) -> Registry {
+    let mut registry = Registry::default();
+    register(&mut registry, Arc::new(load(library, None).unwrap())).unwrap();
+    registry
+}
+
+const OPTION: &str = "[target.options.acme-edge]\nfields = false\n";
+
+#[test]
+fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
+    let Some(workshop) = workshop() else { return };
+    let folder = workshop.path();
+    let (program, rust) = rust(folder);
+    let known = done(Command::new(&program).args(["targets", "acme-edge"]));
+    assert!(known.contains("acme-edge 1.2.0"), "{known}");
+
+    // A table alone writes no package: without that line it is the same target.
+    let table = std::fs::read_to_string(repository("examples/vendor-rust/chip/target.toml")).unwrap();
+    let (before, rest) = table.split_once("emit ").unwrap();
+    let alone = format!("{before}{}", rest.split_once('\n').unwrap().1);
+    std::fs::write(folder.join("acme-edge.toml"), alone).unwrap();
+    let mut as_table = Registry::default();
+    as_table.add_file(&folder.join("acme-edge.toml")).unwrap();
+
+    let static_one = configuration(folder, "program", "");
+    done(Command::new(&program).arg("compile").arg(static_one));
+    let c = c(folder);
+    let ways = [
+        compile(as_table, folder, "table", ""),
+        folder.join("program"),
+        compile(plugged(&rust), folder, "rust", ""),
+        compile(plugged(&c), folder, "c", ""),
+    ];
+    let of = |way: &Path, file: &str| std::fs::read(way.join(file)).unwrap();
+    let model = of(&ways[0], "model.strait");
+    for way in &ways[1..] {
+        assert!(of(way, "model.strait") == model, "{}", way.display());
+    }
+    // The three that have code write the same files; the listing is that of a model.
+    let listing = String::from_utf8(of(&ways[1], "edge.txt")).unwrap();
+    for part in ["quantize ", "\nconv ", " multiplier ", "\n  out i8 ", " @0+"] {
+        assert!(listing.contains(part), "{listing}");
+    }
+    assert!(
+        !listing.contains('?') && of(&ways[1], "edge.bin").len() > 1000,
+        "{listing}"
+    );
+    for way in &ways[2..] {
+        for file in ["edge.txt", "edge.bin"] {
+            assert!(of(way, file) == of(&ways[1], file), "{}: {file}", way.display());
+        }
+    }
+    // The libraries compute each layer's form by their own means.
+    let artifact = Artifact::open(&ways[0]).unwrap().model(Integrity::Full).unwrap();
+    let nodes = artifact.module.main().nodes();
+    let forms: Vec<_> = nodes
+        .filter_map(|(_, node)| Some(node.fused.as_ref()?.requant.clone()))
+        .collect();
+    assert!(forms.iter().any(|form| form.channels().is_some()) && forms.len() > 5);
+    for library in [&rust, &c] {
+        let registry = plugged(library);
+        let target = registry.get("acme-edge", &Options::new()).unwrap();
+        forms.iter().for_each(|form| held(library, target.as_ref(), form));
+    }
+    // Nothing is wrong with them.
+    for library in [&rust, &c] {
+        let known = done(
+            Command::new(env!("CARGO_BIN_EXE_strait"))
+                .args(["plugin", "check"])
+                .arg(library),
+        );
+        assert!(known.contains(", 0 failed, "), "{known}");
+    }
+    // An option that code alone looks at.
+    for (name, library) in [("short-rust", rust), ("short-c", c)] {
+        let listing = of(&compile(plugged(&library), folder, name, OPTION), "edge.txt");
+        assert!(!String::from_utf8(listing).unwrap().contains(" multiplier "), "{name}");
+    }
+}
+
+/// Holds a library's model of the arithmetic against a form: around zero, at the ends, and spread over all of the type.
+fn held(library: &Path, target: &dyn Target, form: &Requantization) {
+    let spread = (0..4096).map(|i: i64| (i * 1_048_573 - (1 << 31)) as i32);
+    let ends = [i32::MIN, i32::MIN + 1, i32::MAX - 1, i32::MAX];
+    let sums: Vec<i32> = (-2048..2048).chain(spread).chain(ends).collect();
+    let own = target.own_loops(form, None).unwrap().unwrap();
+    let channels = form.channels().unwrap_or(1);
+    let each = (0..channels).flat_map(|_| &sums);
+    let input: Vec<u8> = each.flat_map(|x| x.to_ne_bytes()).collect();
+    let mut codes = vec![0; channels * sums.len()];
+    let extents = [1, channels, sums.len()];
+    own.requantize(&Context::detect(), extents, IntType::I32, &input, &mut codes)
+        .unwrap();
+    for (at, code) in codes.into_iter().enumerate() {
+        let (channel, x) = (at / sums.len(), sums[at % sums.len()]);
+        let expected = form.eval(channel, x.into()).unwrap();
+        assert_eq!(
+            i32::from(code as i8),
+            expected,
+            "{}: {x} in channel {channel}",
+            library.display()
+        );
+    }
+}
+
+#[test]
+fn a_plugin_with_panics_that_abort_is_refused_by_the_compiler() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("plugin.rs");
+    let text =
+        "use strait_plugin_sdk::{TargetFactory, export_plugin};\nexport_plugin!(TargetFactory::new(\"a 1\", \"\"));\n";
+    std::fs::write(&source, text).unwrap();
+    for (panic, taken) in [("unwind", true), ("abort", false)] {
+        let out = Command::new("rustc")
+            .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "-C"])
+            .arg(format!("panic={panic}"))
+            .args(built(&["strait_plugin_sdk"]))
+            .arg("--out-dir")
+            .args([folder.path(), &source])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.success(), taken, "{panic}: {said}");
+        assert_eq!(
+            said.contains("would end the program at its first panic"),
+            !taken,
+            "{said}"
+        );
+    }
+}
