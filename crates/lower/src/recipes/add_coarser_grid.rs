@@ -6,7 +6,7 @@ use super::{NodeToLower, sum};
 use crate::lowering::{Codes, Lowering};
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
-use strait_core::{Failure, QuantParams};
+use strait_core::{Carrier, Failure, QuantParams};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     let operands = [walk.operand(site, 0)?, walk.operand(site, 1)?];
@@ -17,7 +17,8 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
             let centred = ShiftLeft {
                 zero: grid.zero,
                 bits: 0,
-                accumulator: walk.carrier(site)?,
+                // As wide as the other one is shifted into, whatever the target adds in.
+                accumulator: Carrier::I32,
             };
             let coarser = Arc::new(QuantParams::tensor(step, 0));
             walk.shift_left(site.node, centred, *term, Some(coarser), "operand")?
