@@ -99,6 +99,8 @@ const CASES: &[Case] = &[
     case("silicon.name", Sheet, &[("chip A", "chip B")]),
     case("silicon.firmware", Sheet, &[("firmware A", "firmware B")]),
     case("silicon.fidelity", Sheet, &[("\"derived\"", "\"silicon\"")]),
+    case("silicon.evidence[].file", Sheet, &[("recorded A", "recorded B")]),
+    case("silicon.evidence[].sha256", Sheet, &[("\"01234", "\"11234")]),
     // Types.
     case(
         "types.pairs",

@@ -11,7 +11,7 @@ use std::{fmt::Display, ops::RangeInclusive};
 use serde::Serialize;
 use strait_target::{
     Entry, Options, Registry, TargetSpec,
-    spec::{Alignments, FormRow, FusionRow, Integer, Limit, OpRow, OptionRow, Passes, Per, Row},
+    spec::{Alignments, Fidelity, FormRow, FusionRow, Integer, Limit, OpRow, OptionRow, Passes, Per, Row},
 };
 
 use crate::{
@@ -281,7 +281,18 @@ fn card(entry: &Entry, spec: &TargetSpec) -> Card {
         silicon: spec.silicon.as_ref().map(|silicon| {
             let firmware = silicon.firmware.as_ref().map(|firmware| format!("firmware {firmware}"));
             let fidelity = format!("bits held against: {}", silicon.fidelity);
-            let parts = silicon.name.clone().into_iter().chain(firmware).chain([fidelity]);
+            let files = silicon
+                .evidence
+                .iter()
+                .map(|one| format!("{} ({})", one.file, one.sha256.get(..12).unwrap_or(&one.sha256)))
+                .collect::<Vec<_>>();
+            let vectors = match (files.is_empty(), silicon.fidelity) {
+                (false, _) => Some(format!("recorded in {}", files.join(", "))),
+                (true, Fidelity::Silicon) => Some("no recording is named".to_owned()),
+                (true, _) => None,
+            };
+            let parts = silicon.name.clone().into_iter().chain(firmware);
+            let parts = parts.chain([fidelity]).chain(vectors);
             parts.collect::<Vec<_>>().join("; ")
         }),
     }

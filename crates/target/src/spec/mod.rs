@@ -150,6 +150,20 @@ pub struct Silicon {
     pub firmware: Option<String>,
     /// The reference that the bits were compared with.
     pub fidelity: Fidelity,
+    /// Recordings that stand behind rows that are `measured` and a `fidelity` of `silicon`. `strait plugin check` replays them.
+    #[serde(default)]
+    pub evidence: Vec<Recording>,
+}
+
+/// A file of recorded layers, of the layout of docs/plugins/silicon.md.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    /// The `.npz`, from the folder of the table.
+    pub file: String,
+    /// SHA-256 of the file.
+    #[schemars(extend("format" = "sha256"))]
+    pub sha256: String,
 }
 
 words! {
@@ -251,6 +265,11 @@ impl Document for TargetSpec {
             name: "version",
             expectation: "three numbers with dots between them",
             rule: Rule::Text(check::is_semver),
+        },
+        TextFormat {
+            name: "sha256",
+            expectation: "64 hexadecimal digits, small letters",
+            rule: Rule::Text(check::is_sha256),
         },
         TextFormat {
             name: "range",

@@ -15,7 +15,7 @@ use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, nearest};
 
 use terms::attribute_keys;
 pub(crate) use terms::{DERIVED, Quantity, position, terms};
-pub(super) use whole::{is_kebab_case, is_semver};
+pub(super) use whole::{is_kebab_case, is_semver, is_sha256};
 
 /// The code of what the types of a table cannot say. Programs act on it.
 const CODE: &str = "T001";

@@ -220,6 +220,11 @@ fn words(text: &str, separator: char) -> bool {
     text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.split(separator).all(plain)
 }
 
+/// True for a digest as tables name it.
+pub(in crate::spec) fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Three numbers with dots between them.
 pub(in crate::spec) fn is_semver(text: &str) -> bool {
     let numbers: Vec<&str> = text.split('.').collect();

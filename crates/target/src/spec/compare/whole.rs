@@ -84,13 +84,15 @@ fn chip(changes: &mut Changes, old: Option<&Silicon>, new: Option<&Silicon>) {
             name,
             firmware,
             fidelity,
+            evidence,
         }) = silicon
         else {
-            return [None, None, None];
+            return [None, None, None, None];
         };
-        [name.clone(), firmware.clone(), one(fidelity)]
+        let files = evidence.iter().map(|one| format!("{} {}", one.file, one.sha256));
+        [name.clone(), firmware.clone(), one(fidelity), list(files)]
     };
-    let keys = ["name", "firmware", "fidelity"];
+    let keys = ["name", "firmware", "fidelity", "evidence"];
     for ((key, old), new) in keys.into_iter().zip(part(old)).zip(part(new)) {
         changes.key("silicon", key, Effect::Text, [old, new]);
     }
