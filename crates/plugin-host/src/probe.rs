@@ -88,8 +88,6 @@ pub enum Argument {
     Target,
     /// The form.
     Form,
-    /// The arrays of the form.
-    Arrays,
     /// The tile.
     Tile,
     /// Accumulators.
@@ -110,9 +108,7 @@ pub(crate) const FAR: u32 = 1000;
 impl Probe {
     /// All but the plain one, which is what the others are held against.
     pub fn all() -> impl Iterator<Item = Probe> {
-        use Argument::{
-            Accumulators, Arrays, Closed, Codes, Form, Host, Model, Options, Place, Report, Target, Tile, Write,
-        };
+        use Argument::{Accumulators, Closed, Codes, Form, Host, Model, Options, Place, Report, Target, Tile, Write};
         let entries = [(FAR, 0), (0, 0), (INTERFACE_MAJOR, FAR)];
         let entries = entries.map(|(major, minor)| Probe::Entry { major, minor });
         let structs = [Struct::Host, Struct::Open, Struct::Form, Struct::Tile, Struct::Emit];
@@ -127,7 +123,6 @@ impl Probe {
             Place,
             Target,
             Form,
-            Arrays,
             Tile,
             Accumulators,
             Codes,
@@ -213,7 +208,6 @@ impl Argument {
             Argument::Place => "open without a place for the target",
             Argument::Target => "requantize without a target",
             Argument::Form => "requantize without a form",
-            Argument::Arrays => "a form without arrays",
             Argument::Tile => "requantize without a tile",
             Argument::Accumulators => "a tile without accumulators",
             Argument::Codes => "a tile without room for codes",

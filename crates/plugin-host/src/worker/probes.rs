@@ -220,25 +220,6 @@ fn called(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -
         Probe::LessRoom => arrays.width() * (count - 1),
         _ => room,
     };
-    let form = match probe {
-        Probe::Null(Argument::Arrays) => c::Form {
-            family: ptr::null(),
-            rounding: ptr::null(),
-            factor: ptr::null(),
-            addend: ptr::null(),
-            shift: ptr::null(),
-            zero_point: ptr::null(),
-            scale: ptr::null(),
-            second_scale: ptr::null(),
-            offset: ptr::null(),
-            domain_low: ptr::null(),
-            domain_high: ptr::null(),
-            thresholds: ptr::null(),
-            threshold_count: ptr::null(),
-            ..arrays.form()
-        },
-        _ => arrays.form(),
-    };
     let tile = c::Tile {
         accumulator_bits: 32,
         rows: rows as u64,
@@ -254,7 +235,7 @@ fn called(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -
         ..c::Tile::EMPTY
     };
     let host = host(probe);
-    let form = Handed::new(form, known::<c::Form>(Struct::Form, probe));
+    let form = Handed::new(arrays.form(), known::<c::Form>(Struct::Form, probe));
     let tile = Handed::new(tile, known::<c::Tile>(Struct::Tile, probe));
     let target = match probe {
         Probe::Null(Argument::Target) => ptr::null_mut(),
