@@ -16,7 +16,7 @@ mod report;
 mod runs;
 mod samples;
 
-pub use kit::{Examination, Group, Kit, Line, examine};
+pub use kit::{Examination, Group, Kit, Line, Recording, examine};
 pub use report::{Finding, FormReport, Report, Wrong};
 
 use numbers::Numbers;

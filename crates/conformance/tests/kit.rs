@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use strait_builtin as _;
-use strait_conformance::{Examination, Group, Kit, Line, examine};
+use strait_conformance::{Examination, Group, Kit, Line, Recording, examine};
 use strait_identify::{Layer, Scales, Vectors};
 use strait_kernels::{
     KernelError,
@@ -15,11 +15,11 @@ use strait_kernels::{
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
 use strait_target::{Entry, FormKernel, Options, Origin, Registry, Table, TargetFactory};
 
-fn examined(entry: &Entry, vectors: &[(String, Vectors)]) -> Kit {
+fn examined(entry: &Entry, recordings: &[Recording]) -> Kit {
     let how = Examination {
         options: &Options::new(),
         library: None,
-        vectors,
+        recordings,
         patience: Duration::from_secs(20),
     };
     examine(entry, &how).unwrap()
@@ -64,7 +64,7 @@ fn tables_alone_pass_and_what_was_not_checked_is_said() {
         let ties = line(&kit, "ties");
         assert_eq!(ties.skipped.as_deref(), Some("the host computes its own definition"));
         let networks: Vec<&Line> = kit.lines.iter().filter(|line| line.group == Group::Networks).collect();
-        assert_eq!(networks.len(), 6);
+        assert_eq!(networks.len(), 7);
         assert!(networks.iter().all(|line| line.outcome() == "passed"), "{kit}");
         assert_eq!(line(&kit, "recorded vectors").outcome(), "not checked");
         let json = kit.to_json();
@@ -89,7 +89,7 @@ fn with_kernel(kernel: FormKernel) -> Kit {
     let how = Examination {
         options: &Options::new(),
         library: None,
-        vectors: &[],
+        recordings: &[],
         patience: Duration::from_secs(1),
     };
     examine(registry.entry("vendor-npu").unwrap(), &how).unwrap()
@@ -287,7 +287,7 @@ fn rows_that_nothing_reaches_fail_at_the_table() {
 }
 
 /// A layer that was recorded of a form.
-fn recorded(form: &Requantization, scales: Option<Scales>) -> Vec<(String, Vectors)> {
+fn recorded(form: &Requantization, scales: Option<Scales>) -> Vec<Recording> {
     let pairs: Vec<(i64, i32)> = (-40_000..40_000).map(|x| (x, form.eval(0, x).unwrap())).collect();
     let layer = Layer {
         name: "conv1".into(),
@@ -297,7 +297,11 @@ fn recorded(form: &Requantization, scales: Option<Scales>) -> Vec<(String, Vecto
         scales,
         channels: vec![pairs],
     };
-    vec![("v.npz".into(), Vectors { layers: vec![layer] })]
+    vec![Recording {
+        file: "recorded/v.npz".into(),
+        sha256: "01".repeat(32),
+        vectors: Vectors { layers: vec![layer] },
+    }]
 }
 
 fn scale31(rounding: Rounding) -> Requantization {
@@ -335,4 +339,52 @@ fn recorded_vectors_are_held_against_the_forms_of_the_table() {
     };
     let kit = examined(entry, &recorded(&scale31(Rounding::HalfUp), Some(scales)));
     assert!(line(&kit, "conv1").findings[0].contains("was recorded"), "{kit}");
+}
+
+#[test]
+fn what_is_said_to_be_measured_names_its_recording_or_the_report_says_so() {
+    const NAME: &str = "recordings that the table names";
+    assert!(TABLE.contains("\n[types]"));
+    let with = |lines: &str| TABLE.replace("\n[types]", &format!("\n[silicon]\n{lines}\n[types]"));
+    let of = |text: &str, recordings: &[Recording]| {
+        let mut registry = Registry::default();
+        let table = Table::parse("vendor.toml", text.to_owned()).unwrap_or_else(|e| panic!("{e}"));
+        let entry = registry.add_table(Origin::File("vendor.toml".into()), table).unwrap();
+        let kit = examined(entry, recordings);
+        let line = line(&kit, NAME);
+        let said = line.skipped.as_ref().or(line.findings.first()).unwrap_or(&line.checked);
+        (line.outcome(), said.clone())
+    };
+    let given = recorded(&scale31(Rounding::HalfUp), None);
+    assert_eq!(
+        of(&TABLE, &[]),
+        ("not checked", "nothing is said to be measured".into())
+    );
+    assert_eq!(
+        of(&with("fidelity = \"silicon\""), &given),
+        (
+            "not checked",
+            "the fidelity is silicon, and the table names no recording with its digest".into()
+        )
+    );
+    let named = |digest: &str| {
+        with(&format!(
+            "fidelity = \"silicon\"\nevidence = [{{ file = \"vectors/v.npz\", sha256 = \"{}\" }}]",
+            digest.repeat(32)
+        ))
+    };
+    assert_eq!(
+        of(&named("01"), &[]),
+        (
+            "not checked",
+            "the fidelity is silicon; not given: vectors/v.npz".into()
+        )
+    );
+    assert_eq!(
+        of(&named("01"), &given),
+        ("passed", "the fidelity is silicon; 1 files".into())
+    );
+    let (outcome, said) = of(&named("02"), &given);
+    assert_eq!(outcome, "failed");
+    assert!(said.contains("recorded/v.npz: its SHA-256 is 0101"), "{said}");
 }

@@ -1,6 +1,8 @@
 //! `strait plugin`
 
-use std::{fs, process::Command};
+use std::{fs, path::Path, process::Command};
+
+use strait_samples::{NumberType, Pack, encode};
 
 use super::{Bench, repository, run, text};
 
@@ -57,7 +59,7 @@ fn a_new_library_in_c_builds_without_warnings_and_passes_its_test_and_the_kit() 
     // Nothing is left unchecked but what no library can show.
     let skipped: Vec<&str> = shown.lines().filter(|line| line.contains("not checked  ")).collect();
     assert!(
-        shown.contains("my-npu 0.1.0") && skipped.iter().all(|line| line.contains("vectors")),
+        shown.contains("my-npu 0.1.0") && skipped.iter().all(|line| line.contains("record")),
         "{shown}"
     );
 }
@@ -145,4 +147,58 @@ fn a_target_of_the_program_passes_and_what_is_wrong_is_said() {
     let done = run(&["plugin", "check", "sima", "--option", "nothing=1"]);
     assert_eq!(done.status.code(), Some(1));
     assert!(text(&done.stderr).contains("nothing"), "{}", text(&done.stderr));
+}
+
+/// Writes a layer that was recorded of x · 0x55555555 / 2^39, halves upwards, and 3.
+fn record(path: &str) {
+    let sums: Vec<i32> = (-40_000..40_000).collect();
+    let code = |&sum: &i32| ((((i128::from(sum) * 0x5555_5555) + (1 << 38)) >> 39) + 3) as i8;
+    let codes: Vec<u8> = sums.iter().map(|sum| code(sum).cast_unsigned()).collect();
+    let bytes: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
+    let mut pack = Pack::default();
+    for (name, ty, bytes) in [
+        ("conv1/accumulator.npy", NumberType::I32, bytes),
+        ("conv1/output.npy", NumberType::I8, codes),
+    ] {
+        pack.add(name, &encode(ty, &[sums.len()], &bytes)).unwrap();
+    }
+    fs::write(path, pack.finish().unwrap()).unwrap();
+}
+
+#[test]
+fn what_a_table_was_measured_by_is_replayed_from_beside_it() {
+    let bench = Bench::new();
+    let (table, recorded) = (bench.path("vendor.toml"), bench.path("b0.npz"));
+    record(&recorded);
+    let digest = strait_plugin_host::sha256(Path::new(&recorded)).unwrap();
+    let template = include_str!("../../templates/target.toml").replace("NAME", "vendor-npu");
+    let write = |digest: &str| {
+        let silicon = format!(
+            "[silicon]\nfidelity = \"silicon\"\nevidence = [{{ file = \"b0.npz\", sha256 = \"{digest}\" }}]\n\n[types]"
+        );
+        fs::write(&table, template.replacen("[types]", &silicon, 1)).unwrap();
+    };
+    write(&digest);
+    let shown = |more: &[&str]| {
+        let done = run(&[&["plugin", "check", &table][..], more].concat());
+        (done.status.code(), text(&done.stdout))
+    };
+    let (code, said) = shown(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("form scale31 gives all 80000 outputs") && said.contains("the fidelity is silicon; 1 files"),
+        "{said}"
+    );
+    write(&digest.replace(|letter: char| letter.is_ascii_digit(), "a"));
+    let (code, said) = shown(&[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("b0.npz: its SHA-256 is "), "{said}");
+    // It may be elsewhere.
+    let elsewhere = bench.path("elsewhere.npz");
+    fs::rename(&recorded, &elsewhere).unwrap();
+    write(&digest);
+    let (code, said) = shown(&[]);
+    assert_eq!((code, said.contains("not given: b0.npz")), (Some(0), true), "{said}");
+    let (code, said) = shown(&["--vectors", &elsewhere]);
+    assert_eq!((code, said.contains("1 files")), (Some(0), true), "{said}");
 }

@@ -20,7 +20,7 @@ fn of_library(library: Library) -> Kit {
     let how = Examination {
         options: &Options::new(),
         library: Some(&library),
-        vectors: &[],
+        recordings: &[],
         patience: Duration::from_secs(20),
     };
     examine(entry, &how).unwrap()

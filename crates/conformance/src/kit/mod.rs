@@ -17,12 +17,24 @@ mod watch;
 
 pub use lines::{Group, Kit, Line};
 
+use std::sync::Arc;
 use std::time::Duration;
 use strait_identify::Vectors;
 use strait_plugin_host::Library;
-use strait_target::{Entry, Options, RegistryError};
+use strait_target::{Entry, Options, RegistryError, Target, TargetSpec};
 
 use kernels::Source;
+
+/// A file of recorded layers.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The file.
+    pub file: String,
+    /// Its SHA-256, as tables name it.
+    pub sha256: String,
+    /// Its layers.
+    pub vectors: Vectors,
+}
 
 /// Means of an examination.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +43,8 @@ pub struct Examination<'a> {
     pub options: &'a Options,
     /// The library that the target comes from.
     pub library: Option<&'a Library>,
-    /// Recorded layers, with the file that they come from.
-    pub vectors: &'a [(String, Vectors)],
+    /// Recorded layers.
+    pub recordings: &'a [Recording],
     /// Time that one call of the target's code may take before it counts as one that hangs.
     pub patience: Duration,
 }
@@ -62,15 +74,12 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
     if how.library.is_none() && lines.iter().any(hangs) {
         lines.push(Line::skipped(Group::Networks, "six networks", "a kernel hangs"));
     } else {
-        lines.extend(networks::lines(&target));
+        lines.extend(networks::lines(&target, &variants(entry, how.options, spec)));
     }
-    match how.vectors {
+    lines.push(silicon::named(spec, how.recordings));
+    match how.recordings {
         [] => lines.push(Line::skipped(Group::Silicon, "recorded vectors", "none were given")),
-        files => lines.extend(
-            files
-                .iter()
-                .flat_map(|(file, vectors)| silicon::lines(&target, file, &vectors.layers)),
-        ),
+        recordings => lines.extend(recordings.iter().flat_map(|of| silicon::lines(&target, of))),
     }
     lines.sort_by_key(|line| line.group);
     Ok(Kit {
@@ -79,4 +88,23 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
         origin: entry.origin().to_string(),
         lines,
     })
+}
+
+/// The target with each other value of an option that has an overlay. One that cannot be made is the table's fault, and told there.
+fn variants(entry: &Entry, chosen: &Options, spec: &TargetSpec) -> Vec<(String, Arc<dyn Target>)> {
+    let mut variants = Vec::new();
+    for (option, values) in &spec.overlay {
+        let allowed = spec.options.get(option).and_then(|row| row.one_of.as_ref());
+        for value in allowed.into_iter().flatten() {
+            if !values.contains_key(&value.to_string()) || spec.chosen.get(option) == Some(value) {
+                continue;
+            }
+            let mut options = chosen.clone();
+            options.insert(option.clone(), value.clone());
+            if let Ok(target) = entry.target(&options) {
+                variants.push((format!("{option} = {value}"), target));
+            }
+        }
+    }
+    variants
 }

@@ -17,7 +17,10 @@ use strait_quantize::observe::{Samples, observe};
 use strait_quantize::statistics::Coverage;
 use strait_quantize::{Annotation, Requests};
 use strait_requantize::Requantization;
-use strait_target::{Target, spec::Difference};
+use strait_target::{
+    Target,
+    spec::{Difference, FusionRow},
+};
 use strait_verify::{VerifyOptions, verify_module};
 
 /// The networks, by name.
@@ -30,16 +33,20 @@ const NETWORKS: [(&str, &str); 6] = [
     ("joined", include_str!("../../networks/joined.strait")),
 ];
 
-/// A line for each network, and in front of them one for the rows that fired in them.
-pub(super) fn lines(target: &Arc<dyn Target>) -> Vec<Line> {
-    let mut rows = Line::new(Group::Semantics, "fusions are certified");
-    let mut fired: BTreeMap<String, usize> = BTreeMap::new();
+/// Sums, products, pools and constants that those do not have, for the fusions behind them.
+const ROWS: (&str, &str) = ("rows", include_str!("../../networks/rows.strait"));
+
+/// A line for each network, one for others, and one for the fusions: a graph of rows is also tried with each pair of types, and on
+/// the target with the other values of its options.
+pub(super) fn lines(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Vec<Line> {
+    let mut fusions = Fusions::new();
     let mut networks = Vec::new();
     for (name, text) in NETWORKS {
         let mut line = Line::new(Group::Networks, name);
-        match integers(target, text) {
+        match integers(target, text, &TypeWishes::default()) {
             Err(fault) => line.find(fault),
             Ok(made) => {
+                fusions.add(name, &made);
                 line.checked = format!(
                     "{} nodes on the accelerator, {} on the host, {} fusions",
                     made.accelerator,
@@ -47,34 +54,101 @@ pub(super) fn lines(target: &Arc<dyn Target>) -> Vec<Line> {
                     made.fusion.fired.len()
                 );
                 made.findings.into_iter().for_each(|finding| line.find(finding));
-                for fused in &made.fusion.fired {
-                    *fired.entry(fused.row.clone()).or_default() += 1;
-                    let off = fused.certificate.worst().max_lsb();
-                    if off > made.most {
-                        rows.find(format!("fusion {} in {name}: off by up to {off}", fused.row));
-                    }
-                }
             }
         }
         networks.push(line);
     }
-    let idle: Vec<&str> = target
+    fusions.run(target, "", [ROWS], &TypeWishes::default());
+    for pair in target
         .spec()
-        .fusion
+        .types
+        .pairs
         .iter()
-        .map(|row| row.name.as_str())
-        .filter(|name| !fired.contains_key(*name))
-        .collect();
-    let times = fired.values().sum::<usize>();
-    let mut checked = format!(
-        "{} of {} rows fired, {times} times",
-        fired.len(),
-        target.spec().fusion.len()
-    );
-    if !idle.is_empty() {
-        checked = format!("{checked}; not reached by the six networks: {}", idle.join(", "));
+        .skip(1)
+        .filter(|pair| !pair.is_weight_only())
+    {
+        let wishes = TypeWishes {
+            activation: Some(pair.activation),
+            weight: Some(pair.weight),
+            ..TypeWishes::default()
+        };
+        let with = format!(" on {}, {}", pair.activation, pair.weight);
+        fusions.run(target, &with, [ROWS], &wishes);
     }
-    std::iter::once(rows.checked(checked)).chain(networks).collect()
+    for (with, variant) in variants {
+        fusions.run(variant, &format!(" with {with}"), [ROWS], &TypeWishes::default());
+    }
+    networks.extend(fusions.lines(target));
+    networks
+}
+
+/// The fusions of all networks.
+struct Fusions {
+    certified: Line,
+    /// Networks that are run for their fusions alone.
+    others: Line,
+    ran: usize,
+    fired: BTreeMap<String, usize>,
+}
+
+impl Fusions {
+    fn new() -> Fusions {
+        Fusions {
+            certified: Line::new(Group::Semantics, "fusions are certified"),
+            others: Line::new(Group::Networks, "other ops, types and options"),
+            ran: 0,
+            fired: BTreeMap::new(),
+        }
+    }
+
+    /// Takes those of a network.
+    fn add(&mut self, name: &str, made: &Made) {
+        for fused in &made.fusion.fired {
+            *self.fired.entry(fused.row.clone()).or_default() += 1;
+            let off = fused.certificate.worst().max_lsb();
+            if off > made.most {
+                let text = format!("fusion {} in {name}: off by up to {off}", fused.row);
+                self.certified.find(text);
+            }
+        }
+    }
+
+    /// Runs networks for their fusions alone.
+    fn run(
+        &mut self,
+        target: &Arc<dyn Target>,
+        with: &str,
+        networks: impl IntoIterator<Item = (&'static str, &'static str)>,
+        wishes: &TypeWishes,
+    ) {
+        for (name, text) in networks {
+            let name = format!("{name}{with}");
+            self.ran += 1;
+            match integers(target, text, wishes) {
+                Err(fault) => self.others.find(format!("{name}: {fault}")),
+                Ok(made) => {
+                    self.add(&name, &made);
+                    for finding in made.findings {
+                        self.others.find(format!("{name}: {finding}"));
+                    }
+                }
+            }
+        }
+    }
+
+    fn lines(self, target: &Arc<dyn Target>) -> [Line; 2] {
+        let rows = &target.spec().fusion;
+        let its = |row: &&FusionRow| self.fired.contains_key(&row.name);
+        let (reached, idle): (Vec<&FusionRow>, Vec<&FusionRow>) = rows.iter().partition(its);
+        let times = self.fired.values().sum::<usize>();
+        let mut checked = format!("{} of {} rows fired, {times} times", reached.len(), rows.len());
+        if !idle.is_empty() {
+            let idle: Vec<&str> = idle.iter().map(|row| row.name.as_str()).collect();
+            checked = format!("{checked}; no network of the kit reaches {}", idle.join(", "));
+        }
+        let ran = format!("{} networks", self.ran);
+        [self.certified.checked(checked), self.others.checked(ran)]
+    }
 }
 
 /// A network in integers.
@@ -109,7 +183,7 @@ impl LoopsFor for Its {
 }
 
 /// Canonicalises, observes, places, annotates, lowers, fuses and verifies.
-fn integers(target: &Arc<dyn Target>, text: &str) -> Result<Made, String> {
+fn integers(target: &Arc<dyn Target>, text: &str, types: &TypeWishes) -> Result<Made, String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let spec = target.spec();
     let mut float = parse(text).map_err(|error| said(&error))?;
@@ -132,9 +206,12 @@ fn integers(target: &Arc<dyn Target>, text: &str) -> Result<Made, String> {
         &mut go_on,
     )
     .map_err(|error| said(&error))?;
-    let (placing, types) = (Placing::new(), TypeWishes::default());
-    let mut progress = place(&mut float, main, spec, &placing, &types);
-    let how = Annotation::new(spec, &observation, &placing);
+    let placing = Placing::new();
+    let mut progress = place(&mut float, main, spec, &placing, types);
+    let how = Annotation {
+        types: types.clone(),
+        ..Annotation::new(spec, &observation, &placing)
+    };
     let mut turns = Turns::default();
     let mut module = loop {
         annotate(&mut float, main, &how, &mut progress).map_err(|error| said(&error))?;
@@ -142,7 +219,7 @@ fn integers(target: &Arc<dyn Target>, text: &str) -> Result<Made, String> {
         match turns.lower(&mut float, spec) {
             Ok(lowered) => break lowered.module,
             Err(LowerError::Nodes(nodes)) => {
-                if !refuse(float.main_mut(), spec, &placing, &types, &mut progress, nodes) {
+                if !refuse(float.main_mut(), spec, &placing, types, &mut progress, nodes) {
                     return Err("recipes refuse nodes of the host".into());
                 }
             }

@@ -1,19 +1,62 @@
 //! Recorded vectors against the forms of a table, and against the kernels that compute them.
 
+use super::Recording;
 use super::lines::{Group, Line};
 use crate::runs::decoded;
+use std::path::Path;
 use std::sync::Arc;
 use strait_identify::{Answer, Layer, Subject, VectorsError, identify};
 use strait_kernels::{Context, integer::Loops};
 use strait_requantize::Requantization;
 use strait_target::{
-    Target,
-    spec::{Rescale, Scales},
+    Target, TargetSpec,
+    spec::{Evidence, Fidelity, Rescale, Scales},
 };
 
+/// The line on whether what a table says to be measured names what was recorded, and whether that was given.
+pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
+    const NAME: &str = "recordings that the table names";
+    let measured = spec.supports().filter(|row| row.evidence == Evidence::Measured).count();
+    let silicon = spec.silicon.as_ref();
+    let fidelity = silicon.is_some_and(|silicon| silicon.fidelity == Fidelity::Silicon);
+    let of = match (measured, fidelity) {
+        (0, false) => "nothing is said to be measured".to_owned(),
+        (0, true) => "the fidelity is silicon".to_owned(),
+        (rows, false) => format!("{rows} rows are measured"),
+        (rows, true) => format!("{rows} rows are measured, and the fidelity is silicon"),
+    };
+    let evidence = silicon.map_or(&[][..], |silicon| &silicon.evidence);
+    if evidence.is_empty() {
+        let why = match measured > 0 || fidelity {
+            true => format!("{of}, and the table names no recording with its digest"),
+            false => of,
+        };
+        return Line::skipped(Group::Silicon, NAME, why);
+    }
+    let mut line = Line::new(Group::Silicon, NAME).checked(format!("{of}; {} files", evidence.len()));
+    let mut absent = Vec::new();
+    for one in evidence {
+        let name = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);
+        let same_name = given.iter().find(|of| name(&of.file) == name(&one.file));
+        match (given.iter().any(|of| of.sha256 == one.sha256), same_name) {
+            (true, _) => {}
+            (false, Some(other)) => {
+                let (file, is, should) = (&other.file, &other.sha256, &one.sha256);
+                line.find(format!("{file}: its SHA-256 is {is}, and the table names {should}"));
+            }
+            (false, None) => absent.push(one.file.as_str()),
+        }
+    }
+    if line.findings.is_empty() && !absent.is_empty() {
+        return Line::skipped(Group::Silicon, NAME, format!("{of}; not given: {}", absent.join(", ")));
+    }
+    line
+}
+
 /// A line for each recorded layer.
-pub(super) fn lines(target: &Arc<dyn Target>, file: &str, layers: &[Layer]) -> Vec<Line> {
-    layers.iter().map(|layer| line(target, file, layer)).collect()
+pub(super) fn lines(target: &Arc<dyn Target>, of: &Recording) -> Vec<Line> {
+    let layers = of.vectors.layers.iter();
+    layers.map(|layer| line(target, &of.file, layer)).collect()
 }
 
 fn line(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Line {

@@ -2,10 +2,10 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use strait_conformance::{Examination, Kit, examine};
+use strait_conformance::{Examination, Kit, Recording, examine};
 use strait_driver::{diagnostic::Diagnostic, failure::codes, stop::Stop, targets::finding};
 use strait_identify::Vectors;
-use strait_plugin_host::{Library, Patience, Program, register};
+use strait_plugin_host::{Library, Patience, Program, register, sha256};
 use strait_target::{
     Options, Registry,
     spec::{OptionType, OptionValue},
@@ -30,11 +30,6 @@ pub(super) fn run(arguments: &Check) -> Exit {
 }
 
 fn examined(arguments: &Check) -> Result<Kit, Stop> {
-    let mut vectors = Vec::new();
-    for file in &arguments.vectors {
-        let read = Vectors::read(file).map_err(|error| identify::wrong(&error))?;
-        vectors.push((file.display().to_string(), read));
-    }
     let mut registry = Registry::default();
     let subject = Path::new(&arguments.subject);
     let extension = subject.extension().and_then(|extension| extension.to_str());
@@ -66,13 +61,35 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
         };
         options.insert(name.clone(), value);
     }
+    let mut files = arguments.vectors.clone();
+    // Those of a table in a file lie beside it, if they came with it.
+    let beside = subject.parent().filter(|_| extension == Some("toml"));
+    let named = spec.silicon.iter().flat_map(|silicon| &silicon.evidence);
+    let named = beside
+        .into_iter()
+        .flat_map(|folder| named.clone().map(|one| folder.join(&one.file)));
+    files.extend(named.filter(|file| file.exists()));
+    let recordings: Vec<Recording> = files.iter().map(|file| recording(file)).collect::<Result<_, _>>()?;
     let how = Examination {
         options: &options,
         library: loaded.as_deref(),
-        vectors: &vectors,
+        recordings: &recordings,
         patience: Duration::from_secs(arguments.patience.into()),
     };
     examine(entry, &how).map_err(|error| finding(&error).into())
+}
+
+fn recording(file: &Path) -> Result<Recording, Stop> {
+    let vectors = Vectors::read(file).map_err(|error| identify::wrong(&error))?;
+    let sha256 = sha256(file).map_err(|error| {
+        let message = format!("{} cannot be read: {error}", file.display());
+        Stop::from(Diagnostic::error(codes::VECTORS, message))
+    })?;
+    Ok(Recording {
+        file: file.display().to_string(),
+        sha256,
+        vectors,
+    })
 }
 
 /// A library that its owner examines: nothing pins it.
