@@ -70,6 +70,10 @@ static strait_status requantize(const strait_host *host, void *opened, const str
         !STRAIT_HAS(tile, strait_tile, codes_size)) {
         return fail(host, STRAIT_INVALID_ARGUMENT, STRAIT_NO_NODE, "no form or no tile");
     }
+    if (form->family == NULL || form->rounding == NULL || form->factor == NULL || form->addend == NULL ||
+        form->shift == NULL || form->zero_point == NULL || form->domain_low == NULL || form->domain_high == NULL) {
+        return fail(host, STRAIT_INVALID_ARGUMENT, STRAIT_NO_NODE, "a form without its arrays");
+    }
     for (channel = 0; channel < form->channels; channel++) {
         if (form->family[channel] != STRAIT_FAMILY_AFFINE || form->rounding[channel] != STRAIT_ROUND_HALF_UP ||
             form->shift[channel] < 1 || form->shift[channel] > 62) {

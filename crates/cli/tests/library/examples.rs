@@ -64,8 +64,12 @@ fn rust(folder: &Path) -> (PathBuf, PathBuf) {
     }
     std::fs::copy(root.join("Cargo.lock"), example.join("Cargo.lock")).unwrap();
     let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
-    let metadata = ["metadata", "--offline", "--format-version", "1"];
-    done(Command::new(cargo).current_dir(&example).args(metadata));
+    let tree = ["tree", "--offline", "--workspace", "--prefix", "none"];
+    let tree = done(Command::new(cargo).current_dir(&example).args(tree));
+    assert!(
+        tree.contains("strait-plugin-sdk v") && tree.contains("strait-cli v"),
+        "{tree}"
+    );
 
     let compile = |kind: &str, name: &str, file: &str, packages: &[&str], more: &[String]| {
         done(
@@ -175,7 +179,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
     }
     // The three that have code write the same files; the listing is that of a model.
     let listing = String::from_utf8(of(&ways[1], "edge.txt")).unwrap();
-    for part in ["quantize ", "\nconv ", " multiplier ", "\n  out i8 ", " @0+"] {
+    for part in ["quantize ", "\nconv ", " sc ", "\n  out i8 ", " @0+"] {
         assert!(listing.contains(part), "{listing}");
     }
     assert!(
@@ -211,7 +215,7 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
     // An option that code alone looks at.
     for (name, library) in [("short-rust", rust), ("short-c", c)] {
         let listing = of(&compile(plugged(&library), folder, name, OPTION), "edge.txt");
-        assert!(!String::from_utf8(listing).unwrap().contains(" multiplier "), "{name}");
+        assert!(!String::from_utf8(listing).unwrap().contains(" sc "), "{name}");
     }
 }
 

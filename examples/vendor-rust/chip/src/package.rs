@@ -4,7 +4,7 @@
 //! conv /stem/conv
 //!   in image:codes @0+144 @144+64
 //!   out i8 /stem/out
-//!   gemmlowp multiplier 1518500250 1073741824 exponent -6 -7 zp -128 …
+//!   tf_lite sc 1518500250 1073741824 zp -128 shift 39 38 rounding half_up out i8
 //! ```
 
 use std::fmt::Write as _;
