@@ -14,6 +14,7 @@
 //!
 //! [`LibraryTarget`] is a target of it: the host's loops for the forms of its table, its own model of the arithmetic beside
 //! them, and its own files.
+#![cfg_attr(not(unix), allow(dead_code, reason = "there are no workers on this system yet"))]
 
 mod digest;
 mod error;
