@@ -1,7 +1,7 @@
 """Layers that LiteRT and ONNX Runtime ran, recorded as a chip's are (docs/plugins/silicon.md), and what we make of them.
 
-`strait identify` has to find the runtime's own rule among its answers, and to refute the rules of the others; `strait plugin
-check` has to replay them with the kernels of `generic-int8`.
+`strait identify` has to find the runtime's own rule among its answers, and to refute those that the data tells apart.
+`strait plugin check` has to replay them with the kernels of `generic-int8`.
 """
 
 import json
@@ -17,14 +17,15 @@ ROWS, DEPTH, CHANNELS = 50_000, 16, 4
 INPUT, WEIGHTS, OUTPUT = np.float32(0.0213), np.float32([0.0037, 0.0051, 0.0029, 0.0072]), np.float32(0.0475)
 ZERO, OUT_ZERO = -7, 5
 
-# Of each layer the rule, and those that must not explain it.
+# Of each layer the rule, and those that must not explain it. LiteRT's product with one rounding and ONNX Runtime's in float32
+# differ at ties alone, and with these scales no sum is one: the same layers have both among their answers.
 LITERT = "litert-convolution"
 EXPECTED = {
     "litert/conv_2d": (LITERT, ["litert-single-rounding", "litert-fully-connected", "onnxruntime-convolution"]),
     "litert/depthwise_conv_2d": (LITERT, ["litert-single-rounding", "onnxruntime-convolution"]),
-    "litert/fully_connected": ("litert-fully-connected", [LITERT, "onnxruntime-convolution"]),
-    "onnxruntime/qlinearconv": ("onnxruntime-convolution", [LITERT, "litert-fully-connected"]),
-    "onnxruntime/qgemm": ("onnxruntime-convolution", [LITERT, "litert-fully-connected"]),
+    "litert/fully_connected": ("litert-fully-connected", [LITERT]),
+    "onnxruntime/qlinearconv": ("onnxruntime-convolution", [LITERT]),
+    "onnxruntime/qgemm": ("onnxruntime-convolution", [LITERT]),
 }
 
 
