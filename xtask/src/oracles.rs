@@ -79,7 +79,7 @@ fn forms(python: &Path, tosa: &Path, document: bool) -> Outcome {
         process::run(python::script(interpreter, name).arg(&vectors))?;
     }
     let found = work.join("oracles.md");
-    let mut compare = Command::new(workspace::build_example("strait-requantize", "oracles")?);
+    let mut compare = Command::new(workspace::build_example("oracles")?);
     process::run(compare.arg(&vectors).arg(&found))?;
     let committed = workspace::root().join("docs").join("oracles.md");
     let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
@@ -97,7 +97,7 @@ fn onnx_files(interpreter: &Path) -> Result<Command, Stop> {
     for program in ["types", "rewrite"] {
         script
             .arg(format!("--{program}"))
-            .arg(workspace::build_example("strait-onnx", program)?);
+            .arg(workspace::build_example(program)?);
     }
     script.arg("--repository").arg(workspace::root());
     script.arg("--work").arg(workspace::target().join("onnx_files"));

@@ -25,6 +25,10 @@ pub(crate) fn shared_data() -> Option<PathBuf> {
     folder.is_dir().then_some(folder)
 }
 
+/// What makes cargo choose the features of dependencies that it chooses for the tests: all packages, and a target that has
+/// dev-dependencies. With others, most of the workspace would be compiled a second time.
+const AS_TESTED: [&str; 2] = ["--workspace", "--examples"];
+
 /// Builds the binary `strait` and answers with its path: in the profile `release`, unless the variable
 /// `STRAIT_BUILD_PROFILE` names another one.
 pub(crate) fn build_strait() -> Result<PathBuf, Stop> {
@@ -32,8 +36,11 @@ pub(crate) fn build_strait() -> Result<PathBuf, Stop> {
     let mut cargo = process::cargo();
     cargo
         .current_dir(root())
-        .args(["build", "--package", "strait-cli", "--bin", "strait"])
-        .args(["--profile", &profile]);
+        .args(["build", "--bin", "strait", "--profile", &profile]);
+    match profile.as_str() {
+        "dev" => cargo.args(AS_TESTED),
+        _ => cargo.args(["--package", "strait-cli"]),
+    };
     process::run(&mut cargo)?;
     let binary = target()
         .join(if profile == "dev" { "debug" } else { &profile })
@@ -47,12 +54,10 @@ pub(crate) fn build_strait() -> Result<PathBuf, Stop> {
     Ok(binary)
 }
 
-/// Builds an example of one of our packages and answers with its path.
-pub(crate) fn build_example(package: &str, example: &str) -> Result<PathBuf, Stop> {
+/// Builds an example and answers with its path.
+pub(crate) fn build_example(example: &str) -> Result<PathBuf, Stop> {
     let mut cargo = process::cargo();
-    cargo
-        .current_dir(root())
-        .args(["build", "--package", package, "--example", example]);
+    cargo.current_dir(root()).arg("build").args(AS_TESTED);
     process::run(&mut cargo)?;
     let name = format!("{example}{}", std::env::consts::EXE_SUFFIX);
     Ok(target().join("debug").join("examples").join(name))
