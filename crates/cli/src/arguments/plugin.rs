@@ -91,9 +91,9 @@ pub(crate) struct New {
     /// Write to this folder instead of one of the target's name
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// The checkout of Strait on whose crates a target in Rust depends
-    #[arg(long, value_name = "DIR")]
-    pub(crate) strait: Option<PathBuf>,
+    /// The Strait on whose crates a target in Rust depends: a checkout, or the address of a Git repository
+    #[arg(long, value_name = "DIR|URL")]
+    pub(crate) strait: Option<String>,
 }
 
 /// Languages of a target.
@@ -101,7 +101,7 @@ pub(crate) struct New {
 pub(crate) enum Language {
     /// A table and nothing else
     Toml,
-    /// A table with kernels in Rust, and a program of three lines with them in it
+    /// A table with kernels in Rust, a program of three lines with them in it, and the same in a library
     Rust,
     /// A table with the chip's arithmetic in C, in a library
     C,

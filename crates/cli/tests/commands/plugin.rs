@@ -6,6 +6,7 @@ use strait_samples::{NumberType, Pack, encode};
 
 use super::{Bench, repository, run, text};
 
+#[cfg(unix)]
 #[test]
 fn a_new_table_passes_the_kit_and_says_what_was_not_checked() {
     let bench = Bench::new();
@@ -15,7 +16,11 @@ fn a_new_table_passes_the_kit_and_says_what_was_not_checked() {
     for file in ["README.md", "check.sh", "my-npu.toml"] {
         assert!(fs::metadata(format!("{folder}/{file}")).is_ok(), "{file}");
     }
-    let done = run(&["plugin", "check", &format!("{folder}/my-npu.toml")]);
+    // The command of its README, from anywhere.
+    let done = Command::new(format!("{folder}/check.sh"))
+        .env("STRAIT", env!("CARGO_BIN_EXE_strait"))
+        .output()
+        .unwrap();
     let shown = text(&done.stdout);
     assert!(done.status.success(), "{shown}{}", text(&done.stderr));
     assert!(
@@ -23,6 +28,10 @@ fn a_new_table_passes_the_kit_and_says_what_was_not_checked() {
         "{shown}"
     );
     assert!(shown.contains(", 0 failed, "), "{shown}");
+    // Models compile for it.
+    let table = format!("target.file=['{folder}/my-npu.toml']");
+    let done = bench.compile(&["--set", &table, "--set", "target.use=['my-npu']"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
 }
 
 /// True if the command is there; says so otherwise.
@@ -42,13 +51,17 @@ fn a_new_library_in_c_builds_without_warnings_and_passes_its_test_and_the_kit() 
     let folder = bench.path("my-npu");
     let done = run(&["plugin", "new", "my-npu", "--lang", "c", "--folder", &folder]);
     assert!(done.status.success(), "{}", text(&done.stderr));
+    for header in ["strait_plugin.h", "strait_ir.h"] {
+        let ours = fs::read(repository("include").join(header)).unwrap();
+        assert!(fs::read(format!("{folder}/{header}")).unwrap() == ours, "{header}");
+    }
     if !is_there("cc") || !is_there("make") {
         return;
     }
     let built = Command::new("make")
         .args([
             "check",
-            "CFLAGS=-O1 -Werror -pedantic",
+            "CFLAGS=-O1 -Werror -pedantic -Wshadow -Wstrict-prototypes",
             &format!("STRAIT={}", env!("CARGO_BIN_EXE_strait")),
         ])
         .current_dir(&folder)
@@ -71,40 +84,51 @@ fn a_new_crate_has_its_table_its_code_its_program_and_its_test() {
     let mut arguments = vec!["plugin", "new", "my-npu", "--lang", "rust", "--folder", &folder];
     let done = run(&arguments);
     assert_eq!(done.status.code(), Some(1));
-    assert!(text(&done.stderr).contains("--strait DIR"), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("with --strait"), "{}", text(&done.stderr));
     let strait = repository("").to_string_lossy().into_owned();
     arguments.extend(["--strait", &strait]);
     assert!(run(&arguments).status.success());
     let read = |file: &str| fs::read_to_string(format!("{folder}/{file}")).unwrap();
     // The target depends on the SDK alone.
-    let manifest = read("Cargo.toml");
-    assert_eq!(
-        (
-            manifest.matches("strait-").count(),
-            manifest.contains("strait-plugin-sdk = { path = ")
-        ),
-        (1, true),
-        "{manifest}"
-    );
-    assert!(read("program/src/main.rs").contains("use my_npu as _;"));
+    for file in ["Cargo.toml", "library/Cargo.toml"] {
+        let manifest = read(file);
+        let ours: Vec<&str> = manifest.lines().filter(|line| line.starts_with("strait-")).collect();
+        assert!(
+            ours.len() == 1 && ours[0].starts_with("strait-plugin-sdk = { path = "),
+            "{manifest}"
+        );
+    }
     for file in [
         "Cargo.toml",
         "target.toml",
         "README.md",
         "src/lib.rs",
+        "library/Cargo.toml",
+        "library/src/lib.rs",
         "program/Cargo.toml",
         "program/src/main.rs",
         "program/tests/kit.rs",
     ] {
         let text = read(file);
         assert!(
-            !["NAME", "STRAIT_", "CRATE "].iter().any(|word| text.contains(word)),
+            !["NAME", "STRAIT_", "CRATE ", "CRATE_", "RUST_"]
+                .iter()
+                .any(|word| text.contains(word)),
             "{file}: {text}"
         );
     }
-    // The table is the one that passes the kit.
-    let done = run(&["plugin", "check", &format!("{folder}/target.toml")]);
-    assert!(done.status.success(), "{}", text(&done.stdout));
+    // Strait may be elsewhere.
+    let other = bench.path("from-git");
+    let address = "https://example.org/strait.git";
+    let done = run(&[
+        "plugin", "new", "my-npu", "--lang", "rust", "--folder", &other, "--strait", address,
+    ]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let manifest = fs::read_to_string(format!("{other}/program/Cargo.toml")).unwrap();
+    assert!(
+        manifest.contains(&format!("strait-cli = {{ git = {address:?} }}")),
+        "{manifest}"
+    );
 }
 
 #[test]

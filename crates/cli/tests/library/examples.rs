@@ -2,6 +2,7 @@
 //! written three ways.
 
 use crate::build::{load, repository, workshop};
+use crate::outside::{Compiler, built, done, tree};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,32 +14,6 @@ use strait_kernels::Context;
 use strait_plugin_host::register;
 use strait_requantize::{IntType, Requantization};
 use strait_target::{Options, Registry, Target};
-
-/// Standard output of a command, which must succeed.
-fn done(command: &mut Command) -> String {
-    let out = command.output().unwrap();
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{command:?}: {said}");
-    String::from_utf8_lossy(&out.stdout).into_owned()
-}
-
-/// The packages of ours that were built last, behind the compiler's option for each.
-fn built(names: &[&str]) -> Vec<String> {
-    let deps = Path::new(env!("CARGO_BIN_EXE_strait")).parent().unwrap().join("deps");
-    let mut options = vec!["-L".to_owned(), format!("dependency={}", deps.display())];
-    for name in names {
-        let found = std::fs::read_dir(&deps).unwrap().filter_map(|entry| {
-            let path = entry.unwrap().path();
-            let file = path.file_name()?.to_str()?;
-            let ours = file.starts_with(&format!("lib{name}-")) && file.ends_with(".rlib");
-            let time = path.metadata().ok()?.modified().ok()?;
-            ours.then_some((time, path))
-        });
-        let (_, newest) = found.max().unwrap();
-        options.extend(["--extern".to_owned(), format!("{name}={}", newest.display())]);
-    }
-    options
-}
 
 /// Builds the example in Rust: the program and the library. The compiler is called as cargo calls it, with the packages of ours
 /// that the tests have built anyway; to build them again takes minutes. That the manifests are right cargo says.
@@ -62,44 +37,34 @@ fn rust(folder: &Path) -> (PathBuf, PathBuf) {
     for file in ["chip/src/lib.rs", "library/src/lib.rs", "program/src/main.rs"] {
         std::fs::copy(source.join(file), example.join(file)).unwrap();
     }
-    std::fs::copy(root.join("Cargo.lock"), example.join("Cargo.lock")).unwrap();
-    let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
-    let tree = ["tree", "--offline", "--workspace", "--prefix", "none"];
-    let tree = done(Command::new(cargo).current_dir(&example).args(tree));
+    let tree = tree(&example);
     assert!(
         tree.contains("strait-plugin-sdk v") && tree.contains("strait-cli v"),
         "{tree}"
     );
 
-    let compile = |kind: &str, name: &str, file: &str, packages: &[&str], more: &[String]| {
-        done(
-            Command::new("rustc")
-                .args(["--edition", "2024", "-O", "--crate-type", kind, "--crate-name", name])
-                .env("CARGO_PKG_VERSION", "1.2.0")
-                .args(built(packages))
-                .args(more)
-                .arg("--out-dir")
-                .arg(folder)
-                .arg(source.join(file)),
-        );
-    };
     let chip = folder.join("libacme_edge_target.rlib");
     let chip = ["--extern".to_owned(), format!("acme_edge_target={}", chip.display())];
-    compile(
+    let compiler = Compiler {
+        source: &source,
+        version: "1.2.0",
+        out: folder,
+    };
+    compiler.run(
         "lib",
         "acme_edge_target",
         "chip/src/lib.rs",
         &["strait_plugin_sdk"],
         &[],
     );
-    compile(
+    compiler.run(
         "cdylib",
         "acme_edge",
         "library/src/lib.rs",
         &["strait_plugin_sdk"],
         &chip,
     );
-    compile("bin", "acme_strait", "program/src/main.rs", &["strait_cli"], &chip);
+    compiler.run("bin", "acme_strait", "program/src/main.rs", &["strait_cli"], &chip);
     (folder.join("acme_strait"), folder.join("libacme_edge.so"))
 }
 

@@ -9,6 +9,8 @@ mod deploy;
 mod examples;
 mod kit;
 mod loading;
+mod new;
+mod outside;
 mod own_model;
 mod pages;
 mod reader;

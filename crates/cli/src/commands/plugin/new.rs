@@ -22,6 +22,12 @@ macro_rules! template {
     };
 }
 
+macro_rules! header {
+    ($name:literal) => {
+        include_str!(concat!("../../../../../include/", $name))
+    };
+}
+
 pub(super) fn run(arguments: &New) -> Exit {
     match written(arguments) {
         Ok(folder) => console::print(&format!(
@@ -106,43 +112,69 @@ fn c(name: &str) -> Vec<File> {
         (".gitignore", "*.so\ntable.inc\nrun-test\n"),
     ];
     let mut files = files(name, &templates);
-    // It is not about this target.
-    files.push((
-        "strait_plugin.h".into(),
-        include_str!("../../../../../include/strait_plugin.h").into(),
-    ));
+    // They are not about this target.
+    files.extend([
+        ("strait_plugin.h".into(), header!("strait_plugin.h").into()),
+        ("strait_ir.h".into(), header!("strait_ir.h").into()),
+    ]);
     files
 }
 
-fn rust(name: &str, strait: Option<&Path>) -> Result<Vec<File>, Stop> {
-    let wrong = |message: String| {
-        let help = "name a checkout of Strait with --strait DIR: its crates are in no registry yet";
-        Stop::from(Diagnostic::error(codes::OUTPUT, message).help(help))
-    };
-    let strait = strait.ok_or_else(|| wrong("a target in Rust depends on strait-plugin-sdk".into()))?;
-    // The project may lie anywhere.
-    let crates = fs::canonicalize(strait.join("crates/plugin-sdk"))
-        .map_err(|error| wrong(format!("{} is no checkout of Strait: {error}", strait.display())))?;
-    let crates = crates.parent().unwrap_or(&crates);
-    let dependency = |folder: &str| {
-        // As TOML writes a text.
-        let path = crates.join(folder).display().to_string();
-        format!("strait-{folder} = {{ path = {path:?} }}")
-    };
+fn rust(name: &str, strait: Option<&str>) -> Result<Vec<File>, Stop> {
+    let source = Source::of(strait)?;
     let templates = [
         ("Cargo.toml", template!("rust/Cargo.toml.in")),
         ("target.toml", TABLE),
         ("README.md", template!("rust/README.md")),
         (".gitignore", "target\n"),
         ("src/lib.rs", template!("rust/lib.rs.in")),
+        ("library/Cargo.toml", template!("rust/library.toml.in")),
+        ("library/src/lib.rs", template!("rust/library.rs.in")),
         ("program/Cargo.toml", template!("rust/program.toml.in")),
         ("program/src/main.rs", template!("rust/main.rs.in")),
         ("program/tests/kit.rs", template!("rust/kit.rs.in")),
     ];
     let mut files = files(name, &templates);
     for (_, text) in &mut files {
-        *text = text.replace("STRAIT_SDK", &dependency("plugin-sdk"));
-        *text = text.replace("STRAIT_CLI", &dependency("cli"));
+        *text = text.replace("STRAIT_SDK", &source.dependency("plugin-sdk"));
+        *text = text.replace("STRAIT_CLI", &source.dependency("cli"));
+        *text = text.replace("RUST_VERSION", env!("CARGO_PKG_RUST_VERSION"));
     }
     Ok(files)
+}
+
+/// Where a project finds the crates of Strait.
+enum Source {
+    /// The folder `crates` of a checkout.
+    Folder(PathBuf),
+    /// The address of a Git repository.
+    Git(String),
+}
+
+impl Source {
+    fn of(strait: Option<&str>) -> Result<Source, Stop> {
+        let wrong = |message: String| {
+            let help = "name a checkout of Strait, or the address of its Git repository, with --strait: its crates are in no \
+                        registry yet";
+            Stop::from(Diagnostic::error(codes::OUTPUT, message).help(help))
+        };
+        let strait = strait.ok_or_else(|| wrong("a target in Rust depends on strait-plugin-sdk".into()))?;
+        if strait.contains("://") {
+            return Ok(Source::Git(strait.into()));
+        }
+        // The project may lie anywhere.
+        let sdk = fs::canonicalize(Path::new(strait).join("crates/plugin-sdk"))
+            .map_err(|error| wrong(format!("{strait} is no checkout of Strait: {error}")))?;
+        Ok(Source::Folder(sdk.parent().unwrap_or(&sdk).into()))
+    }
+
+    /// The line of a manifest for one of the crates.
+    fn dependency(&self, folder: &str) -> String {
+        let (key, value) = match self {
+            Source::Folder(crates) => ("path", crates.join(folder).display().to_string()),
+            Source::Git(address) => ("git", address.clone()),
+        };
+        // As TOML writes a text.
+        format!("strait-{folder} = {{ {key} = {value:?} }}")
+    }
 }

@@ -1,0 +1,64 @@
+//! Packages of vendors in Rust, built from outside of this workspace. The compiler is called as cargo calls it, with the packages
+//! of ours that the tests have built anyway; to build them again takes minutes. That the manifests are right cargo says.
+
+use crate::build::repository;
+use std::path::Path;
+use std::process::Command;
+
+/// Standard output of a command, which must succeed.
+pub(crate) fn done(command: &mut Command) -> String {
+    let out = command.output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{command:?}: {said}");
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+/// The packages of ours that were built last, behind the compiler's option for each.
+pub(crate) fn built(names: &[&str]) -> Vec<String> {
+    let deps = Path::new(env!("CARGO_BIN_EXE_strait")).parent().unwrap().join("deps");
+    let mut options = vec!["-L".to_owned(), format!("dependency={}", deps.display())];
+    for name in names {
+        let found = std::fs::read_dir(&deps).unwrap().filter_map(|entry| {
+            let path = entry.unwrap().path();
+            let file = path.file_name()?.to_str()?;
+            let ours = file.starts_with(&format!("lib{name}-")) && file.ends_with(".rlib");
+            let time = path.metadata().ok()?.modified().ok()?;
+            ours.then_some((time, path))
+        });
+        let (_, newest) = found.max().unwrap();
+        options.extend(["--extern".to_owned(), format!("{name}={}", newest.display())]);
+    }
+    options
+}
+
+/// Packages of a workspace and those that they depend on, as cargo resolves its manifests without a network.
+pub(crate) fn tree(workspace: &Path) -> String {
+    std::fs::copy(repository("Cargo.lock"), workspace.join("Cargo.lock")).unwrap();
+    let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
+    let tree = ["tree", "--offline", "--workspace", "--prefix", "none"];
+    done(Command::new(cargo).current_dir(workspace).args(tree))
+}
+
+/// The compiler for the packages of one workspace.
+pub(crate) struct Compiler<'a> {
+    pub(crate) source: &'a Path,
+    /// The version of its packages.
+    pub(crate) version: &'a str,
+    /// The folder of what it makes.
+    pub(crate) out: &'a Path,
+}
+
+impl Compiler<'_> {
+    /// Makes a crate of a kind, with packages of ours and with more options.
+    pub(crate) fn run(&self, kind: &str, name: &str, file: &str, packages: &[&str], more: &[String]) {
+        done(
+            Command::new("rustc")
+                .args(["--edition", "2024", "-O", "--crate-type", kind, "--crate-name", name])
+                .env("CARGO_PKG_VERSION", self.version)
+                .args(built(packages))
+                .args(more)
+                .arg("--out-dir")
+                .args([self.out, &self.source.join(file)]),
+        );
+    }
+}
