@@ -16,7 +16,7 @@ mod report;
 mod runs;
 mod samples;
 
-pub use kit::{Examination, Group, Kit, Line, Recording, examine};
+pub use kit::{Examination, Group, Kit, Line, Progress, Recording, examine};
 pub use report::{Finding, FormReport, Report, Wrong};
 
 use numbers::Numbers;
@@ -132,9 +132,14 @@ fn requantize(
 /// Result of the definition for each accumulator of a run.
 fn expected(form: &Requantization, clamp: Option<[i32; 2]>, run: &Run) -> Result<Vec<i32>, OutsideDomain> {
     let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
+    let channels: Vec<_> = (0..run.channels()).map(|channel| form.channel(channel).ok()).collect();
     let of = |at| {
         let (channel, accumulator) = run.accumulator(at);
-        Ok(form.eval(channel, accumulator)?.min(high).max(low))
+        let code = match channels.get(channel) {
+            Some(Some(channel)) => channel.eval(accumulator)?,
+            _ => form.eval(channel, accumulator)?,
+        };
+        Ok(code.min(high).max(low))
     };
     (0..run.len()).map(of).collect()
 }

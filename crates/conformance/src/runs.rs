@@ -71,8 +71,10 @@ impl Widths {
 
 enum Kind {
     Requantize {
-        channels: usize,
-        inner: usize,
+        extents: [usize; 3],
+        sums: Vec<i64>,
+        /// The same as elements of 32 bits, where they are carried so.
+        input: Vec<u8>,
     },
     Gemm {
         bias: Vec<i64>,
@@ -108,6 +110,8 @@ enum Kind {
 
 /// Positions of an accumulator array per channel.
 const INNER: usize = 67;
+/// Thresholds of a channel that are looked at where there are too many.
+pub(crate) const SPREAD: i64 = 255;
 /// Rows of a product, and positions of an image: not a multiple of a tile.
 const ROWS: usize = 7;
 
@@ -141,10 +145,11 @@ impl Run {
             run.out = form.out();
         }
         // A sum of ours that leaves a form's domain is nobody's concern.
+        let most = runs.iter().map(Run::channels).max().unwrap_or(0);
+        let domains: Vec<_> = (0..most).map(|channel| form.domain(channel)).collect();
         runs.retain(|run| {
-            run.accumulators
-                .iter()
-                .all(|&(channel, acc)| form.domain(channel).contains(&acc))
+            let mut its = run.accumulators.iter();
+            its.all(|(channel, acc)| domains.get(*channel).is_some_and(|domain| domain.contains(acc)))
         });
         runs
     }
@@ -166,28 +171,52 @@ impl Run {
                 .map(move |acc| (channel, acc))
         };
         let accumulators: Vec<(usize, i64)> = (0..channels).flat_map(of).collect();
-        Run::new(widths, Kind::Requantize { channels, inner: INNER }, accumulators)
+        Run::of_accumulators(widths, channels, accumulators)
     }
 
-    /// Each threshold of each channel and its predecessor, as far as sums of 32 bits go. Of a result of more than 8 bits as
-    /// many thresholds, evenly spaced.
-    pub(crate) fn thresholds(form: &Requantization) -> Option<Run> {
+    /// As many accumulators of each channel, channel by channel.
+    fn of_accumulators(widths: Widths, channels: usize, accumulators: Vec<(usize, i64)>) -> Run {
+        let sums: Vec<i64> = accumulators.iter().map(|(_, sum)| *sum).collect();
+        let input = match widths.carrier {
+            Carrier::I32 => sums.iter().flat_map(|&sum| (sum as i32).to_ne_bytes()).collect(),
+            Carrier::I64 => Vec::new(),
+        };
+        let extents = [1, channels, sums.len() / channels.max(1)];
+        Run::new(widths, Kind::Requantize { extents, sums, input }, accumulators)
+    }
+
+    /// Thresholds of each channel and their predecessors, as far as sums of 32 bits go: all of a result of 8 bits or fewer, and
+    /// of one of 16 where there is one channel and no clamp; otherwise [`SPREAD`] of each channel, evenly spaced, of each other ones.
+    pub(crate) fn thresholds(form: &Requantization, clamp: Option<[i32; 2]>) -> Option<Run> {
         let channels = form.channels().unwrap_or(3);
         let [least, most] = form.range().map(i64::from);
-        let step = (most - least) / 255 + 1;
+        let one = form.channels().is_none_or(|channels| channels == 1) && clamp.is_none();
+        let step = match form.out().bits() {
+            ..=8 => 1,
+            ..=16 if one => 1,
+            _ => (most - least) / SPREAD + 1,
+        };
+        // Integers of the whole tensor are those of each channel: to look at one is enough where there are many.
+        let of_each = if step == 1 && form.out().bits() > 8 {
+            1
+        } else {
+            channels
+        };
         let mut accumulators = Vec::new();
-        for channel in 0..channels {
+        for channel in 0..of_each {
             let scalars = form.channel(channel).ok()?;
             let domain = scalars.domain();
             let (low, high) = NARROW.ends();
             let (low, high) = (low.max(*domain.start()), high.min(*domain.end()));
-            for code in (least + 1..=most).step_by(usize::try_from(step).ok()?) {
+            let codes = (least + 1..=most).step_by(usize::try_from(step).ok()?);
+            // Channels begin at codes of their own, and have as many.
+            let offset = channel as i64 * step / channels as i64;
+            for code in codes.map(|code| (code + offset).min(most)) {
                 let first = scalars.least_reaching(code);
                 accumulators.extend([first - 1, first].map(|x| (channel, x.clamp(low, high))));
             }
         }
-        let inner = accumulators.len() / channels;
-        let mut run = Run::new(NARROW, Kind::Requantize { channels, inner }, accumulators);
+        let mut run = Run::of_accumulators(NARROW, of_each, accumulators);
         run.out = form.out();
         Some(run)
     }
@@ -403,6 +432,12 @@ impl Run {
         self.accumulators.len()
     }
 
+    /// One more than the last channel of a result.
+    pub(crate) fn channels(&self) -> usize {
+        let last = self.accumulators.iter().map(|(channel, _)| *channel).max();
+        last.map_or(0, |last| last + 1)
+    }
+
     /// Channel and accumulator of a result.
     pub(crate) fn accumulator(&self, at: usize) -> (usize, i64) {
         self.accumulators[at]
@@ -424,17 +459,10 @@ impl Run {
             Carrier::I64 => Bias::I64(Some(wide_bias)),
         };
         match &self.kind {
-            Kind::Requantize { channels, inner } => {
-                let extents = [1, *channels, *inner];
-                let sums: Vec<i64> = self.accumulators.iter().map(|(_, sum)| *sum).collect();
-                match carrier {
-                    Carrier::I32 => {
-                        let input: Vec<u8> = narrow(&sums).iter().flat_map(|sum| sum.to_ne_bytes()).collect();
-                        loops.requantize(cx, extents, IntType::I32, &input, &mut out)?;
-                    }
-                    Carrier::I64 => loops.requantize_wide(cx, extents, &sums, &mut out)?,
-                }
-            }
+            Kind::Requantize { extents, sums, input } => match carrier {
+                Carrier::I32 => loops.requantize(cx, *extents, IntType::I32, input, &mut out)?,
+                Carrier::I64 => loops.requantize_wide(cx, *extents, sums, &mut out)?,
+            },
             Kind::Gemm { bias, rows, a } => {
                 let n = bias.len();
                 let weights = GemmWeights::new(element, [1, n], Weights::I8(&vec![1; n]), [n, 1], bias_of)?;
@@ -486,19 +514,24 @@ impl Run {
                 loops.multiply(cx, &shape, [element; 2], *zeros, carrier, [a, b], &mut out)?;
             }
         }
-        Ok(out.chunks_exact(width).map(|bytes| decoded(self.out, bytes)).collect())
+        Ok(decoded(self.out, &out))
     }
 }
 
-/// An element in the machine's order.
-pub(crate) fn decoded(t: IntType, bytes: &[u8]) -> i32 {
-    match (t, bytes) {
-        (IntType::I8 | IntType::I4, [a]) => i32::from(a.cast_signed()),
-        (IntType::I16, [a, b]) => i32::from(i16::from_ne_bytes([*a, *b])),
-        (IntType::U16, [a, b]) => i32::from(u16::from_ne_bytes([*a, *b])),
-        (IntType::I32, [a, b, c, d]) => i32::from_ne_bytes([*a, *b, *c, *d]),
-        (_, bytes) => bytes.first().copied().map_or(0, i32::from),
+/// Elements in the machine's order.
+pub(crate) fn decoded(t: IntType, bytes: &[u8]) -> Vec<i32> {
+    match t {
+        IntType::U4 | IntType::U8 => bytes.iter().map(|&code| code.into()).collect(),
+        IntType::I4 | IntType::I8 => bytes.iter().map(|&code| code.cast_signed().into()).collect(),
+        IntType::I16 => words(bytes, |word| i16::from_ne_bytes(word).into()),
+        IntType::U16 => words(bytes, |word| u16::from_ne_bytes(word).into()),
+        IntType::I32 => words(bytes, i32::from_ne_bytes),
     }
+}
+
+fn words<const N: usize>(bytes: &[u8], of: impl Fn([u8; N]) -> i32) -> Vec<i32> {
+    let (words, _) = bytes.as_chunks::<N>();
+    words.iter().map(|word| of(*word)).collect()
 }
 
 /// An accumulator of interest for each channel.

@@ -1,12 +1,13 @@
 //! The kit on the targets in the box, on tables, and on kernels with one mistake each, which fails at its own line.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use strait_builtin as _;
-use strait_conformance::{Examination, Group, Kit, Line, Recording, examine};
+use strait_conformance::{Examination, Group, Kit, Line, Progress, Recording, examine};
 use strait_identify::{Layer, Scales, Vectors};
 use strait_kernels::{
     KernelError,
@@ -21,6 +22,7 @@ fn examined(entry: &Entry, recordings: &[Recording]) -> Kit {
         library: None,
         recordings,
         patience: Duration::from_secs(20),
+        progress: &(),
     };
     examine(entry, &how).unwrap()
 }
@@ -30,12 +32,20 @@ fn line<'k>(kit: &'k Kit, name: &str) -> &'k Line {
     found.unwrap_or_else(|| panic!("no line {name}\n{kit}"))
 }
 
+/// Each row of the table has fired, and so has a certificate.
+fn every_fusion_is_reached(kit: &Kit) {
+    let (reached, of) = line(kit, "fusions are certified").checked.split_once(" of ").unwrap();
+    assert!(of.starts_with(&format!("{reached} rows fired")), "{kit}");
+    assert!(kit.lines.iter().all(|line| !line.name.starts_with("fusion ")), "{kit}");
+}
+
 #[test]
 fn the_targets_in_the_box_pass() {
     let registry = Registry::builtin().unwrap();
     for (id, entry) in registry.entries() {
         let kit = examined(entry, &[]);
         assert!(kit.is_ok(), "{id}: {kit}");
+        every_fusion_is_reached(&kit);
         let has_code = line(&kit, "ties").skipped.is_none();
         assert_eq!(has_code, entry.has_code(), "{kit}");
         if has_code {
@@ -61,6 +71,7 @@ fn tables_alone_pass_and_what_was_not_checked_is_said() {
     for (id, registry) in tables() {
         let kit = examined(registry.entry(&id).unwrap(), &[]);
         assert!(kit.is_ok(), "{kit}");
+        every_fusion_is_reached(&kit);
         let ties = line(&kit, "ties");
         assert_eq!(ties.skipped.as_deref(), Some("the host computes its own definition"));
         let networks: Vec<&Line> = kit.lines.iter().filter(|line| line.group == Group::Networks).collect();
@@ -81,16 +92,21 @@ static TABLE: LazyLock<String> =
 
 /// The kit on a kernel for the form `scale31`.
 fn with_kernel(kernel: FormKernel) -> Kit {
+    of_code(&TABLE, kernel)
+}
+
+fn of_code(table: &'static str, kernel: FormKernel) -> Kit {
     let kernels: &'static [FormKernel] = Box::leak(Box::new([kernel]));
     let mut registry = Registry::default();
     registry
-        .add(&TargetFactory::new("a test", &TABLE).kernels(kernels))
+        .add(&TargetFactory::new("a test", table).kernels(kernels))
         .unwrap();
     let how = Examination {
         options: &Options::new(),
         library: None,
         recordings: &[],
         patience: Duration::from_secs(1),
+        progress: &(),
     };
     examine(registry.entry("vendor-npu").unwrap(), &how).unwrap()
 }
@@ -283,6 +299,102 @@ fn rows_that_nothing_reaches_fail_at_the_table() {
     assert!(
         line(&kit, "forms that rows name").findings[0].contains("form idle"),
         "{kit}"
+    );
+}
+
+#[test]
+fn a_fusion_that_no_network_reaches_is_named_with_the_reason() {
+    let first = "[[fusion]]\nname   = \"requantize\"";
+    let rows = "[[fusion]]\nname = \"wide\"\nops = [\"conv\"]\nwhen = { to = \"int32\", consumers = 1 }\n\
+                accept = [\"scale31\"]\nthen = [\"set_requantize\"]\n\n\
+                [[fusion]]\nname = \"sum\"\nops = [\"reduce_max\"]\naccept = [\"scale31\"]\nthen = [\"set_requantize\"]\n\n";
+    let kit = of_table(&TABLE.replace(first, &format!("{rows}{first}")));
+    assert!(
+        line(&kit, "fusions are certified")
+            .checked
+            .starts_with("1 of 3 rows fired"),
+        "{kit}"
+    );
+    let of = |name| line(&kit, name).skipped.clone().unwrap();
+    let wide = of("fusion wide");
+    assert!(
+        wide.starts_with("not reached: at ") && wide.ends_with(", not int32"),
+        "{kit}"
+    );
+    assert_eq!(of("fusion sum"), "not reached: no network of the kit has its producer");
+}
+
+/// The definition, but for one code of 16 bits.
+struct WrongOnce;
+
+impl TileKernel for WrongOnce {
+    fn run(&self, form: &Requantization, tile: &Tile, x: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
+        Planted(|_| {}).run(form, tile, x, out)?;
+        let wrong = |code: &&mut [u8; 2]| **code == 12_345i16.to_ne_bytes();
+        if form.out() == IntType::I16 && form.channels().is_none() {
+            let (codes, _) = out.as_chunks_mut::<2>();
+            codes
+                .iter_mut()
+                .filter(wrong)
+                .for_each(|code| *code = 12_344i16.to_ne_bytes());
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn every_threshold_of_16_bits_is_looked_at_and_what_is_left_out_is_said() {
+    let wide = TABLE.replace("[\"int8\", \"int32\"]", "[\"int8\", \"int16\", \"int32\"]");
+    let kernel = FormKernel::new("scale31", &|form, clamp| {
+        Ok(Box::new(ThroughTile::new(WrongOnce, form.clone(), clamp)?))
+    });
+    let kit = of_code(wide.leak(), kernel);
+    // Under a factor that is a power of two some of its accumulators are ties.
+    let line = line(&kit, "thresholds and their predecessors");
+    assert_eq!(line.outcome(), "failed", "{kit}");
+    assert!(line.findings[0].contains("gives 12344, not 12345"), "{kit}");
+    assert!(
+        line.checked.ends_with(
+            "; of int16 at 255 thresholds of each of several channels; of int32 at 255 thresholds of each channel"
+        ),
+        "{kit}"
+    );
+}
+
+#[test]
+fn parts_and_steps_are_shown_to_whoever_wants_to_know() {
+    #[derive(Debug, Default)]
+    struct Seen(RefCell<Vec<(String, usize, usize)>>);
+    impl Progress for Seen {
+        fn begin(&self, part: &str, steps: usize) {
+            self.0.borrow_mut().push((part.into(), steps, 0));
+        }
+
+        fn advance(&self, done: usize) {
+            let mut parts = self.0.borrow_mut();
+            let (.., last) = parts.last_mut().unwrap();
+            assert_eq!(done, *last + 1);
+            *last = done;
+        }
+    }
+    let registry = Registry::builtin().unwrap();
+    let seen = Seen::default();
+    let how = Examination {
+        options: &Options::new(),
+        library: None,
+        recordings: &[],
+        patience: Duration::from_secs(20),
+        progress: &seen,
+    };
+    let has_code = |entry: &&Entry| entry.has_code();
+    let entry = registry.entries().map(|(_, entry)| entry).find(has_code).unwrap();
+    examine(entry, &how).unwrap();
+    let parts = seen.0.into_inner();
+    let names: Vec<&str> = parts.iter().map(|(part, ..)| part.as_str()).collect();
+    assert_eq!(names, ["requantizations", "small networks"]);
+    assert!(
+        parts.iter().all(|(_, steps, done)| steps == done && *steps > 5),
+        "{parts:?}"
     );
 }
 

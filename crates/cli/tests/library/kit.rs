@@ -22,6 +22,7 @@ fn of_library(library: Library) -> Kit {
         library: Some(&library),
         recordings: &[],
         patience: Duration::from_secs(20),
+        progress: &(),
     };
     examine(entry, &how).unwrap()
 }

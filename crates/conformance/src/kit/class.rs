@@ -1,6 +1,9 @@
 //! Classes of accumulators: of which line a wrong result is.
 
-use strait_requantize::{Requantization, Rounding, form::Arithmetic};
+use strait_requantize::{
+    Rounding,
+    form::{Arithmetic, Channel},
+};
 
 /// Classes of accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,14 +18,12 @@ pub(super) enum Class {
     Threshold,
 }
 
-pub(super) fn of(form: &Requantization, channel: usize, x: i64) -> Class {
-    let Ok(scalars) = form.channel(channel) else {
-        return Class::Threshold;
-    };
-    if is_tie(scalars.arithmetic(), x) {
+/// The class of an accumulator of one channel.
+pub(super) fn of(channel: &Channel<'_>, x: i64) -> Class {
+    if is_tie(channel.arithmetic(), x) {
         return Class::Tie;
     }
-    let domain = scalars.domain();
+    let domain = channel.domain();
     let past = i32::try_from(x).is_err();
     if past || x == *domain.start() && x > i32::MIN.into() || x == *domain.end() && x < i32::MAX.into() {
         return Class::Edge;
@@ -53,9 +54,10 @@ fn is_tie(arithmetic: Arithmetic<'_>, x: i64) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
-    use strait_requantize::{IntType, Narrowing, form};
+    use strait_requantize::{IntType, Narrowing, Requantization, form};
 
     #[test]
     fn ties_are_halves_and_edges_are_where_the_domain_ends() {
@@ -66,7 +68,7 @@ mod tests {
                 out: IntType::I8,
             },
         });
-        let classes = [4, -4, 12, 3, 5, 8, 0, i64::from(i32::MAX), 1 << 40].map(|x| of(&shift, 0, x));
+        let classes = [4, -4, 12, 3, 5, 8, 0, i64::from(i32::MAX), 1 << 40].map(|x| of(&shift.channel(0).unwrap(), x));
         use Class::{Edge, Extreme, Threshold, Tie};
         assert_eq!(
             classes,
@@ -78,7 +80,7 @@ mod tests {
             out: IntType::I8,
         });
         assert_eq!(
-            [2, 6, -2, 4, 5].map(|x| of(&float, 0, x)),
+            [2, 6, -2, 4, 5].map(|x| of(&float.channel(0).unwrap(), x)),
             [Tie, Tie, Tie, Threshold, Threshold]
         );
     }

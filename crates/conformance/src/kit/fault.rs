@@ -96,7 +96,10 @@ impl Fault {
         expected: i32,
         found: i32,
     ) -> Fault {
-        let subject = match super::class::of(form, channel, accumulator) {
+        let class = form
+            .channel(channel)
+            .map(|channel| super::class::of(&channel, accumulator));
+        let subject = match class.unwrap_or(Class::Threshold) {
             Class::Tie => Subject::Ties,
             // Every channel but the first may have been computed by the integers of another.
             _ if of_another_channel(form, channel, accumulator, found) => Subject::Channels,

@@ -1,19 +1,24 @@
 //! The target's kernels: what they compute, and how their code behaves.
 
 use super::{
+    Examination,
     class::{self, Class},
     fault::{Fault, Subject},
     lines::{Group, Line},
-    watch::{Lost, watched},
+    watch::{Alive, Lost, watched},
 };
-use crate::{expected, numbers::Numbers, runs::Run, samples};
-use std::collections::BTreeMap;
+use crate::{
+    expected,
+    numbers::Numbers,
+    runs::{Run, SPREAD},
+    samples,
+};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 use strait_kernels::{Context, Isa, KernelError, integer::Loops};
 use strait_requantize::{IntType, Requantization};
-use strait_target::{Target, TargetError};
+use strait_target::{Target, TargetError, TargetSpec, spec::Integer};
 
 /// Kernels that are the target's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,30 +34,42 @@ pub(super) enum Source {
 struct Counts {
     results: u64,
     calls: u64,
-    classes: BTreeMap<Class, u64>,
+    /// Accumulators of each [`Class`].
+    classes: [u64; 4],
     channels: u64,
     /// Requantizations of which a library has no model.
     left: u64,
 }
 
 /// The lines of both groups, with the faults that were found before.
-pub(super) fn lines(target: &Arc<dyn Target>, source: Source, mut faults: Vec<Fault>, patience: Duration) -> Vec<Line> {
+pub(super) fn lines(
+    target: &Arc<dyn Target>,
+    source: Source,
+    mut faults: Vec<Fault>,
+    &Examination { patience, progress, .. }: &Examination<'_>,
+) -> Vec<Line> {
     // A library's worker has a clock of its own, for each call.
     let watch = (source == Source::Loops).then_some(patience);
     let mut counts = Counts::default();
-    let mut requantizations = 0;
-    for (name, row) in &target.spec().form {
+    let (mut requantizations, mut done) = (0, 0);
+    let rows = target.spec().form.iter();
+    let all: Vec<_> = rows
+        .map(|(name, row)| (name, row, samples::samples(row, &mut Numbers::new(name))))
+        .collect();
+    progress.begin("requantizations", all.iter().map(|(.., samples)| samples.len()).sum());
+    for (name, row, samples) in all {
         let before = faults.len();
-        let mut numbers = Numbers::new(name);
-        for (form, clamp) in samples::samples(row, &mut numbers) {
+        for (form, clamp) in samples {
+            done += 1;
+            progress.advance(done);
             if let Err(reason) = row.accepts(&form, clamp) {
                 faults.push(Fault::new(Subject::Rows, reason.text).on(name, &form, clamp));
                 continue;
             }
             requantizations += 1;
             let (of, its, seed) = (target.clone(), form.clone(), format!("{name} {requantizations}"));
-            let answer = watched(watch, move || {
-                probe(&*of, source, &its, clamp, &mut Numbers::new(&seed))
+            let answer = watched(watch, move |alive| {
+                probe(&*of, source, &its, clamp, &mut Numbers::new(&seed), alive)
             });
             match answer {
                 Ok((found, counted)) => {
@@ -84,14 +101,14 @@ pub(super) fn lines(target: &Arc<dyn Target>, source: Source, mut faults: Vec<Fa
         faults.extend(its.into_iter().filter(|fault| !unsteady || fault.subject.is_of_code()));
     }
     let forms = target.spec().form.len();
-    let of = |class| counts.classes.get(&class).copied().unwrap_or(0);
+    let of = |class: Class| counts.classes[class as usize];
     let about = |subject: Subject| match subject {
         Subject::Rows if counts.left > 0 => {
             let left = counts.left;
             format!("{requantizations} requantizations of {forms} forms, {left} of which the library has no model of")
         }
         Subject::Rows => format!("{requantizations} requantizations of {forms} forms"),
-        Subject::Thresholds => format!("{} accumulators", of(Class::Threshold)),
+        Subject::Thresholds => format!("{} accumulators{}", of(Class::Threshold), spread(target.spec())),
         Subject::Ties => format!("{} accumulators", of(Class::Tie)),
         Subject::Extremes => format!("{} accumulators", of(Class::Extreme)),
         Subject::Edges => format!("{} accumulators", of(Class::Edge)),
@@ -119,6 +136,27 @@ pub(super) fn lines(target: &Arc<dyn Target>, source: Source, mut faults: Vec<Fa
     semantics.into_iter().chain(robustness).collect()
 }
 
+/// Thresholds that are left out, of results of more than 8 bits.
+fn spread(spec: &TargetSpec) -> String {
+    let outputs: BTreeSet<Integer> = spec.form.values().flat_map(|row| row.output.clone()).collect();
+    let wider = |least: u8, most: u8| {
+        let its = outputs
+            .iter()
+            .filter(|&&of| (least..=most).contains(&IntType::from(of).bits()));
+        its.map(|of| of.name()).collect::<Vec<_>>().join(" and ")
+    };
+    let mut text = String::new();
+    for (types, of) in [
+        (wider(9, 16), "of each of several channels"),
+        (wider(17, 32), "of each channel"),
+    ] {
+        if !types.is_empty() {
+            text += &format!("; of {types} at {SPREAD} thresholds {of}");
+        }
+    }
+    text
+}
+
 /// The same lines for a target without code: what would be held against the definitions is the definitions.
 pub(super) fn of_a_table() -> Vec<Line> {
     let why = "the host computes its own definition";
@@ -134,8 +172,8 @@ impl Counts {
         self.calls += other.calls;
         self.channels += other.channels;
         self.left += other.left;
-        for (class, count) in &other.classes {
-            *self.classes.entry(*class).or_default() += count;
+        for (all, its) in self.classes.iter_mut().zip(other.classes) {
+            *all += its;
         }
     }
 }
@@ -147,6 +185,7 @@ fn probe(
     form: &Requantization,
     clamp: Option<[i32; 2]>,
     numbers: &mut Numbers,
+    alive: Alive<'_>,
 ) -> (Vec<Fault>, Counts) {
     let mut counts = Counts {
         channels: form.channels().unwrap_or(1) as u64,
@@ -166,18 +205,26 @@ fn probe(
         return (vec![Fault::new(Subject::Rows, text)], counts);
     }
     let mut runs = Run::all(form, numbers);
-    runs.extend(Run::thresholds(form));
+    runs.extend(Run::thresholds(form, clamp));
     for run in &runs {
         let Ok(expect) = expected(form, clamp, run) else {
             continue;
         };
-        for at in 0..run.len().min(CLASSIFIED) {
+        let channels: Vec<_> = (0..run.channels()).map(|channel| form.channel(channel).ok()).collect();
+        for at in 0..run.len() {
             let (channel, accumulator) = run.accumulator(at);
-            *counts.classes.entry(class::of(form, channel, accumulator)).or_default() += 1;
+            if let Some(Some(channel)) = channels.get(channel) {
+                counts.classes[class::of(channel, accumulator) as usize] += 1;
+            }
         }
         for context in contexts(source) {
             counts.calls += 2;
-            match [run.results(&*loops, &context), run.results(&*loops, &context)] {
+            let call = || {
+                let results = run.results(&*loops, &context);
+                alive();
+                results
+            };
+            match [call(), call()] {
                 [Ok(first), Ok(again)] => {
                     counts.results += first.len() as u64;
                     if first != again {
@@ -213,7 +260,9 @@ fn probe(
         }
     }
     faults.extend(lengths(&*loops, form, numbers, &mut counts));
+    alive();
     faults.extend(garbage(&*loops, form, &mut counts));
+    alive();
     if let Some(run) = runs.first() {
         faults.extend(together(&*loops, run, &mut counts));
     }
@@ -227,9 +276,6 @@ fn contexts(source: Source) -> Vec<Context> {
         Source::Model => vec![Context::detect()],
     }
 }
-
-/// The most accumulators of a run that are counted by class.
-const CLASSIFIED: usize = 4096;
 
 /// Calls of the function that prepares loops which are made before a wrong result counts as one.
 const TRIES: usize = 3;

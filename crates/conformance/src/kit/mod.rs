@@ -7,6 +7,7 @@
 
 mod class;
 mod fault;
+mod fusions;
 mod interface;
 mod kernels;
 mod lines;
@@ -17,6 +18,7 @@ mod watch;
 
 pub use lines::{Group, Kit, Line};
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use strait_identify::Vectors;
@@ -36,6 +38,20 @@ pub struct Recording {
     pub vectors: Vectors,
 }
 
+/// Whoever shows how far an examination is.
+pub trait Progress: fmt::Debug {
+    /// A part of so many steps begins.
+    fn begin(&self, part: &str, steps: usize);
+    /// So many of them are done.
+    fn advance(&self, done: usize);
+}
+
+/// Nobody does.
+impl Progress for () {
+    fn begin(&self, _: &str, _: usize) {}
+    fn advance(&self, _: usize) {}
+}
+
 /// Means of an examination.
 #[derive(Clone, Copy, Debug)]
 pub struct Examination<'a> {
@@ -47,6 +63,8 @@ pub struct Examination<'a> {
     pub recordings: &'a [Recording],
     /// Time that one call of the target's code may take before it counts as one that hangs.
     pub patience: Duration,
+    /// Whoever is shown how far it is.
+    pub progress: &'a dyn Progress,
 }
 
 /// Examines a target. It takes seconds, and gives the same report for the same target, unless that one's results change.
@@ -58,14 +76,15 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
     let spec = target.spec();
     let mut lines = table::lines(entry, spec);
     if let Some(library) = how.library {
+        how.progress.begin("interface", 1);
         let (its, faults) = interface::lines(library, &*target);
         lines.extend(its);
-        lines.extend(kernels::lines(&target, Source::Model, faults, how.patience));
+        lines.extend(kernels::lines(&target, Source::Model, faults, how));
     } else {
         let why = "the target is no library";
         lines.push(Line::skipped(Group::Interface, "the C interface", why));
         lines.extend(match entry.has_code() {
-            true => kernels::lines(&target, Source::Loops, Vec::new(), how.patience),
+            true => kernels::lines(&target, Source::Loops, Vec::new(), how),
             false => kernels::of_a_table(),
         });
     }
@@ -74,12 +93,22 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
     if how.library.is_none() && lines.iter().any(hangs) {
         lines.push(Line::skipped(Group::Networks, "six networks", "a kernel hangs"));
     } else {
-        lines.extend(networks::lines(&target, &variants(entry, how.options, spec)));
+        lines.extend(networks::lines(
+            &target,
+            &variants(entry, how.options, spec),
+            how.progress,
+        ));
     }
     lines.push(silicon::named(spec, how.recordings));
     match how.recordings {
         [] => lines.push(Line::skipped(Group::Silicon, "recorded vectors", "none were given")),
-        recordings => lines.extend(recordings.iter().flat_map(|of| silicon::lines(&target, of))),
+        recordings => {
+            how.progress.begin("recorded vectors", recordings.len());
+            for (at, of) in recordings.iter().enumerate() {
+                lines.extend(silicon::lines(&target, of));
+                how.progress.advance(at + 1);
+            }
+        }
     }
     lines.sort_by_key(|line| line.group);
     Ok(Kit {

@@ -1,7 +1,10 @@
 //! Small networks from float to integers, on the target's kernels.
 
-use super::lines::{Group, Line};
-use std::collections::BTreeMap;
+use super::{
+    Progress,
+    fusions::{self, Fusions},
+    lines::{Group, Line},
+};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,7 +22,7 @@ use strait_quantize::{Annotation, Requests};
 use strait_requantize::Requantization;
 use strait_target::{
     Target,
-    spec::{Difference, FusionRow},
+    spec::{Activation, Difference, Integer},
 };
 use strait_verify::{VerifyOptions, verify_module};
 
@@ -33,17 +36,19 @@ const NETWORKS: [(&str, &str); 6] = [
     ("joined", include_str!("../../networks/joined.strait")),
 ];
 
-/// Sums, products, pools and constants that those do not have, for the fusions behind them.
-const ROWS: (&str, &str) = ("rows", include_str!("../../networks/rows.strait"));
-
-/// A line for each network, one for others, and one for the fusions: a graph of rows is also tried with each pair of types, and on
-/// the target with the other values of its options.
-pub(super) fn lines(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Vec<Line> {
-    let mut fusions = Fusions::new();
+/// A line for each network, and those about fusions ([`Fusions`]).
+pub(super) fn lines(
+    target: &Arc<dyn Target>,
+    variants: &[(String, Arc<dyn Target>)],
+    progress: &dyn Progress,
+) -> Vec<Line> {
+    let mut fusions = Fusions::new(target, variants);
+    let others = fusions::others(target, variants);
+    progress.begin("small networks", NETWORKS.len() + others.len());
     let mut networks = Vec::new();
-    for (name, text) in NETWORKS {
+    for (at, (name, text)) in NETWORKS.into_iter().enumerate() {
         let mut line = Line::new(Group::Networks, name);
-        match integers(target, text, &TypeWishes::default()) {
+        match integers(target, text, &Asked::default()) {
             Err(fault) => line.find(fault),
             Ok(made) => {
                 fusions.add(name, &made);
@@ -57,108 +62,52 @@ pub(super) fn lines(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targe
             }
         }
         networks.push(line);
+        progress.advance(at + 1);
     }
-    fusions.run(target, "", [ROWS], &TypeWishes::default());
-    for pair in target
-        .spec()
-        .types
-        .pairs
-        .iter()
-        .skip(1)
-        .filter(|pair| !pair.is_weight_only())
-    {
-        let wishes = TypeWishes {
-            activation: Some(pair.activation),
-            weight: Some(pair.weight),
-            ..TypeWishes::default()
-        };
-        let with = format!(" on {}, {}", pair.activation, pair.weight);
-        fusions.run(target, &with, [ROWS], &wishes);
+    for (at, other) in others.iter().enumerate() {
+        fusions.run(other);
+        progress.advance(NETWORKS.len() + at + 1);
     }
-    for (with, variant) in variants {
-        fusions.run(variant, &format!(" with {with}"), [ROWS], &TypeWishes::default());
-    }
-    networks.extend(fusions.lines(target));
+    networks.extend(fusions.lines());
     networks
 }
 
-/// The fusions of all networks.
-struct Fusions {
-    certified: Line,
-    /// Networks that are run for their fusions alone.
-    others: Line,
-    ran: usize,
-    fired: BTreeMap<String, usize>,
+/// Wishes of a configuration about a network, as far as the table has them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    /// Of the activations of all nodes, and of their weights.
+    pub(super) pair: Option<(Activation, Integer)>,
+    /// Values, by name, that leave their nodes, or the host, in a type of their own.
+    pub(super) leaves: Option<(&'static [&'static str], Integer)>,
+    /// The largest difference of a fusion, instead of the table's.
+    pub(super) most: Option<u32>,
 }
 
-impl Fusions {
-    fn new() -> Fusions {
-        Fusions {
-            certified: Line::new(Group::Semantics, "fusions are certified"),
-            others: Line::new(Group::Networks, "other ops, types and options"),
-            ran: 0,
-            fired: BTreeMap::new(),
+impl Asked {
+    /// The types, for a module whose values have their names.
+    fn types(&self, module: &Module) -> TypeWishes {
+        let (names, of) = self.leaves.unzip();
+        let values = module.main().values();
+        let asked = values.filter(|(_, value)| names.is_some_and(|names| names.contains(&module.name(value.name))));
+        let values = asked.filter_map(|(id, _)| Some((id, of?))).collect();
+        let (activation, weight) = self.pair.unzip();
+        TypeWishes {
+            activation,
+            weight,
+            values,
+            ..TypeWishes::default()
         }
-    }
-
-    /// Takes those of a network.
-    fn add(&mut self, name: &str, made: &Made) {
-        for fused in &made.fusion.fired {
-            *self.fired.entry(fused.row.clone()).or_default() += 1;
-            let off = fused.certificate.worst().max_lsb();
-            if off > made.most {
-                let text = format!("fusion {} in {name}: off by up to {off}", fused.row);
-                self.certified.find(text);
-            }
-        }
-    }
-
-    /// Runs networks for their fusions alone.
-    fn run(
-        &mut self,
-        target: &Arc<dyn Target>,
-        with: &str,
-        networks: impl IntoIterator<Item = (&'static str, &'static str)>,
-        wishes: &TypeWishes,
-    ) {
-        for (name, text) in networks {
-            let name = format!("{name}{with}");
-            self.ran += 1;
-            match integers(target, text, wishes) {
-                Err(fault) => self.others.find(format!("{name}: {fault}")),
-                Ok(made) => {
-                    self.add(&name, &made);
-                    for finding in made.findings {
-                        self.others.find(format!("{name}: {finding}"));
-                    }
-                }
-            }
-        }
-    }
-
-    fn lines(self, target: &Arc<dyn Target>) -> [Line; 2] {
-        let rows = &target.spec().fusion;
-        let its = |row: &&FusionRow| self.fired.contains_key(&row.name);
-        let (reached, idle): (Vec<&FusionRow>, Vec<&FusionRow>) = rows.iter().partition(its);
-        let times = self.fired.values().sum::<usize>();
-        let mut checked = format!("{} of {} rows fired, {times} times", reached.len(), rows.len());
-        if !idle.is_empty() {
-            let idle: Vec<&str> = idle.iter().map(|row| row.name.as_str()).collect();
-            checked = format!("{checked}; no network of the kit reaches {}", idle.join(", "));
-        }
-        let ran = format!("{} networks", self.ran);
-        [self.certified.checked(checked), self.others.checked(ran)]
     }
 }
 
 /// A network in integers.
-struct Made {
+pub(super) struct Made {
     accelerator: usize,
     host: usize,
-    fusion: Fusion,
-    findings: Vec<String>,
+    pub(super) fusion: Fusion,
+    pub(super) findings: Vec<String>,
     /// The largest difference that a fusion may make.
-    most: u32,
+    pub(super) most: u32,
 }
 
 /// Samples, each with the graph's inputs in order.
@@ -183,7 +132,7 @@ impl LoopsFor for Its {
 }
 
 /// Canonicalises, observes, places, annotates, lowers, fuses and verifies.
-fn integers(target: &Arc<dyn Target>, text: &str, types: &TypeWishes) -> Result<Made, String> {
+pub(super) fn integers(target: &Arc<dyn Target>, text: &str, asked: &Asked) -> Result<Made, String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let spec = target.spec();
     let mut float = parse(text).map_err(|error| said(&error))?;
@@ -191,6 +140,7 @@ fn integers(target: &Arc<dyn Target>, text: &str, types: &TypeWishes) -> Result<
     strait_rewrite::canonical()
         .run(&mut float, main)
         .map_err(|error| said(&error))?;
+    let types = &asked.types(&float);
     let samples = Drawn((0..4).map(|seed| inputs(&float, seed)).collect::<Result<_, _>>()?);
     let (requests, covered) = (Requests::all(&float, main), Coverage::all(samples.0.len() as u64));
     let plain = PlanOptions::default();
@@ -231,7 +181,7 @@ fn integers(target: &Arc<dyn Target>, text: &str, types: &TypeWishes) -> Result<
     fused.name = module.names.fresh("main");
     module.graphs.push(fused);
     module.main = GraphId::new(module.graphs.len() - 1);
-    let (fused, (policy, most)) = (module.main, policy(target));
+    let (fused, (policy, most)) = (module.main, policy(target, asked.most));
     let fusion = fuse(&mut module, fused, target.as_ref(), policy).map_err(|error| said(&error))?;
     verify(&module).map_err(|error| said(&error))?;
     let records: Vec<CertificateRecord> = fusion
@@ -263,8 +213,11 @@ fn integers(target: &Arc<dyn Target>, text: &str, types: &TypeWishes) -> Result<
     })
 }
 
-/// The table's policy of fusions, and the largest difference that it allows.
-fn policy(target: &Arc<dyn Target>) -> (FusionPolicy, u32) {
+/// The policy of fusions that is asked for, or that of the table, and the largest difference that it allows.
+fn policy(target: &Arc<dyn Target>, asked: Option<u32>) -> (FusionPolicy, u32) {
+    if let Some(most) = asked {
+        return (FusionPolicy::Bounded(most), most);
+    }
     let default = &target.spec().fusion_default;
     match default.accept {
         Difference::Exact => (FusionPolicy::Exact, 0),

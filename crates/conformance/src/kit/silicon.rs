@@ -224,7 +224,7 @@ fn replayed(loops: &dyn Loops, form: &Requantization, layer: &Layer) -> Result<O
         Err(_) => loops.requantize_wide(&cx, extents, &sums, &mut out),
     }
     .map_err(|error| error.to_string())?;
-    let codes = out.chunks_exact(width).map(|bytes| decoded(form.out(), bytes));
+    let codes = decoded(form.out(), &out);
     let wrong = pairs()
         .zip(codes)
         .enumerate()

@@ -13,21 +13,54 @@ pub(super) enum Lost {
     Ended,
 }
 
-/// The answer of a call, if it comes in time; `None` where the call has a clock of its own.
+/// Says of a series of calls that one of them has returned.
+pub(super) type Alive<'a> = &'a dyn Fn();
+
+/// The answer of a series of calls, if each comes to an end in time; `None` where calls have a clock of their own.
 pub(super) fn watched<T: Send + 'static>(
     patience: Option<Duration>,
-    call: impl FnOnce() -> T + Send + 'static,
+    calls: impl FnOnce(Alive<'_>) -> T + Send + 'static,
 ) -> Result<T, Lost> {
-    let (answer, answers) = channel();
+    let (says, said) = channel();
     thread::spawn(move || {
         // Nobody waits any more where the other end is gone.
-        let _ = answer.send(call());
+        let alive = || _ = says.send(None);
+        let answer = calls(&alive);
+        let _ = says.send(Some(answer));
     });
-    let Some(patience) = patience else {
-        return answers.recv().map_err(|_| Lost::Ended);
-    };
-    answers.recv_timeout(patience).map_err(|error| match error {
-        RecvTimeoutError::Timeout => Lost::Hung,
-        RecvTimeoutError::Disconnected => Lost::Ended,
-    })
+    loop {
+        let next = match patience {
+            None => said.recv().map_err(|_| Lost::Ended)?,
+            Some(patience) => said.recv_timeout(patience).map_err(|error| match error {
+                RecvTimeoutError::Timeout => Lost::Hung,
+                RecvTimeoutError::Disconnected => Lost::Ended,
+            })?,
+        };
+        if let Some(answer) = next {
+            return Ok(answer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_calls_may_take_longer_than_one() {
+        let patience = Duration::from_millis(400);
+        let calls = |alive: Alive<'_>| {
+            for _ in 0..6 {
+                thread::sleep(Duration::from_millis(100));
+                alive();
+            }
+            7
+        };
+        assert_eq!(watched(Some(patience), calls), Ok(7));
+        let hangs = |alive: Alive<'_>| {
+            alive();
+            thread::sleep(Duration::from_secs(3));
+        };
+        assert_eq!(watched(Some(patience), hangs), Err(Lost::Hung));
+    }
 }

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use strait_conformance::{Examination, Kit, Recording, examine};
-use strait_driver::{diagnostic::Diagnostic, failure::codes, stop::Stop, targets::finding};
+use strait_driver::{diagnostic::Diagnostic, failure::codes, session::Progress as _, stop::Stop, targets::finding};
 use strait_identify::Vectors;
 use strait_plugin_host::{Library, Patience, Program, register, sha256};
 use strait_target::{
@@ -11,7 +11,7 @@ use strait_target::{
     spec::{OptionType, OptionValue},
 };
 
-use crate::{arguments::Check, commands::identify, console, exit::Exit};
+use crate::{arguments::Check, commands::identify, console, exit::Exit, watch::Watch};
 
 pub(super) fn run(arguments: &Check) -> Exit {
     let kit = match examined(arguments) {
@@ -75,8 +75,24 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
         library: loaded.as_deref(),
         recordings: &recordings,
         patience: Duration::from_secs(arguments.patience.into()),
+        progress: &Shown(Watch::new()),
     };
     examine(entry, &how).map_err(|error| finding(&error).into())
+}
+
+/// The parts of an examination, as far as they take longer than a second.
+#[derive(Debug)]
+struct Shown(Watch);
+
+impl strait_conformance::Progress for Shown {
+    fn begin(&self, part: &str, steps: usize) {
+        self.0.end();
+        self.0.begin(part, Some(steps));
+    }
+
+    fn advance(&self, done: usize) {
+        self.0.advance(done);
+    }
 }
 
 fn recording(file: &Path) -> Result<Recording, Stop> {

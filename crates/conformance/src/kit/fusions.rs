@@ -1,0 +1,157 @@
+//! The fusion rows: which of them the networks reach, and what their certificates say.
+//!
+//! Networks of their own have sums, products, pools, functions and constants, on each type and with each option of the table. A row
+//! that no network reaches is told with the reason of its nearest miss.
+
+use super::lines::{Group, Line};
+use super::networks::{Asked, Made, integers};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use strait_lower::{Attempt, Until};
+use strait_target::{
+    Target,
+    spec::{Difference, FusionRow, Integer},
+};
+
+/// Sums, products, pools and constants that the six networks do not have.
+const ROWS: (&str, &str) = ("rows", include_str!("../../networks/rows.strait"));
+
+/// A pool, a function and an input, whose values leave in another type than their readers compute on.
+const WIDTHS: (&str, &str) = ("widths", include_str!("../../networks/widths.strait"));
+
+/// These values.
+const LEAVE: &[&str] = &["pooled", "function", "u"];
+
+/// A network that is run for its fusions alone.
+pub(super) struct Other {
+    name: String,
+    text: &'static str,
+    target: Arc<dyn Target>,
+    asked: Asked,
+}
+
+/// Those that the table gives reason for: each pair of types, each other type of a value, each value of an option that has an
+/// overlay, and a difference of one unit where the table allows none.
+pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Vec<Other> {
+    let spec = target.spec();
+    let other = |(name, text): (&str, &'static str), with: String, target: &Arc<dyn Target>, asked| Other {
+        name: format!("{name}{with}"),
+        text,
+        target: target.clone(),
+        asked,
+    };
+    let mut others = vec![other(ROWS, String::new(), target, Asked::default())];
+    for pair in spec.types.pairs.iter().skip(1).filter(|pair| !pair.is_weight_only()) {
+        let with = format!(" on {}, {}", pair.activation, pair.weight);
+        let asked = Asked {
+            pair: Some((pair.activation, pair.weight)),
+            ..Asked::default()
+        };
+        others.push(other(ROWS, with, target, asked));
+    }
+    for (with, variant) in variants {
+        others.push(other(ROWS, format!(" with {with}"), variant, Asked::default()));
+    }
+    let mut codes: Vec<Integer> = spec.types.pairs.iter().filter_map(|pair| pair.codes()).collect();
+    // The first is the one that nobody has to ask for.
+    let usual = codes.first().copied();
+    codes.sort_unstable();
+    codes.dedup();
+    let exact = spec.fusion_default.accept == Difference::Exact;
+    for of in codes.into_iter().filter(|of| Some(*of) != usual) {
+        for most in [None, Some(1)].into_iter().take(1 + usize::from(exact)) {
+            let bound = most.map_or("", |_| ", off by one at most");
+            let asked = Asked {
+                leaves: Some((LEAVE, of)),
+                most,
+                ..Asked::default()
+            };
+            others.push(other(WIDTHS, format!(" from {of}{bound}"), target, asked));
+        }
+    }
+    others
+}
+
+/// The fusions of all networks.
+pub(super) struct Fusions {
+    /// Every row that the table has with one value or another of its options, with how often it fired.
+    rows: BTreeMap<String, usize>,
+    /// Of those that did not fire the reason of the nearest miss.
+    missed: BTreeMap<String, (Until, String)>,
+    off: Vec<String>,
+    faults: Vec<String>,
+    ran: usize,
+}
+
+impl Fusions {
+    pub(super) fn new(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Fusions {
+        let all = variants.iter().map(|(_, variant)| variant).chain([target]);
+        let rows = all.flat_map(|target| &target.spec().fusion);
+        Fusions {
+            rows: rows.map(|row: &FusionRow| (row.name.clone(), 0)).collect(),
+            missed: BTreeMap::new(),
+            off: Vec::new(),
+            faults: Vec::new(),
+            ran: 0,
+        }
+    }
+
+    /// Takes those of a network.
+    pub(super) fn add(&mut self, name: &str, made: &Made) {
+        for fused in &made.fusion.fired {
+            *self.rows.entry(fused.row.clone()).or_default() += 1;
+            let off = fused.certificate.worst().max_lsb();
+            if off > made.most {
+                self.off
+                    .push(format!("fusion {} in {name}: off by up to {off}", fused.row));
+            }
+            self.miss(name, &fused.value, &fused.tried);
+        }
+        for refused in &made.fusion.refused {
+            self.miss(name, &refused.value, &refused.tried);
+        }
+    }
+
+    fn miss(&mut self, name: &str, value: &str, tried: &[Attempt]) {
+        // That a row is for other ops says nothing.
+        for attempt in tried.iter().filter(|attempt| attempt.until > Until::Producer) {
+            let nearest = self.missed.get(&attempt.row);
+            if nearest.is_none_or(|(until, _)| *until < attempt.until) {
+                let why = format!("at {value} in {name}: {}", attempt.reason.text);
+                self.missed.insert(attempt.row.clone(), (attempt.until, why));
+            }
+        }
+    }
+
+    /// Runs a network for its fusions alone.
+    pub(super) fn run(&mut self, other: &Other) {
+        self.ran += 1;
+        let name = &other.name;
+        match integers(&other.target, other.text, &other.asked) {
+            Err(fault) => self.faults.push(format!("{name}: {fault}")),
+            Ok(made) => {
+                self.add(name, &made);
+                let findings = made.findings.iter();
+                self.faults.extend(findings.map(|finding| format!("{name}: {finding}")));
+            }
+        }
+    }
+
+    /// A line for the certificates, one for each row that nothing reached, and one for the networks that were run for them.
+    pub(super) fn lines(self) -> Vec<Line> {
+        let reached = self.rows.values().filter(|times| **times > 0).count();
+        let times: usize = self.rows.values().sum();
+        let checked = format!("{reached} of {} rows fired, {times} times", self.rows.len());
+        let mut certified = Line::new(Group::Semantics, "fusions are certified").checked(checked);
+        self.off.into_iter().for_each(|off| certified.find(off));
+        let mut others =
+            Line::new(Group::Networks, "other ops, types and options").checked(format!("{} networks", self.ran));
+        self.faults.into_iter().for_each(|fault| others.find(fault));
+        let idle = self.rows.iter().filter(|(_, times)| **times == 0).map(|(row, _)| {
+            let missed = self.missed.get(row);
+            let why = missed.map_or("no network of the kit has its producer", |(_, why)| why.as_str());
+            Line::skipped(Group::Semantics, format!("fusion {row}"), format!("not reached: {why}"))
+        });
+        [certified].into_iter().chain(idle).chain([others]).collect()
+    }
+}
