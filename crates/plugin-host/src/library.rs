@@ -12,7 +12,7 @@ use strait_target::Options;
 use strait_target::spec::MAX_TABLE_BYTES;
 
 use crate::process::{Broken, Clock, Patience, Program, Worker};
-use crate::wire::{Answer, Description, Request, TensorHeader, TileHeader};
+use crate::wire::{Answer, Description, Request, Sizes, TensorHeader, TileHeader};
 use crate::{PluginError, Probe, sidecar};
 
 /// The most bytes of one piece of a file; the worker cuts longer ones.
@@ -270,11 +270,9 @@ impl Library {
             let target = session.target(options, clock)?;
             session.form(form, clock)?;
             let request = Request::Requantize(TileHeader { target, ..tile });
-            match session.ask(&request, &[accumulators], codes.len() as u64, clock)? {
-                (Answer::Codes, found) if found.len() == codes.len() => {
-                    codes.copy_from_slice(&found);
-                    Ok(())
-                }
+            session.worker.send(&request, &[accumulators], clock)?;
+            match session.header(clock)? {
+                (Answer::Codes, sizes) => Ok(session.worker.body_into(&sizes, codes, clock)?),
                 _ => Err(senseless()),
             }
         })
@@ -339,10 +337,21 @@ impl Session {
     }
 
     fn answer(&mut self, most: u64, clock: &Clock) -> Result<(Answer, Vec<u8>), Trouble> {
-        match self.worker.receive(most, clock)? {
-            (Answer::Failed { status, node, message }, _) => Err(Trouble::Failed { status, node, message }),
-            (Answer::Refused(error), _) => Err(Trouble::Refused(error)),
-            answer => Ok(answer),
+        let (answer, sizes) = self.header(clock)?;
+        Ok((answer, self.worker.body(&sizes, most, clock)?))
+    }
+
+    /// An answer that is one; its body is still to be received.
+    fn header(&mut self, clock: &Clock) -> Result<(Answer, Sizes), Trouble> {
+        let (answer, sizes) = self.worker.receive(clock)?;
+        match answer {
+            // Without a body, and so the next answer follows.
+            Answer::Failed { status, node, message } => {
+                self.worker.body_into(&sizes, &mut [], clock)?;
+                Err(Trouble::Failed { status, node, message })
+            }
+            Answer::Refused(error) => Err(Trouble::Refused(error)),
+            answer => Ok((answer, sizes)),
         }
     }
 

@@ -111,32 +111,43 @@ impl Worker {
 
     /// Sends a request with a body in several parts.
     pub(crate) fn send(&mut self, request: &Request, body: &[&[u8]], clock: &Clock) -> Result<(), Broken> {
-        let size = body.iter().map(|part| part.len() as u64).sum();
-        let start = wire::start(request, size).map_err(|error| Broken::Garbage(error.to_string()))?;
-        for part in std::iter::once(&start[..]).chain(body.iter().copied()) {
-            self.pipes
-                .write(part, clock)
-                .map_err(|error| self.broken(&error, clock))?;
-        }
-        Ok(())
+        let sent = self.pipes.write(request, body, clock);
+        sent.map_err(|error| self.broken(&error, clock))
     }
 
-    /// The next answer, with a body of at most so many bytes.
-    pub(crate) fn receive(&mut self, most: u64, clock: &Clock) -> Result<(Answer, Vec<u8>), Broken> {
-        let answer = self.read(most, clock);
+    /// The next answer, and the sizes of its body, which is to be received next.
+    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<(Answer, Sizes), Broken> {
+        let answer = self.read(clock);
         answer.map_err(|error| self.broken(&error, clock))
     }
 
-    fn read(&mut self, most: u64, clock: &Clock) -> io::Result<(Answer, Vec<u8>)> {
+    fn read(&mut self, clock: &Clock) -> io::Result<(Answer, Sizes)> {
         let mut sizes = [0; Sizes::BYTES];
         self.pipes.read(&mut sizes, clock)?;
         let sizes = Sizes::parse(sizes);
         let mut json = vec![0; sizes.header()?];
         self.pipes.read(&mut json, clock)?;
-        let answer = wire::header(&json)?;
-        let mut body = vec![0; sizes.body(most)?];
-        self.pipes.read(&mut body, clock)?;
-        Ok((answer, body))
+        Ok((wire::header(&json)?, sizes))
+    }
+
+    /// A body of at most so many bytes.
+    pub(crate) fn body(&mut self, sizes: &Sizes, most: u64, clock: &Clock) -> Result<Vec<u8>, Broken> {
+        let mut body = Vec::new();
+        let received = sizes.body(most).and_then(|size| {
+            body.resize(size, 0);
+            self.pipes.read(&mut body, clock)
+        });
+        received.map_err(|error| self.broken(&error, clock))?;
+        Ok(body)
+    }
+
+    /// A body of as many bytes.
+    pub(crate) fn body_into(&mut self, sizes: &Sizes, body: &mut [u8], clock: &Clock) -> Result<(), Broken> {
+        let received = sizes.body(body.len() as u64).and_then(|size| match size == body.len() {
+            true => self.pipes.read(body, clock),
+            false => Err(wire::garbage(format!("{size} bytes where {} are due", body.len()))),
+        });
+        received.map_err(|error| self.broken(&error, clock))
     }
 
     /// End of a worker whose pipe fails.
@@ -209,8 +220,9 @@ mod pipes {
     //! Pipes that wait until a time and no longer.
 
     use super::Clock;
+    use crate::wire::{self, Request};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use std::io::{self, Read, Write};
+    use std::io::{self, Read};
     use std::os::fd::AsFd;
     use std::process::{ChildStdin, ChildStdout};
 
@@ -232,14 +244,10 @@ mod pipes {
             Ok(Pipes { to, from })
         }
 
-        pub(super) fn write(&mut self, mut bytes: &[u8], clock: &Clock) -> io::Result<()> {
-            while !bytes.is_empty() {
-                match self.to.write(bytes) {
-                    Ok(count) => bytes = &bytes[count..],
-                    Err(error) => wait(error, &self.to, PollFlags::OUT, clock)?,
-                }
-            }
-            Ok(())
+        pub(super) fn write(&mut self, request: &Request, body: &[&[u8]], clock: &Clock) -> io::Result<()> {
+            wire::write_parts(&mut &self.to, request, body, |error| {
+                wait(error, &self.to, PollFlags::OUT, clock)
+            })
         }
 
         pub(super) fn read(&mut self, mut bytes: &mut [u8], clock: &Clock) -> io::Result<()> {
@@ -277,6 +285,7 @@ mod pipes {
 #[cfg(not(unix))]
 mod pipes {
     use super::Clock;
+    use crate::wire::Request;
     use std::io;
     use std::process::{ChildStdin, ChildStdout};
 
@@ -287,7 +296,7 @@ mod pipes {
             Err(io::Error::other("plugins in libraries need Linux or macOS"))
         }
 
-        pub(super) fn write(&mut self, _: &[u8], _: &Clock) -> io::Result<()> {
+        pub(super) fn write(&mut self, _: &Request, _: &[&[u8]], _: &Clock) -> io::Result<()> {
             match *self {}
         }
 

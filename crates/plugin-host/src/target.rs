@@ -164,6 +164,9 @@ fn named(error: PluginError, module: &Module) -> PluginError {
     }
 }
 
+/// A call crosses to another process and back, which takes as long as copying some ten thousand accumulators.
+const PIECE: usize = 1 << 16;
+
 /// The library's requantization of one form.
 struct Tiles {
     library: Arc<Library>,
@@ -224,6 +227,10 @@ impl Tiles {
 }
 
 impl TileKernel for Tiles {
+    fn piece(&self) -> usize {
+        PIECE
+    }
+
     fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
         if !self.widths[0] {
             return defined(form, tile, accumulators, out);

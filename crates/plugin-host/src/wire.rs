@@ -4,7 +4,7 @@
 //! sizes: each kind of frame has a largest body, which is held against the size before any memory is taken.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::path::PathBuf;
 use strait_requantize::IntType;
 use strait_target::Options;
@@ -128,7 +128,7 @@ pub(crate) fn garbage(message: String) -> io::Error {
 }
 
 /// The beginning of a frame, and its header.
-pub(crate) fn start(header: &impl Serialize, body: u64) -> io::Result<Vec<u8>> {
+fn start(header: &impl Serialize, body: u64) -> io::Result<Vec<u8>> {
     let json = serde_json::to_vec(header).map_err(io::Error::other)?;
     let size = u32::try_from(json.len()).ok().filter(|&size| size <= MOST_HEADER);
     let size = size.ok_or_else(|| garbage("a header that is too long".into()))?;
@@ -145,9 +145,32 @@ pub(crate) fn header<T: DeserializeOwned>(json: &[u8]) -> io::Result<T> {
 
 /// Writes a frame to a pipe that waits.
 pub(crate) fn write(to: &mut impl Write, of: &impl Serialize, body: &[u8]) -> io::Result<()> {
-    to.write_all(&start(of, body.len() as u64)?)?;
-    to.write_all(body)?;
-    to.flush()
+    write_parts(to, of, &[body], Err)
+}
+
+/// Writes a frame, in one piece where the pipe takes it, so that the other side wakes up once. After an error of the pipe
+/// it goes on if `refused` says so.
+pub(crate) fn write_parts(
+    to: &mut impl Write,
+    of: &impl Serialize,
+    body: &[&[u8]],
+    mut refused: impl FnMut(io::Error) -> io::Result<()>,
+) -> io::Result<()> {
+    let start = start(of, body.iter().map(|part| part.len() as u64).sum())?;
+    let parts = std::iter::once(&start[..]).chain(body.iter().copied());
+    let mut parts: Vec<IoSlice<'_>> = parts.map(IoSlice::new).collect();
+    let mut rest = &mut parts[..];
+    // Parts without bytes in front are none.
+    IoSlice::advance_slices(&mut rest, 0);
+    while !rest.is_empty() {
+        match to.write_vectored(rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => IoSlice::advance_slices(&mut rest, count),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => refused(error)?,
+        }
+    }
+    Ok(())
 }
 
 /// Reads the beginning of a frame and its header from a pipe that waits; `None` where the other side has ended.

@@ -24,8 +24,14 @@ const AT_A_TIME: usize = 1 << 20;
 /// The first accumulator of which the model makes another code than the form, with its layer; whatever stops the model.
 pub(super) fn hold(job: &Job<'_>, module: &Module) -> Result<(), Stop> {
     let nodes = module.main().nodes().map(|(_, node)| node);
+    let mut compared = Vec::new();
     for node in nodes.filter(|node| node.place == Placement::Accelerator) {
         for (form, clamp, wide) in requantizations(module, node) {
+            // Layers without weights of their own often share one.
+            if compared.contains(&(form, clamp, wide)) {
+                continue;
+            }
+            compared.push((form, clamp, wide));
             one(job, form, clamp, wide).map_err(|text| {
                 let layer = module.name(node.name);
                 Diagnostic::error(codes::TARGET, format!("layer `{layer}`: {text}"))
@@ -115,10 +121,9 @@ impl Layer<'_> {
         // Beyond the clamp codes no longer differ.
         let (least, most) = (i64::from(least.max(low)), i64::from(most.min(high)));
         let distance = (most - least) / MOST_CODES + 1;
-        let each = AT_A_TIME / self.channels();
         let codes: Vec<i64> = (least..=most).step_by(distance as usize).collect();
-        for codes in codes.chunks((each / 3).max(1)) {
-            if let Some(found) = self.compare(&self.accumulators(codes))? {
+        for codes in codes.chunks((AT_A_TIME / self.channels() / 3).max(1)) {
+            if let Some(found) = self.compare(&self.accumulators(codes), each(codes))? {
                 return Ok(Some(found));
             }
         }
@@ -129,48 +134,51 @@ impl Layer<'_> {
         self.form.channels().unwrap_or(1).max(1)
     }
 
-    /// For each channel the first accumulators with these codes, their neighbours, and the ends; as many for each channel.
-    fn accumulators(&self, codes: &[i64]) -> Vec<Vec<i64>> {
+    /// The first accumulators with these codes, their neighbours, and the ends: as many for each channel, one channel behind
+    /// the other.
+    fn accumulators(&self, codes: &[i64]) -> Vec<i64> {
         let narrow = (i64::from(i32::MIN), i64::from(i32::MAX));
         let ends = if self.wide { (i64::MIN, i64::MAX) } else { narrow };
-        let of_channel = |channel: usize| {
+        let mut all = Vec::with_capacity(self.channels() * each(codes));
+        for channel in 0..self.channels() {
             let Ok(scalars) = self.form.channel(channel) else {
-                return Vec::new();
+                continue;
             };
             let (low, high) = scalars.domain().into_inner();
             let inside = |x: i64| x.max(low).min(high).clamp(ends.0, ends.1);
-            let steps = codes.iter().flat_map(|&code| {
+            all.extend([inside(low), inside(high)]);
+            for &code in codes {
                 let step = scalars.least_reaching(code);
-                [step.saturating_sub(1), step, step.saturating_add(1)]
-            });
-            steps.chain([low, high]).map(inside).collect()
-        };
-        (0..self.channels()).map(of_channel).collect()
+                all.extend([step.saturating_sub(1), step, step.saturating_add(1)].map(inside));
+            }
+        }
+        all
     }
 
-    fn compare(&self, accumulators: &[Vec<i64>]) -> Result<Option<Difference>, KernelError> {
-        let (cx, each) = (Context::detect(), accumulators.first().map_or(0, Vec::len));
-        let extents = [1, accumulators.len(), each];
+    fn compare(&self, accumulators: &[i64], each: usize) -> Result<Option<Difference>, KernelError> {
+        let cx = Context::detect();
+        let extents = [1, accumulators.len() / each, each];
         let width = Elem::from(self.form.out()).size();
-        let mut codes = vec![0u8; accumulators.len() * each * width];
-        let all = accumulators.iter().flatten().copied();
+        let mut codes = vec![0u8; accumulators.len() * width];
         if self.wide {
-            let all: Vec<i64> = all.collect();
-            self.loops.requantize_wide(&cx, extents, &all, &mut codes)?;
+            self.loops.requantize_wide(&cx, extents, accumulators, &mut codes)?;
         } else {
             // Each fits.
-            let all: Vec<u8> = all.flat_map(|x| (x as i32).to_ne_bytes()).collect();
-            self.loops.requantize(&cx, extents, IntType::I32, &all, &mut codes)?;
+            let narrow: Vec<i32> = accumulators.iter().map(|&x| x as i32).collect();
+            let narrow = bytemuck::cast_slice(&narrow);
+            self.loops.requantize(&cx, extents, IntType::I32, narrow, &mut codes)?;
         }
         let [low, high] = self.clamp.unwrap_or([i32::MIN, i32::MAX]);
-        let mut codes = codes.chunks_exact(width.max(1));
-        for (channel, accumulators) in accumulators.iter().enumerate() {
-            for &accumulator in accumulators {
-                let found = codes.next().map_or(0, |bytes| code(self.form.out(), bytes));
-                let Ok(expected) = self.form.eval(channel, accumulator) else {
+        let rows = accumulators.chunks_exact(each).zip(codes.chunks_exact(each * width));
+        for (channel, (accumulators, codes)) in rows.enumerate() {
+            let Ok(scalars) = self.form.channel(channel) else {
+                continue;
+            };
+            for (&accumulator, bytes) in accumulators.iter().zip(codes.chunks_exact(width)) {
+                let Ok(expected) = scalars.eval(accumulator) else {
                     continue;
                 };
-                let expected = expected.min(high).max(low);
+                let (expected, found) = (expected.min(high).max(low), code(self.form.out(), bytes));
                 if found != expected {
                     return Ok(Some(Difference {
                         channel,
@@ -183,6 +191,11 @@ impl Layer<'_> {
         }
         Ok(None)
     }
+}
+
+/// Accumulators of each channel for so many codes.
+fn each(codes: &[i64]) -> usize {
+    3 * codes.len() + 2
 }
 
 /// The code of these bytes.

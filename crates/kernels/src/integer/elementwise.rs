@@ -4,7 +4,7 @@ use super::{
     bytes::{check_8_bits, check_codes, flip, widen, width},
     finish::{Axis, Finish, Place, check_channels},
     sums::{Carrier, Room, Sums},
-    tiles::{Array, LONG_PIECE, PIECE},
+    tiles::{Array, PIECE},
 };
 use crate::{
     error::{KernelError, expect_len, product},
@@ -394,7 +394,7 @@ pub(crate) fn requantize(
         product(&[array.elements(), width(finish.out())]),
     )?;
     let accumulators = accumulators(element, input);
-    let piece = if accumulators.is_some() { LONG_PIECE } else { PIECE };
+    let piece = if accumulators.is_some() { finish.piece() } else { PIECE };
     array.for_each_tile(piece, &Shared::new(out), |start, place| match accumulators {
         Some(accumulators) => finish.finish(*cx, Sums::I32(&accumulators[start..]), place.columns, place),
         None => {
@@ -416,7 +416,7 @@ pub(crate) fn requantize_wide(
     let bytes = product(&[array.elements(), finish.width(Carrier::I64)]);
     expect_len("the output", out.len(), bytes)?;
     // Half as many as of 32 bits: a tile has as many bytes.
-    array.for_each_tile(LONG_PIECE / 2, &Shared::new(out), |start, place| {
+    array.for_each_tile(finish.piece() / 2, &Shared::new(out), |start, place| {
         finish.finish(*cx, Sums::I64(&accumulators[start..]), place.columns, place)
     })
 }

@@ -5,6 +5,7 @@ use super::{
     bytes::width,
     epilogue::{Epilogue, PerChannel, saturate},
     sums::{Carrier, Sums},
+    tiles::LONG_PIECE,
 };
 use crate::{
     error::KernelError,
@@ -84,8 +85,13 @@ pub trait Finish: Send + Sync {
     /// Number of channels with parameters; `None` if one set serves any number.
     fn channels(&self) -> Option<usize>;
 
+    /// Elements of a tile whose accumulators are in memory already.
+    fn piece(&self) -> usize {
+        LONG_PIECE
+    }
+
     /// Turns a tile's accumulators into results, on the instruction set of `cx`. Row `r` of the tile starts at accumulator
-    /// `r·stride`; the tile is small enough for the first-level cache.
+    /// `r·stride`; the tile is small enough for the first-level cache, if [`Finish::piece`] does not ask for more.
     ///
     /// # Errors
     /// [`KernelError::Tile`] from a target's batch kernel.

@@ -5,6 +5,7 @@ use super::{
     epilogue::bounds,
     finish::{Axis, Finish, Place},
     sums::Sums,
+    tiles::LONG_PIECE,
 };
 use crate::{error::KernelError, isa::Context};
 use std::borrow::Cow;
@@ -37,6 +38,12 @@ impl Tile {
 /// A batch kernel: one call per tile of accumulators that fits in the first-level cache, never one per element. What a
 /// target gives that computes in its own way, and what crosses the C interface.
 pub trait TileKernel: Send + Sync {
+    /// Elements of a tile whose accumulators are in memory already. A kernel for which a call is dear asks for more than fit
+    /// in the first-level cache.
+    fn piece(&self) -> usize {
+        LONG_PIECE
+    }
+
     /// Requantizes `tile.rows × tile.columns` accumulators into as many elements of the form's output type.
     ///
     /// # Errors
@@ -93,6 +100,10 @@ impl<K: TileKernel> Finish for ThroughTile<K> {
 
     fn channels(&self) -> Option<usize> {
         self.form.channels()
+    }
+
+    fn piece(&self) -> usize {
+        self.kernel.piece().max(2)
     }
 
     fn finish(&self, _: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError> {

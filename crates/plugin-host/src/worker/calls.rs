@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::{ptr, slice, str};
 
@@ -219,8 +220,13 @@ impl Plugin {
         Ok(probes::run(self, target, form, probe))
     }
 
-    /// Codes of a tile.
-    pub(super) fn requantize(&self, tile: &TileHeader, accumulators: &Aligned) -> Result<Aligned, Fault> {
+    /// Codes of a tile. `codes` has none yet, so that one that the library leaves out is 0.
+    pub(super) fn requantize(
+        &self,
+        tile: &TileHeader,
+        accumulators: &Aligned,
+        codes: &mut Aligned,
+    ) -> Result<(), Fault> {
         let requantize = self.plugin.requantize.ok_or_else(|| Fault {
             status: c::UNSUPPORTED,
             node: None,
@@ -242,7 +248,7 @@ impl Plugin {
         if u64::from(tile.first_channel).saturating_add(along) > channels {
             return Err(Fault::ours("a tile with more channels than its form"));
         }
-        let mut codes = Aligned::new(count * Elem::from(tile.out).size());
+        codes.resize(count * Elem::from(tile.out).size());
         let codes_size = codes.bytes().len() as u64;
         let tile = c::Tile {
             accumulator_bits: bits,
@@ -262,8 +268,7 @@ impl Plugin {
         self.reports().of(|host| {
             // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
             unsafe { requantize(host, target, &form, &tile) }
-        })?;
-        Ok(codes)
+        })
     }
 
     /// Writes files; each piece goes out as it comes.
@@ -273,7 +278,7 @@ impl Plugin {
         ir: u64,
         tensors: &[TensorHeader],
         body: &Aligned,
-        to: &mut dyn Write,
+        to: &mut File,
     ) -> io::Result<Result<(), Fault>> {
         let Some(emit) = self.plugin.emit else {
             return Ok(Err(Fault::ours("it has no `emit`")));
@@ -349,7 +354,7 @@ fn entry(name: &str, value: &OptionValue) -> c::OptionEntry {
 
 /// Where the files of a call go.
 struct Sink<'a> {
-    to: &'a mut dyn Write,
+    to: &'a mut File,
     failed: Option<io::Error>,
 }
 

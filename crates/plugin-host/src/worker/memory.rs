@@ -15,6 +15,7 @@ struct Line([u8; ALIGNMENT]);
 const _: () = assert!(align_of::<Line>() == ALIGNMENT);
 
 /// Bytes that begin at a multiple of [`ALIGNMENT`].
+#[derive(Default)]
 pub(super) struct Aligned {
     lines: Vec<Line>,
     size: usize,
@@ -23,10 +24,15 @@ pub(super) struct Aligned {
 impl Aligned {
     /// So many zeros.
     pub(super) fn new(size: usize) -> Aligned {
-        Aligned {
-            lines: vec![Line([0; ALIGNMENT]); size.div_ceil(ALIGNMENT)],
-            size,
-        }
+        let mut bytes = Aligned::default();
+        bytes.resize(size);
+        bytes
+    }
+
+    /// So many bytes: those that were there, and zeros behind them. Memory that is there already is used again.
+    pub(super) fn resize(&mut self, size: usize) {
+        self.lines.resize(size.div_ceil(ALIGNMENT), Line([0; ALIGNMENT]));
+        self.size = size;
     }
 
     pub(super) fn bytes(&self) -> &[u8] {

@@ -39,25 +39,25 @@ mod serve {
     use super::memory::Aligned;
     use crate::wire::{self, Answer, Request, Sizes};
     use std::fs::File;
-    use std::io::{self, BufWriter, Read};
+    use std::io::{self, Read};
+    use std::mem;
 
     /// The largest bodies are a model and its weights. The host is believed; a size beyond this is no frame.
     const MOST_BODY: u64 = 1 << 40;
 
-    /// Body of a request, aligned for accumulators.
-    fn body(from: &mut File, sizes: &Sizes) -> io::Result<Aligned> {
-        let mut bytes = Aligned::new(sizes.body(MOST_BODY)?);
-        from.read_exact(bytes.bytes_mut())?;
-        Ok(bytes)
+    /// Reads the body of a request.
+    fn receive(from: &mut File, sizes: &Sizes, body: &mut Aligned) -> io::Result<()> {
+        body.resize(sizes.body(MOST_BODY)?);
+        from.read_exact(body.bytes_mut())
     }
 
     /// The two pipes, and nothing that a library could print into or read from.
-    fn pipes() -> io::Result<(File, BufWriter<File>)> {
+    fn pipes() -> io::Result<(File, File)> {
         let from = rustix::io::dup(io::stdin())?;
         let to = rustix::io::dup(io::stdout())?;
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
         rustix::stdio::dup2_stdout(io::stderr())?;
-        Ok((from.into(), BufWriter::new(to.into())))
+        Ok((from.into(), to.into()))
     }
 
     pub(super) fn serve() -> io::Result<()> {
@@ -72,29 +72,26 @@ mod serve {
             }
             Err(error) => return wire::write(&mut to, &Answer::Refused(error), &[]),
         };
+        // Tiles follow each other, and memory that a process gets is filled with zeros first.
+        let (mut body, mut codes) = (Aligned::default(), Aligned::default());
         while let Some((request, sizes)) = wire::read(&mut from)? {
-            let body = body(&mut from, &sizes)?;
+            receive(&mut from, &sizes, &mut body)?;
+            codes.resize(0);
             let answer = match request {
                 Request::Load { .. } => return Err(wire::garbage("a second library".into())),
-                Request::Open { options } => plugin
-                    .open(&options)
-                    .map(|number| (Answer::Opened(number), Aligned::new(0))),
-                Request::Prepare { form, row } => {
-                    let prepared = plugin.prepare(form, row, body.bytes());
-                    prepared.map(|()| (Answer::Prepared, Aligned::new(0)))
-                }
-                Request::Requantize(tile) => plugin.requantize(&tile, &body).map(|codes| (Answer::Codes, codes)),
-                Request::Probe { target, form, probe } => {
-                    let fault = plugin.probe(target, form, probe);
-                    fault.map(|fault| (Answer::Probed(fault), Aligned::new(0)))
-                }
+                Request::Open { options } => plugin.open(&options).map(Answer::Opened),
+                Request::Prepare { form, row } => plugin.prepare(form, row, body.bytes()).map(|()| Answer::Prepared),
+                Request::Requantize(tile) => plugin.requantize(&tile, &body, &mut codes).map(|()| Answer::Codes),
+                Request::Probe { target, form, probe } => plugin.probe(target, form, probe).map(Answer::Probed),
                 Request::Emit { target, ir, tensors } => {
+                    // A model may be large.
+                    let body = mem::take(&mut body);
                     let done = plugin.emit(target, ir, &tensors, &body, &mut to)?;
-                    done.map(|()| (Answer::Done, Aligned::new(0)))
+                    done.map(|()| Answer::Done)
                 }
             };
             match answer {
-                Ok((answer, body)) => wire::write(&mut to, &answer, body.bytes())?,
+                Ok(answer) => wire::write(&mut to, &answer, codes.bytes())?,
                 Err(Fault { status, node, message }) => {
                     wire::write(&mut to, &Answer::Failed { status, node, message }, &[])?;
                 }
