@@ -302,7 +302,8 @@ impl Library {
                 match answer {
                     (Answer::Done, _) => return Ok(outcome),
                     (Answer::Piece { path }, bytes) => {
-                        let Some(less) = rest.checked_sub(bytes.len() as u64) else {
+                        // A file without bytes costs its name.
+                        let Some(less) = rest.checked_sub((path.len() + bytes.len()) as u64) else {
                             let text = format!("more than {MOST_FILES} bytes of files");
                             return Err(Broken::Garbage(text).into());
                         };
