@@ -47,6 +47,9 @@ pub struct Explained {
     pub form: Requantization,
     /// At which of the two ends, low and high, it has to be clamped to the codes that were recorded.
     pub clamps: [bool; 2],
+    /// Of each channel the least and the largest factor that the data leave with this zero point, of a multiplication and a
+    /// shift with one rounding. Not every number between them is one of so many bits.
+    pub factors: Vec<[f64; 2]>,
 }
 
 /// An arithmetic that does not.
@@ -146,7 +149,7 @@ pub fn identify(file: &str, layer: &Layer) -> Result<Answer, VectorsError> {
                 .peekable();
             let Some(first) = forms.peek().cloned() else { continue };
             let explains = forms.find(|form| answer.held(layer, form).is_none());
-            answer.add(layer, Subject::Rule(rule), explains.unwrap_or(first));
+            answer.add(&bounds, Subject::Rule(rule), explains.unwrap_or(first));
         }
     }
     let mut refuted: Option<Hypothesis> = None;
@@ -158,7 +161,7 @@ pub fn identify(file: &str, layer: &Layer) -> Result<Answer, VectorsError> {
         let Some(form) = search::form(&hypothesis, &bounds) else {
             continue;
         };
-        if !answer.add(layer, Subject::Hypothesis(hypothesis), form) {
+        if !answer.add(&bounds, Subject::Hypothesis(hypothesis), form) {
             refuted = Some(hypothesis);
         }
     }
@@ -191,11 +194,19 @@ impl Answer {
     }
 
     /// Holds a form against every recorded value; true if it gives them.
-    fn add(&mut self, layer: &Layer, subject: Subject, form: Requantization) -> bool {
-        match self.held(layer, &form) {
+    fn add(&mut self, bounds: &Bounds<'_>, subject: Subject, form: Requantization) -> bool {
+        match self.held(bounds.layer, &form) {
             None => {
-                let clamps = clamps(layer, &form, self.ends);
-                self.explained.push(Explained { subject, form, clamps });
+                let factors = match &subject {
+                    Subject::Hypothesis(hypothesis) => search::factors(hypothesis, &form, bounds),
+                    Subject::Rule(_) => Vec::new(),
+                };
+                self.explained.push(Explained {
+                    subject,
+                    clamps: clamps(bounds.layer, &form, self.ends),
+                    form,
+                    factors,
+                });
                 true
             }
             Some((witness, differing)) => {

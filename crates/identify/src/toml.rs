@@ -26,6 +26,7 @@ pub fn json(answers: &[Answer]) -> Value {
                 "arithmetic": explained.subject.to_string(),
                 "form": explained.form,
                 "clamped": explained.clamps,
+                "factors": explained.factors,
                 "row": row(&explained.subject, &[&explained.form], explained.clamps),
             })
         });
@@ -61,6 +62,9 @@ struct Group<'a> {
     /// Arithmetics that explain each of them, at the narrowest width that does.
     common: Vec<Subject>,
 }
+
+/// Channels of which factors are shown; a program is told all.
+const SHOWN: usize = 4;
 
 /// Puts each layer to the first group that has an arithmetic in common with it.
 fn groups(answers: &[Answer]) -> Vec<Group<'_>> {
@@ -134,6 +138,9 @@ impl Group<'_> {
                 "# {count} arithmetics explain every value; the data cannot tell them apart"
             )?,
         }
+        for answer in &self.layers {
+            self.write_layer(text, answer)?;
+        }
         for subject in &self.common {
             self.write_row(text, subject, number)?;
         }
@@ -156,6 +163,30 @@ impl Group<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Remarks of one layer: an arithmetic of fewer bits than the common ones, and what is left of its factors.
+    fn write_layer(&self, text: &mut String, answer: &Answer) -> std::fmt::Result {
+        let layer = printable(&answer.layer);
+        let alone = narrowest(answer);
+        if let Some(fewest) = alone.first().filter(|fewest| !self.common.contains(fewest)) {
+            writeln!(text, "# {layer} alone, with the fewest bits: {fewest}")?;
+        }
+        let with_factors = |subject: &Subject| {
+            let mut explained = answer.explained.iter();
+            explained.find(|explained| explained.subject == *subject && !explained.factors.is_empty())
+        };
+        let Some(first) = self.common.iter().find_map(with_factors) else {
+            return Ok(());
+        };
+        writeln!(text, "# factors that {layer} leaves, by {}:", first.subject)?;
+        for (channel, [low, high]) in first.factors.iter().enumerate().take(SHOWN) {
+            writeln!(text, "#   channel {channel}: {low:.9e} to {high:.9e}")?;
+        }
+        match first.factors.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => writeln!(text, "#   and {more} more channels"),
+        }
     }
 
     fn write_row(&self, text: &mut String, subject: &Subject, number: usize) -> std::fmt::Result {

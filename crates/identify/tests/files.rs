@@ -339,3 +339,38 @@ fn layers_of_one_arithmetic_share_its_rows_and_others_have_their_own() {
     assert!(text.contains("# b: 200000 outputs"), "{text}");
     assert_eq!(text.matches("[form.two-roundings").count(), 1);
 }
+
+#[test]
+fn factors_that_the_data_leave_are_shown_and_hold_the_one_that_was_recorded() {
+    let mut numbers = Numbers::new(31);
+    let form = once(31, Rounding::HalfUp, &mut numbers);
+    let layer = record(&form, 20_000, &mut numbers);
+    let answer = identify("v.npz", &layer).unwrap();
+    let Requantization::TfLite(its) = &form else {
+        panic!("{form:?}")
+    };
+    let shown = answer
+        .explained
+        .iter()
+        .filter(|explained| !explained.factors.is_empty());
+    let of_half_up = shown
+        .clone()
+        .find(|explained| explained.subject.to_string().contains("half_up"));
+    let factors = &of_half_up.unwrap().factors;
+    assert_eq!(factors.len(), layer.channels.len());
+    for (channel, [low, high]) in factors.iter().enumerate() {
+        let at = |values: &[i32]| f64::from(values[channel.min(values.len() - 1)]);
+        let shift = its.narrowing.shift.values();
+        let factor = at(its.sc.values()) / 2f64.powi(shift[channel.min(shift.len() - 1)].into());
+        assert!(low <= &factor && &factor <= high, "{low} {factor} {high}");
+        // Closer than one part in a thousand: thresholds are hundreds of accumulators from zero.
+        assert!((high - low) / factor < 1e-3, "{low} {high}");
+    }
+    // One of the arithmetics stands for all.
+    let text = document("v.npz", std::slice::from_ref(&answer));
+    assert!(
+        text.contains("# factors that ") && text.contains(" leaves, by "),
+        "{text}"
+    );
+    assert_eq!(text.matches("#   channel 0: ").count(), 1, "{text}");
+}

@@ -84,11 +84,7 @@ pub(super) fn shift(edges: &[Edge], rounding: Rounding) -> Option<Found<Scalar>>
 /// With the largest shift every factor of fewer bits and a smaller one is among the integers: ⟨x·m·2^k / 2^(s+k)⟩ is
 /// ⟨x·m / 2^s⟩ for every rounding.
 pub(super) fn factor(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Found<Scalar>> {
-    let all = Interval {
-        low: 1,
-        high: ((1i128 << bits) - 1) << MAX_SHIFT,
-    };
-    let found = narrow(edges, all, |edge| edge.product(zero, once(rounding, MAX_SHIFT)));
+    let found = bracketed(edges, zero, rounding, bits);
     let scalar = |(factor, shift)| Scalar {
         factor,
         shift,
@@ -121,6 +117,21 @@ pub(super) fn factor(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) ->
             explains: false,
         },
     })
+}
+
+/// Factors, in units of 2^-62, between which the bounds leave one of at most so many bits.
+fn bracketed(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Narrowed {
+    let all = Interval {
+        low: 1,
+        high: ((1i128 << bits) - 1) << MAX_SHIFT,
+    };
+    narrow(edges, all, |edge| edge.product(zero, once(rounding, MAX_SHIFT)))
+}
+
+/// The least and the largest factor that the bounds leave.
+pub(super) fn ends(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> [f64; 2] {
+    let Interval { low, high } = bracketed(edges, zero, rounding, bits).interval;
+    [low, high].map(|factor| factor as f64 / (1u64 << MAX_SHIFT) as f64)
 }
 
 /// The integer of an interval that most twos divide: no other has fewer bits between its first and its last.

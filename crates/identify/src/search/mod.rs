@@ -110,6 +110,15 @@ pub(crate) fn form(hypothesis: &Hypothesis, bounds: &Bounds<'_>) -> Option<Requa
     Some(form)
 }
 
+/// Of each channel the least and the largest factor that the data leave, where one factor and one rounding explain them.
+pub(crate) fn factors(hypothesis: &Hypothesis, form: &Requantization, bounds: &Bounds<'_>) -> Vec<[f64; 2]> {
+    let (Family::After, Requantization::TfLite(its)) = (hypothesis.family, form) else {
+        return Vec::new();
+    };
+    let ends = |edges: &Vec<_>| affine::ends(edges, its.zp.into(), hypothesis.rounding, hypothesis.bits);
+    bounds.channels.iter().map(ends).collect()
+}
+
 fn per<T, U>(found: &[T], value: impl Fn(&T) -> U) -> Per<U> {
     match found {
         [one] => Per::Tensor(value(one)),
