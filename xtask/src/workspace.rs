@@ -25,8 +25,8 @@ pub(crate) fn shared_data() -> Option<PathBuf> {
     folder.is_dir().then_some(folder)
 }
 
-/// What makes cargo choose the features of dependencies that it chooses for the tests: all packages, and a target that has
-/// dev-dependencies. With others, most of the workspace would be compiled a second time.
+/// Arguments by which cargo chooses the features of dependencies that it chooses for the tests: all packages, and a target that
+/// has dev-dependencies. With others, most of the workspace would be compiled a second time.
 const AS_TESTED: [&str; 2] = ["--workspace", "--examples"];
 
 /// Builds the binary `strait` and answers with its path: in the profile `release`, unless the variable
