@@ -15,7 +15,7 @@ use strait_driver::{
 };
 use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::{Context, Isa};
-use strait_tests::integer::{InMemory, Integer, integer};
+use strait_tests::integer::{InMemory, Integer, findings, integer};
 use strait_tests::numeric::{inputs, run};
 
 const OTHER: &str = "filetests/tables/other-ways.toml";
@@ -40,6 +40,7 @@ fn codes(text: &str, target: &str, seed: u64, scale: f32) -> (Codes, Vec<Vec<f32
     let float = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let samples = InMemory((0..3).map(|at| inputs(&float, seed + at, 1.0)).collect());
     let made: Integer = integer(&float, target, &samples).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(findings(&made.module, &made.fusion), Ok(Vec::new()));
     let far = inputs(&float, seed + 100, scale);
     let views: Vec<TensorView<'_>> = far.iter().map(Tensor::view).collect();
     let module = &made.module;
