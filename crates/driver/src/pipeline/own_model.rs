@@ -12,8 +12,11 @@ use strait_target::TargetSpec;
 use super::lowered::Job;
 use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
 
-/// The most codes that are looked at: all of a type of 16 bits.
-const MOST_CODES: i64 = 1 << 16;
+/// The most codes of a channel that are all looked at: those of a type of 16 bits.
+const ALL_CODES: i64 = 1 << 16;
+
+/// Codes of a channel that are looked at where there are more.
+const SOME_CODES: i64 = 1 << 10;
 
 /// The most accumulators of one call, which bounds its memory.
 const AT_A_TIME: usize = 1 << 20;
@@ -116,18 +119,25 @@ struct Difference {
 
 impl Layer<'_> {
     fn difference(&self) -> Result<Option<Difference>, KernelError> {
-        let [least, most] = self.form.range();
-        let [low, high] = self.clamp.unwrap_or([least, most]);
-        // Beyond the clamp codes no longer differ.
-        let (least, most) = (i64::from(least.max(low)), i64::from(most.min(high)));
-        let distance = (most - least) / MOST_CODES + 1;
-        let codes: Vec<i64> = (least..=most).step_by(distance as usize).collect();
-        for codes in codes.chunks((AT_A_TIME / self.channels() / 3).max(1)) {
+        for codes in self.codes().chunks((AT_A_TIME / self.channels() / 3).max(1)) {
             if let Some(found) = self.compare(&self.accumulators(codes), each(codes))? {
                 return Ok(Some(found));
             }
         }
         Ok(None)
+    }
+
+    /// The codes whose thresholds are looked at; none where the clamp lies beyond them.
+    fn codes(&self) -> Vec<i64> {
+        let [least, most] = self.form.range();
+        let [low, high] = self.clamp.unwrap_or([least, most]);
+        // Beyond the clamp codes no longer differ.
+        let (least, most) = (i64::from(least.max(low)), i64::from(most.min(high)));
+        let distance = match most - least {
+            ..ALL_CODES => 1,
+            more => more / SOME_CODES + 1,
+        };
+        (least..=most).step_by(distance as usize).collect()
     }
 
     fn channels(&self) -> usize {
@@ -208,5 +218,50 @@ fn code(out: IntType, bytes: &[u8]) -> i32 {
         [a, b] => u16::from_ne_bytes([a, b]).into(),
         [a, b, c, d] => i32::from_ne_bytes([a, b, c, d]),
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strait_kernels::integer::standard;
+    use strait_requantize::form::ArithFolded;
+    use strait_requantize::{Narrowing, Rounding};
+
+    /// The codes that are looked at, all of which are as the form says.
+    fn codes(out: IntType, clamp: Option<[i32; 2]>) -> Vec<i64> {
+        let narrowing = Narrowing {
+            shift: 3.into(),
+            rounding: Rounding::HalfEven,
+            out,
+        };
+        let form: Requantization = ArithFolded { narrowing }.into();
+        // There are none for a clamp beyond all codes.
+        let loops = standard(&form, clamp).or_else(|_| standard(&form, None)).unwrap();
+        let layer = Layer {
+            form: &form,
+            clamp,
+            loops: loops.as_ref(),
+            wide: false,
+        };
+        assert!(layer.difference().unwrap().is_none());
+        layer.codes()
+    }
+
+    #[test]
+    fn all_codes_of_8_and_16_bits_are_looked_at_and_some_of_32() {
+        assert_eq!(codes(IntType::I8, None), (-128..=127).collect::<Vec<i64>>());
+        assert_eq!(codes(IntType::U16, None).len(), 1 << 16);
+        let some = codes(IntType::I32, None);
+        assert!(some.len() > 1000 && some.len() <= 1025, "{}", some.len());
+        assert!(some.is_sorted() && some[0] == i64::from(i32::MIN) && some[1000] > 1_000_000_000);
+    }
+
+    #[test]
+    fn beyond_a_clamp_there_is_nothing_to_look_at() {
+        assert_eq!(codes(IntType::I8, Some([0, 6])), (0..=6).collect::<Vec<i64>>());
+        for beyond in [[500, 600], [1_000_000, 2_000_000], [i32::MIN, -1_000_000]] {
+            assert!(codes(IntType::I8, Some(beyond)).is_empty());
+        }
     }
 }
