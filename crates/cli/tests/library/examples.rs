@@ -177,6 +177,11 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
         );
         assert!(known.contains(", 0 failed, "), "{known}");
     }
+    let known = done(Command::new(&program).args(["plugin", "check", "acme-edge"]));
+    assert!(
+        known.contains("acme-edge 1.2.0") && known.contains(", 0 failed, "),
+        "{known}"
+    );
     // An option that code alone looks at.
     for (name, library) in [("short-rust", rust), ("short-c", c)] {
         let listing = of(&compile(plugged(&library), folder, name, OPTION), "edge.txt");
