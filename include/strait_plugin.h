@@ -236,6 +236,66 @@ typedef struct strait_emit {
     strait_status (*write)(void *sink, const char *path, uint64_t path_size, const uint8_t *bytes, uint64_t size);
 } strait_emit;
 
+/* Flags of an operand. */
+/* An optional operand that the node does not have. */
+#define STRAIT_OPERAND_ABSENT 1
+/* A tensor of the model. */
+#define STRAIT_OPERAND_CONSTANT 2
+
+/* An operand or the result of a node. */
+typedef struct strait_operand {
+    uint32_t struct_size;
+    uint32_t flags;
+    uint32_t type;
+    uint32_t rank;
+    /* NULL: not all of them are known, and rank is 0. A scalar has none either, and a place that is not NULL. */
+    const uint64_t *extents;
+} strait_operand;
+
+/* Type of an attribute's values: the numbers of IR bytes. */
+#define STRAIT_ATTRIBUTE_INT 0
+#define STRAIT_ATTRIBUTE_INTS 1
+#define STRAIT_ATTRIBUTE_FLOAT 2
+#define STRAIT_ATTRIBUTE_FLOATS 3
+#define STRAIT_ATTRIBUTE_TEXT 4
+
+/* An attribute of a node, by its name in the text form. */
+typedef struct strait_attribute {
+    uint32_t struct_size;
+    uint32_t kind;
+    const char *key;
+    uint64_t key_size;
+    /* int64_t, float, or the bytes of a text; as many as count says, and one of what is no list. Truth values are 0 and 1. */
+    const void *values;
+    uint64_t count;
+} strait_attribute;
+
+/* Argument of admits: a node of the float model. */
+typedef struct strait_node {
+    uint32_t struct_size;
+    uint32_t operand_count;
+    /* Its name in the model. */
+    const char *name;
+    uint64_t name_size;
+    /* The word under which tables speak of its op: "conv", "sigmoid", "reduce_mean". A later Strait has more of them. */
+    const char *term;
+    uint64_t term_size;
+    /* All of them, those that are absent among them; from one to the next it is operand_stride bytes. */
+    const strait_operand *operands;
+    uint64_t operand_stride;
+    /* The first one. */
+    const strait_operand *result;
+    /* From one to the next it is attribute_stride bytes. */
+    const strait_attribute *attributes;
+    uint64_t attribute_count;
+    uint64_t attribute_stride;
+    /* For refuse. */
+    void *sink;
+    /* The node stays on the host. `code` is for programs, lower-case words with hyphens, and "target-code" if it is NULL;
+     * `text` is a sentence for the report. Both are copied. */
+    void (*refuse)(void *sink, const char *code, uint64_t code_size, const char *text, uint64_t text_size);
+} strait_node;
+
 /* A plugin: one target. It and all that it points to stay where they are for ever. */
 typedef struct strait_plugin {
     uint32_t struct_size;
@@ -260,6 +320,9 @@ typedef struct strait_plugin {
     strait_status (*requantize)(const strait_host *host, void *target, const strait_form *form, const strait_tile *tile);
     /* Writes the target's own files: the format `package` of its table. */
     strait_status (*emit)(const strait_host *host, void *target, const strait_emit *model);
+    /* Asked for each node that the table admits, before anything has a grid: it calls refuse, or does not. STRAIT_UNSUPPORTED
+     * leaves the node to the table; any other failure stops the compilation. */
+    strait_status (*admits)(const strait_host *host, void *target, const strait_node *node);
 } strait_plugin;
 
 #if defined(_WIN32)
@@ -347,7 +410,35 @@ STRAIT_ASSERT(offsetof(strait_emit, ir) == 24);
 STRAIT_ASSERT(offsetof(strait_emit, ir_size) == 32);
 STRAIT_ASSERT(offsetof(strait_emit, sink) == 40);
 STRAIT_ASSERT(offsetof(strait_emit, write) == 48);
-STRAIT_ASSERT(sizeof(strait_plugin) == 88);
+STRAIT_ASSERT(sizeof(strait_operand) == 24);
+STRAIT_ASSERT(offsetof(strait_operand, struct_size) == 0);
+STRAIT_ASSERT(offsetof(strait_operand, flags) == 4);
+STRAIT_ASSERT(offsetof(strait_operand, type) == 8);
+STRAIT_ASSERT(offsetof(strait_operand, rank) == 12);
+STRAIT_ASSERT(offsetof(strait_operand, extents) == 16);
+STRAIT_ASSERT(sizeof(strait_attribute) == 40);
+STRAIT_ASSERT(offsetof(strait_attribute, struct_size) == 0);
+STRAIT_ASSERT(offsetof(strait_attribute, kind) == 4);
+STRAIT_ASSERT(offsetof(strait_attribute, key) == 8);
+STRAIT_ASSERT(offsetof(strait_attribute, key_size) == 16);
+STRAIT_ASSERT(offsetof(strait_attribute, values) == 24);
+STRAIT_ASSERT(offsetof(strait_attribute, count) == 32);
+STRAIT_ASSERT(sizeof(strait_node) == 104);
+STRAIT_ASSERT(offsetof(strait_node, struct_size) == 0);
+STRAIT_ASSERT(offsetof(strait_node, operand_count) == 4);
+STRAIT_ASSERT(offsetof(strait_node, name) == 8);
+STRAIT_ASSERT(offsetof(strait_node, name_size) == 16);
+STRAIT_ASSERT(offsetof(strait_node, term) == 24);
+STRAIT_ASSERT(offsetof(strait_node, term_size) == 32);
+STRAIT_ASSERT(offsetof(strait_node, operands) == 40);
+STRAIT_ASSERT(offsetof(strait_node, operand_stride) == 48);
+STRAIT_ASSERT(offsetof(strait_node, result) == 56);
+STRAIT_ASSERT(offsetof(strait_node, attributes) == 64);
+STRAIT_ASSERT(offsetof(strait_node, attribute_count) == 72);
+STRAIT_ASSERT(offsetof(strait_node, attribute_stride) == 80);
+STRAIT_ASSERT(offsetof(strait_node, sink) == 88);
+STRAIT_ASSERT(offsetof(strait_node, refuse) == 96);
+STRAIT_ASSERT(sizeof(strait_plugin) == 96);
 STRAIT_ASSERT(offsetof(strait_plugin, struct_size) == 0);
 STRAIT_ASSERT(offsetof(strait_plugin, interface_major) == 4);
 STRAIT_ASSERT(offsetof(strait_plugin, interface_minor) == 8);
@@ -362,6 +453,7 @@ STRAIT_ASSERT(offsetof(strait_plugin, open) == 56);
 STRAIT_ASSERT(offsetof(strait_plugin, close) == 64);
 STRAIT_ASSERT(offsetof(strait_plugin, requantize) == 72);
 STRAIT_ASSERT(offsetof(strait_plugin, emit) == 80);
+STRAIT_ASSERT(offsetof(strait_plugin, admits) == 88);
 
 #ifdef __cplusplus
 }

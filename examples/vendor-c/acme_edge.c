@@ -17,6 +17,7 @@ static const char package[] = "acme-edge 1.2.0";
 /* A target with its options. */
 typedef struct target {
     int fields;
+    uint64_t weights;
 } target;
 
 static strait_status fail(const strait_host *host, strait_status status, uint32_t node, const char *text) {
@@ -37,6 +38,7 @@ static strait_status open_target(const strait_host *host, const strait_open *opt
         return fail(host, STRAIT_RESOURCE, STRAIT_NO_NODE, "no memory");
     }
     opened->fields = 1;
+    opened->weights = 0;
     for (o = 0; o < options->option_count; o++) {
         /* An option may have grown: one to the next is the host's to say. */
         const strait_option *option =
@@ -44,12 +46,46 @@ static strait_status open_target(const strait_host *host, const strait_open *opt
         if (option->name_size == 6 && memcmp(option->name, "fields", 6) == 0) {
             opened->fields = option->number != 0;
         }
+        if (option->name_size == 7 && memcmp(option->name, "weights", 7) == 0 && option->number > 0) {
+            opened->weights = (uint64_t)option->number;
+        }
     }
     *made = opened;
     return STRAIT_OK;
 }
 
 static void close_target(void *opened) { free(opened); }
+
+/* ---- nodes ---- */
+
+/* Refuses a layer that has more weights than the board has room for. */
+static strait_status admits(const strait_host *host, void *opened, const strait_node *node) {
+    uint64_t room;
+    uint32_t o, e;
+    if (opened == NULL || node == NULL || !STRAIT_HAS(node, strait_node, refuse) || node->refuse == NULL) {
+        return fail(host, STRAIT_INVALID_ARGUMENT, STRAIT_NO_NODE, "no node");
+    }
+    room = ((const target *)opened)->weights;
+    for (o = 0; room > 0 && o < node->operand_count; o++) {
+        const strait_operand *operand =
+            (const strait_operand *)(const void *)((const char *)node->operands + o * node->operand_stride);
+        uint64_t count = 1;
+        if (!(operand->flags & STRAIT_OPERAND_CONSTANT) || operand->extents == NULL) {
+            continue;
+        }
+        for (e = 0; e < operand->rank; e++) {
+            count *= operand->extents[e];
+        }
+        if (count > room) {
+            char text[128];
+            snprintf(text, sizeof text,
+                     "its %" PRIu64 " weights are more than the %" PRIu64 " for which the board has room", count, room);
+            node->refuse(node->sink, "acme-weights", 12, text, strlen(text));
+            return STRAIT_OK;
+        }
+    }
+    return STRAIT_OK;
+}
 
 /* ---- arithmetic ---- */
 
@@ -248,7 +284,7 @@ static strait_status emit(const strait_host *host, void *opened, const strait_em
 static const strait_plugin plugin = {
     sizeof(strait_plugin), STRAIT_INTERFACE_MAJOR, STRAIT_INTERFACE_MINOR, STRAIT_TABLE_SCHEMA, STRAIT_IR_MAJOR, STRAIT_IR_MINOR,
     package,               sizeof package - 1,     table,                  sizeof table,        open_target,     close_target,
-    requantize,            emit,
+    requantize,            emit,                   admits,
 };
 
 const strait_plugin *strait_plugin_entry(uint32_t interface_major, uint32_t interface_minor) {

@@ -34,7 +34,7 @@ static strait_status requantize(const strait_host *host, void *target, const str
 
 static const strait_plugin plugin = {
     sizeof(strait_plugin), STRAIT_INTERFACE_MAJOR, STRAIT_INTERFACE_MINOR, STRAIT_TABLE_SCHEMA, 0, 0,
-    "acme-npu 1.2.0", 14, table, sizeof table, 0, 0, requantize, 0,
+    "acme-npu 1.2.0", 14, table, sizeof table, 0, 0, requantize, 0, 0,
 };
 
 const strait_plugin *strait_plugin_entry(uint32_t major, uint32_t minor) {

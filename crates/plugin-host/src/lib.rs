@@ -20,6 +20,7 @@ mod digest;
 mod error;
 mod header;
 mod library;
+mod node;
 mod probe;
 mod process;
 mod sidecar;

@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use strait_core::Reason;
 use strait_plugin_interface::PANIC;
 use strait_requantize::Requantization;
 use strait_target::Options;
 use strait_target::spec::MAX_TABLE_BYTES;
 
+use crate::node::{NodeHeader, Refused};
 use crate::process::{Broken, Clock, Patience, Program, Worker};
-use crate::wire::{Answer, Description, Request, Sizes, TensorHeader, TileHeader};
+use crate::wire::{self, Answer, Description, Request, Sizes, TensorHeader, TileHeader};
 use crate::{PluginError, Probe, sidecar};
 
 /// The most bytes of one piece of a file; the worker cuts longer ones.
@@ -114,6 +116,7 @@ impl Library {
                 interface: [0, 0],
                 sha256: pinned.unwrap_or_default().to_owned(),
                 requantizes: false,
+                admits: false,
                 emits: None,
             },
             table: String::new(),
@@ -154,6 +157,11 @@ impl Library {
     /// True if it has a model of its own of its arithmetic.
     pub fn requantizes(&self) -> bool {
         self.description.requantizes
+    }
+
+    /// True if it has a word about nodes that its table admits.
+    pub fn admits(&self) -> bool {
+        self.description.admits
     }
 
     /// The version of the IR bytes that its files are made from; `None` where it writes none.
@@ -278,6 +286,35 @@ impl Library {
         })
     }
 
+    /// The reason for which each of these nodes is refused, if it is; or the position of a node with an error. One call asks
+    /// about all of them, and each has its time.
+    pub(crate) fn refusals(
+        &self,
+        options: &Options,
+        nodes: &[NodeHeader],
+    ) -> Result<Vec<Option<Reason>>, (usize, PluginError)> {
+        let mut reasons = Vec::with_capacity(nodes.len());
+        let asked = self.with("admits", self.patience.call, |session, clock| {
+            let garbage = |error: serde_json::Error| Broken::Garbage(error.to_string());
+            let target = session.target(options, clock)?;
+            let body = serde_json::to_vec(nodes).map_err(garbage)?;
+            session.worker.send(&Request::Admit { target }, &[&body], clock)?;
+            loop {
+                match session.answer(0, &Clock::new(self.patience.call))? {
+                    (Answer::Admitted(refused), _) if reasons.len() < nodes.len() => {
+                        reasons.push(refused.map(Refused::reason).transpose().map_err(Broken::Garbage)?);
+                    }
+                    (Answer::Done, _) if reasons.len() == nodes.len() => return Ok(()),
+                    _ => return Err(senseless()),
+                }
+            }
+        });
+        match asked {
+            Ok(()) => Ok(reasons),
+            Err(error) => Err((reasons.len(), error)),
+        }
+    }
+
     /// Writes the files of a model, in pieces.
     pub(crate) fn emit<E>(
         &self,
@@ -349,6 +386,7 @@ impl Session {
             // Without a body, and so the next answer follows.
             Answer::Failed { status, node, message } => {
                 self.worker.body_into(&sizes, &mut [], clock)?;
+                let message = wire::plain(&message);
                 Err(Trouble::Failed { status, node, message })
             }
             Answer::Refused(error) => Err(Trouble::Refused(error)),

@@ -62,6 +62,8 @@ pub enum Struct {
     Tile,
     /// `strait_emit`
     Emit,
+    /// `strait_node`
+    Node,
 }
 
 /// The part of a struct that the host knows.
@@ -98,6 +100,10 @@ pub enum Argument {
     Model,
     /// The function by which `emit` writes.
     Write,
+    /// The node of `admits`.
+    Node,
+    /// The function by which `admits` refuses.
+    Refuse,
     /// The target of `close`.
     Closed,
 }
@@ -108,10 +114,19 @@ pub(crate) const FAR: u32 = 1000;
 impl Probe {
     /// All but the plain one, which is what the others are held against.
     pub fn all() -> impl Iterator<Item = Probe> {
-        use Argument::{Accumulators, Closed, Codes, Form, Host, Model, Options, Place, Report, Target, Tile, Write};
+        use Argument::{
+            Accumulators, Closed, Codes, Form, Host, Model, Node, Options, Place, Refuse, Report, Target, Tile, Write,
+        };
         let entries = [(FAR, 0), (0, 0), (INTERFACE_MAJOR, FAR)];
         let entries = entries.map(|(major, minor)| Probe::Entry { major, minor });
-        let structs = [Struct::Host, Struct::Open, Struct::Form, Struct::Tile, Struct::Emit];
+        let structs = [
+            Struct::Host,
+            Struct::Open,
+            Struct::Form,
+            Struct::Tile,
+            Struct::Emit,
+            Struct::Node,
+        ];
         let sizes = [Size::Smaller, Size::Larger];
         let sized = structs
             .into_iter()
@@ -128,6 +143,8 @@ impl Probe {
             Codes,
             Model,
             Write,
+            Node,
+            Refuse,
             Closed,
         ];
         let models = [0, 64, 4096].map(|size| Probe::NoModel { size });
@@ -150,6 +167,7 @@ impl Probe {
             Probe::Sized(Struct::Emit, _) | Probe::Null(Argument::Model | Argument::Write) | Probe::NoModel { .. } => {
                 "emit"
             }
+            Probe::Sized(Struct::Node, _) | Probe::Null(Argument::Node | Argument::Refuse) => "admits",
             _ => "requantize",
         }
     }
@@ -195,6 +213,7 @@ impl fmt::Display for Struct {
             Struct::Form => "strait_form",
             Struct::Tile => "strait_tile",
             Struct::Emit => "strait_emit",
+            Struct::Node => "strait_node",
         })
     }
 }
@@ -213,6 +232,8 @@ impl Argument {
             Argument::Codes => "a tile without room for codes",
             Argument::Model => "emit without a model",
             Argument::Write => "emit without write",
+            Argument::Node => "admits without a node",
+            Argument::Refuse => "admits without refuse",
             Argument::Closed => "close of nothing",
         }
     }

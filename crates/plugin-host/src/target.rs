@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use strait_core::{Elem, Module, bytes};
+use strait_core::{Elem, Module, Reason, bytes};
 use strait_kernels::KernelError;
 use strait_kernels::integer::{Axis, Loops, ThroughTile, Tile, TileKernel};
 use strait_plugin_interface::UNSUPPORTED;
 use strait_requantize::Requantization;
 use strait_target::{
-    Entry, LibraryOrigin, Options, Origin, Registry, RegistryError, Sink, TableTarget, Target, TargetError, TargetSpec,
+    Candidate, Entry, LibraryOrigin, Options, Origin, Registry, RegistryError, Sink, TableTarget, Target, TargetError,
+    TargetSpec,
 };
 
 use crate::library::Known;
+use crate::node::NodeHeader;
 use crate::wire::{TensorHeader, TileHeader};
 use crate::{Library, PluginError};
 
@@ -95,6 +97,30 @@ impl Target for LibraryTarget {
         }
         let loops = ThroughTile::new(tiles, form.clone(), clamp).map_err(kernel)?;
         Ok(Some(Box::new(loops)))
+    }
+
+    fn admits(&self, node: &Candidate<'_>) -> Result<(), TargetError> {
+        let reasons = self.refusals(std::slice::from_ref(node))?;
+        match reasons.into_iter().flatten().next() {
+            Some(reason) => Err(reason.into()),
+            None => Ok(()),
+        }
+    }
+
+    fn refusals(&self, nodes: &[Candidate<'_>]) -> Result<Vec<Option<Reason>>, TargetError> {
+        if !self.library.admits() {
+            return Ok(vec![None; nodes.len()]);
+        }
+        let headers: Vec<NodeHeader> = nodes.iter().map(NodeHeader::from).collect();
+        self.library
+            .refusals(&self.options, &headers)
+            .map_err(|(at, error)| TargetError::Plugin {
+                target: self.spec().id.to_string(),
+                message: match nodes.get(at) {
+                    Some(node) => format!("of the node `{}`: {error}", node.name()),
+                    None => error.to_string(),
+                },
+            })
     }
 
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {

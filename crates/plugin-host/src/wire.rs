@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use strait_requantize::IntType;
 use strait_target::Options;
 
+use crate::node::Refused;
 use crate::{LoadError, Probe};
 
 /// Headers are names, numbers and short texts.
@@ -27,6 +28,8 @@ pub(crate) enum Request {
     Requantize(TileHeader),
     /// A call of another kind, with a form that the library computes.
     Probe { target: u32, form: u64, probe: Probe },
+    /// Questions about nodes, in the body: a list of `NodeHeader`, as JSON.
+    Admit { target: u32 },
     /// Files of a target. The body is the IR bytes, then the tensors.
     Emit {
         target: u32,
@@ -67,6 +70,8 @@ pub(crate) enum Answer {
     Codes,
     /// The fault that was found.
     Probed(Option<String>),
+    /// The answer about the next node: the refusal, if it is one.
+    Admitted(Option<Refused>),
     /// A piece of a file, in the body. More will follow.
     Piece {
         path: String,
@@ -86,6 +91,7 @@ pub(crate) struct Description {
     pub(crate) interface: [u32; 2],
     pub(crate) sha256: String,
     pub(crate) requantizes: bool,
+    pub(crate) admits: bool,
     /// The version of the IR bytes that it reads, where it writes files.
     pub(crate) emits: Option<[u32; 2]>,
 }
@@ -120,6 +126,16 @@ impl Sizes {
         let size = usize::try_from(self.body).ok().filter(|_| self.body <= most);
         size.ok_or_else(|| garbage(format!("{} bytes where {most} are the most", self.body)))
     }
+}
+
+/// Text of the other side as it may be printed: no control characters but line ends.
+pub(crate) fn plain(text: &str) -> String {
+    let shown = |letter: char| {
+        let plain = !letter.is_control() || letter == '\n';
+        let escaped = (!plain).then(|| letter.escape_default());
+        plain.then_some(letter).into_iter().chain(escaped.into_iter().flatten())
+    };
+    text.chars().flat_map(shown).collect()
 }
 
 /// Bytes that are no frame.

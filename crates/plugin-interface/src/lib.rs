@@ -72,6 +72,22 @@ numbers! { u32:
     /// The value of an option is 0 or 1.
     OPTION_BOOL = 2,
 
+    /// An optional operand that the node does not have.
+    OPERAND_ABSENT = 1,
+    /// A tensor of the model.
+    OPERAND_CONSTANT = 2,
+
+    /// The attribute is a number, or a truth value as 0 or 1.
+    ATTRIBUTE_INT = 0,
+    /// The attribute is a list of numbers.
+    ATTRIBUTE_INTS = 1,
+    /// The attribute is a float.
+    ATTRIBUTE_FLOAT = 2,
+    /// The attribute is a list of floats.
+    ATTRIBUTE_FLOATS = 3,
+    /// The attribute is a text.
+    ATTRIBUTE_TEXT = 4,
+
     /// `round((x * factor + addend) / 2^shift) + zero_point`
     FAMILY_AFFINE = 0,
     /// `half_away(half_up((x * factor + addend) / 2^31) / 2^(shift - 31)) + zero_point`

@@ -90,6 +90,11 @@ pub type RequantizeFn =
     unsafe extern "C" fn(host: *const Host, target: *mut c_void, form: *const Form, tile: *const Tile) -> Status;
 /// [`Plugin::emit`].
 pub type EmitFn = unsafe extern "C" fn(host: *const Host, target: *mut c_void, model: *const Emit) -> Status;
+/// [`Node::refuse`].
+pub type Refuse =
+    unsafe extern "C" fn(sink: *mut c_void, code: *const u8, code_size: u64, text: *const u8, text_size: u64);
+/// [`Plugin::admits`].
+pub type AdmitsFn = unsafe extern "C" fn(host: *const Host, target: *mut c_void, node: *const Node) -> Status;
 /// The one symbol of a plugin, [`ENTRY`](crate::ENTRY).
 pub type Entry = unsafe extern "C" fn(interface_major: u32, interface_minor: u32) -> *const Plugin;
 
@@ -266,6 +271,74 @@ layout! {
 }
 
 layout! {
+    /// An operand or the result of a [`Node`].
+    pub struct Operand = "strait_operand" {
+        /// Size of the struct, as the side that filled it knows it.
+        struct_size: u32,
+        /// Some of the `OPERAND_` constants.
+        flags: u32,
+        /// Type of its elements.
+        element: u32,
+        /// Number of extents.
+        rank: u32,
+        /// Its shape; null where not all of it is known.
+        extents: *const u64,
+    }
+}
+
+layout! {
+    /// An attribute of a [`Node`].
+    pub struct Attribute = "strait_attribute" {
+        /// Size of the struct, as the side that filled it knows it.
+        struct_size: u32,
+        /// One of the `ATTRIBUTE_` constants.
+        kind: u32,
+        /// Its name.
+        key: *const u8,
+        /// In bytes.
+        key_size: u64,
+        /// As many of `int64_t`, `float` or bytes of text.
+        values: *const c_void,
+        /// Number of values.
+        count: u64,
+    }
+}
+
+layout! {
+    /// Argument of [`Plugin::admits`]: a node of the float model that the table admits.
+    pub struct Node = "strait_node" {
+        /// Size of the struct, as the side that filled it knows it.
+        struct_size: u32,
+        /// Number of operands.
+        operand_count: u32,
+        /// Its name in the model.
+        name: *const u8,
+        /// In bytes.
+        name_size: u64,
+        /// The word under which the table speaks of its op.
+        term: *const u8,
+        /// In bytes.
+        term_size: u64,
+        /// All operands, in order.
+        operands: *const Operand,
+        /// Bytes from one to the next.
+        operand_stride: u64,
+        /// Its first result.
+        result: *const Operand,
+        /// All attributes, in order.
+        attributes: *const Attribute,
+        /// Number of attributes.
+        attribute_count: u64,
+        /// Bytes from one to the next.
+        attribute_stride: u64,
+        /// For `refuse`.
+        sink: *mut c_void,
+        /// Says that the node stays on the host: a code or null, and a sentence, both with their sizes.
+        refuse: Option<Refuse>,
+    }
+}
+
+layout! {
     /// A plugin: one target. It and all that it points to stay where they are for ever.
     pub struct Plugin = "strait_plugin" {
         /// Size of the struct, as the side that filled it knows it.
@@ -296,13 +369,15 @@ layout! {
         requantize: Option<RequantizeFn>,
         /// Writes the target's own files.
         emit: Option<EmitFn>,
+        /// Refuses a node that the table admits, or does not.
+        admits: Option<AdmitsFn>,
     }
 }
 /// Calls a macro with every struct.
 #[macro_export]
 macro_rules! for_each_struct {
     ($call:ident) => {
-        $call! { Host OptionEntry Open Form Tile Tensor Emit Plugin }
+        $call! { Host OptionEntry Open Form Tile Tensor Emit Operand Attribute Node Plugin }
     };
 }
 

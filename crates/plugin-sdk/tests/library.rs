@@ -9,10 +9,11 @@ use std::sync::Arc;
 use strait_plugin_interface as c;
 use strait_plugin_interface::Layout;
 use strait_plugin_sdk::form::{Arithmetic, Requantization};
-use strait_plugin_sdk::graph::Module;
+use strait_plugin_sdk::graph::{Attribute, Module, Reason, ReasonCode};
 use strait_plugin_sdk::kernel::{Epilogue, InRegisters, KernelError, Loops, PerChannel, per_channel};
 use strait_plugin_sdk::{
-    FormKernel, OptionValue, Sink, TableTarget, Target, TargetError, TargetFactory, TargetSpec, export_plugin,
+    Candidate, FormKernel, OptionValue, Sink, TableTarget, Target, TargetError, TargetFactory, TargetSpec,
+    export_plugin,
 };
 
 const TABLE: &str = r#"
@@ -97,6 +98,19 @@ impl Target for Moody {
 
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
         self.0.loops(form, clamp)
+    }
+
+    fn admits(&self, node: &Candidate<'_>) -> Result<(), TargetError> {
+        assert_ne!(node.name(), "beast", "the name of the beast");
+        match node.attribute("groups") {
+            Some(Attribute::Int(1)) => Ok(()),
+            Some(Attribute::Int(groups)) => {
+                let weights = node.extents(1).filter(|_| node.is_constant(1));
+                let text = format!("{groups} groups of {weights:?}, and makes {:?}", node.result());
+                Err(Reason::new(ReasonCode::from("floor-groups"), text).into())
+            }
+            _ => Err(TargetError::Unsupported("a node without groups".into())),
+        }
     }
 
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
@@ -291,6 +305,84 @@ fn tiles_become_codes_along_both_axes_from_any_channel_on_and_in_both_widths() {
     assert!(host.said.is_empty(), "{:?}", host.said);
 }
 
+unsafe extern "C" fn refuse(sink: *mut c_void, code: *const u8, code_size: u64, text: *const u8, size: u64) {
+    // SAFETY: the sink is the host, and both are there.
+    let (host, code, text) = unsafe {
+        (
+            &mut *sink.cast::<Host>(),
+            std::slice::from_raw_parts(code, code_size as usize),
+            std::slice::from_raw_parts(text, size as usize),
+        )
+    };
+    let text = [code, b": ", text].concat();
+    host.said.push(String::from_utf8(text).unwrap());
+}
+
+/// Answer about a node with this name, term and value of `groups`, and all that the host hears.
+fn asked(name: &str, term: &str, groups: Option<i64>) -> (c::Status, Vec<String>) {
+    let mut host = Host::default();
+    let (_, target) = host.open("calm");
+    let told = host.told();
+    let groups = groups.as_slice();
+    let attributes = groups.iter().map(|groups| c::Attribute {
+        kind: c::ATTRIBUTE_INT,
+        key: "groups".as_ptr(),
+        key_size: 6,
+        values: ptr::from_ref(groups).cast(),
+        count: 1,
+        ..c::Attribute::EMPTY
+    });
+    let (attributes, extents) = (attributes.collect::<Vec<_>>(), [4u64, 2, 3, 3]);
+    let operand = |flags, rank| c::Operand {
+        flags,
+        rank,
+        extents: extents.as_ptr(),
+        ..c::Operand::EMPTY
+    };
+    let operands = [
+        operand(0, 2),
+        operand(c::OPERAND_CONSTANT, 4),
+        operand(c::OPERAND_ABSENT, 0),
+    ];
+    let node = c::Node {
+        operand_count: 3,
+        name: name.as_ptr(),
+        name_size: name.len() as u64,
+        term: term.as_ptr(),
+        term_size: term.len() as u64,
+        operands: operands.as_ptr(),
+        operand_stride: size_of::<c::Operand>() as u64,
+        result: &operands[0],
+        attributes: attributes.as_ptr(),
+        attribute_count: attributes.len() as u64,
+        attribute_stride: size_of::<c::Attribute>() as u64,
+        sink: told.context,
+        refuse: Some(refuse),
+        ..c::Node::EMPTY
+    };
+    // SAFETY: all of it is there.
+    let status = unsafe { plugin().admits.unwrap()(&told, target, &node) };
+    (status, host.said)
+}
+
+#[test]
+fn the_code_refuses_a_node_as_it_does_where_it_is_linked() {
+    assert_eq!(asked("a", "conv", Some(1)), (c::OK, vec![]));
+    let (status, said) = asked("a", "conv", Some(2));
+    let reason = "floor-groups: 2 groups of Some([4, 2, 3, 3]), and makes Some([4, 2])";
+    assert_eq!((status, said), (c::OK, vec![reason.to_owned()]));
+    let (status, said) = asked("a", "conv", None);
+    assert_eq!(status, c::INTERNAL);
+    assert_eq!(said, ["a node without groups is not supported"]);
+    // An op of a later version.
+    assert_eq!(asked("a", "telepathy", Some(2)).0, c::UNSUPPORTED);
+    let (status, said) = asked("beast", "conv", Some(2));
+    assert!(
+        status == c::PANIC && said[0].contains("the name of the beast"),
+        "{said:?}"
+    );
+}
+
 #[test]
 fn a_panic_is_the_message_of_a_failure() {
     let mut host = Host::default();
@@ -384,6 +476,19 @@ fn arguments_that_make_no_sense_are_refused_and_touch_nothing() {
             ..right
         };
         assert_eq!(requantize(&told, target, &of, &bits), c::UNSUPPORTED);
+        let admits = plugin.admits.unwrap();
+        let useless = c::Node {
+            refuse: Some(refuse),
+            ..c::Node::EMPTY
+        };
+        for (target, node) in [
+            (target, ptr::null()),
+            (none, &raw const useless),
+            (target, &c::Node::EMPTY),
+        ] {
+            assert_eq!(admits(&told, target, node), c::INVALID_ARGUMENT);
+        }
+        assert_ne!(admits(&told, target, &useless), c::OK);
         assert_eq!(plugin.emit.unwrap()(&told, target, ptr::null()), c::INVALID_ARGUMENT);
         assert_eq!(plugin.emit.unwrap()(&told, none, &c::Emit::EMPTY), c::INVALID_ARGUMENT);
         let mut opened = ptr::null_mut();

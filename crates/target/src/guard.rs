@@ -5,8 +5,9 @@
 //! those at which the code changes. That is no proof; the conformance suite looks at more, and `strait compile` holds each
 //! layer against the lowered graph.
 
+use crate::candidate::Candidate;
 use crate::spec::TargetSpec;
-use crate::target::{Candidate, Decision, Sink, Site, Target, TargetError};
+use crate::target::{Decision, Sink, Site, Target, TargetError};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

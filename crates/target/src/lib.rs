@@ -4,14 +4,16 @@
 //! one and checks it, [`Table::spec`] gives it with the overlays of some options. A [`Target`] is a table with kernels
 //! for its forms, and code for what a table cannot say; the [`Registry`] holds those of the binary and of files.
 
+mod candidate;
 mod guard;
 mod registry;
 pub mod spec;
 mod table_target;
 mod target;
 
+pub use candidate::{Candidate, Operand};
 pub use inventory;
 pub use registry::{Entry, LibraryOrigin, Make, Origin, Registry, RegistryError, TargetFactory, read_table};
 pub use spec::{OptionValue, Options, Table, TableError, TargetSpec};
 pub use table_target::{FormKernel, Prepare, TableTarget};
-pub use target::{Candidate, Decision, Sink, Site, Target, TargetError};
+pub use target::{Decision, Sink, Site, Target, TargetError};

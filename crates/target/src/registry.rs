@@ -55,6 +55,11 @@ impl TargetFactory {
         self.table
     }
 
+    /// True if code makes the target.
+    pub const fn has_code(&self) -> bool {
+        self.make.is_some()
+    }
+
     /// The same with these kernels, one for each form of the table.
     pub const fn kernels(self, kernels: &'static [FormKernel]) -> TargetFactory {
         TargetFactory { kernels, ..self }

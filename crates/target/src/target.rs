@@ -1,6 +1,7 @@
 //! The interface between a target and the rest of the compiler.
 
-use crate::spec::{Format, OpSite, TargetSpec};
+use crate::candidate::Candidate;
+use crate::spec::{Format, TargetSpec};
 use strait_core::{Attribute, Elem, Fused, Module, Op, QuantParams, Reason, Term};
 use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
@@ -43,6 +44,20 @@ pub trait Target: Send + Sync {
     fn admits(&self, node: &Candidate<'_>) -> Result<(), TargetError> {
         let _ = node;
         Ok(())
+    }
+
+    /// The answers about many nodes at once: for each of them the reason for which it is refused, if it is. By
+    /// [`Target::admits`], unless a question is dear.
+    ///
+    /// # Errors
+    /// As for [`Target::admits`], without a refusal.
+    fn refusals(&self, nodes: &[Candidate<'_>]) -> Result<Vec<Option<Reason>>, TargetError> {
+        let refusal = |node| match self.admits(node) {
+            Ok(()) => Ok(None),
+            Err(TargetError::Refused(reason)) => Ok(Some(reason)),
+            Err(error) => Err(error),
+        };
+        nodes.iter().map(refusal).collect()
     }
 
     /// Decides a fusion whose row has the verb `custom:verb`.
@@ -108,56 +123,6 @@ impl<'a> Site<'a> {
     /// An attribute of the producer, by its name in the text form; `None` where it has none of this name.
     pub fn attribute(&self, key: &str) -> Option<Attribute> {
         self.op.attribute(key)
-    }
-}
-
-/// A node of the float model that a table admits, as plain data.
-#[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
-    name: &'a str,
-    site: OpSite<'a>,
-}
-
-impl<'a> Candidate<'a> {
-    /// A node with this name, where it stands.
-    pub fn new(name: &'a str, site: OpSite<'a>) -> Candidate<'a> {
-        Candidate { name, site }
-    }
-
-    /// The node's name.
-    pub fn name(&self) -> &'a str {
-        self.name
-    }
-
-    /// Its term. The set of terms grows with Strait, so a target's code has an answer for those that it does not know.
-    pub fn term(&self) -> Term {
-        self.site.op.term()
-    }
-
-    /// An attribute, by its name in the text form; `None` where it has none of this name.
-    pub fn attribute(&self, key: &str) -> Option<Attribute> {
-        self.site.op.attribute(key)
-    }
-
-    /// Number of operands, those that are optional and absent among them.
-    pub fn operands(&self) -> usize {
-        self.site.operands.len()
-    }
-
-    /// True if this operand is a tensor of the model.
-    pub fn is_constant(&self, operand: usize) -> bool {
-        matches!(self.site.operands.get(operand), Some(Some(operand)) if operand.constant)
-    }
-
-    /// Extents of an operand; `None` where it is absent, or not all of them are known.
-    pub fn extents(&self, operand: usize) -> Option<Vec<u64>> {
-        let operand = (*self.site.operands.get(operand)?)?;
-        Some(operand.ty.dims()?.to_vec())
-    }
-
-    /// Extents of the first result; `None` where not all of them are known.
-    pub fn result(&self) -> Option<Vec<u64>> {
-        Some(self.site.result.dims()?.to_vec())
     }
 }
 

@@ -110,7 +110,7 @@ fn plugged(library: &Path) -> Registry {
     registry
 }
 
-const OPTION: &str = "[target.options.acme-edge]\nfields = false\n";
+const OPTIONS: &str = "[target.options.acme-edge]\nfields = false\nweights = 1000\n";
 
 #[test]
 fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
@@ -134,8 +134,8 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
     let ways = [
         compile(as_table, folder, "table", ""),
         folder.join("program"),
-        compile(plugged(&rust), folder, "rust", ""),
-        compile(plugged(&c), folder, "c", ""),
+        named(folder, "rust", &rust, ""),
+        named(folder, "c", &c, ""),
     ];
     let of = |way: &Path, file: &str| std::fs::read(way.join(file)).unwrap();
     let model = of(&ways[0], "model.strait");
@@ -182,11 +182,38 @@ fn one_target_as_a_table_in_a_program_and_in_libraries_gives_the_same_bytes() {
         known.contains("acme-edge 1.2.0") && known.contains(", 0 failed, "),
         "{known}"
     );
-    // An option that code alone looks at.
-    for (name, library) in [("short-rust", rust), ("short-c", c)] {
-        let listing = of(&compile(plugged(&library), folder, name, OPTION), "edge.txt");
-        assert!(!String::from_utf8(listing).unwrap().contains(" sc "), "{name}");
+    // Options that code alone looks at: one refuses layers.
+    let program_of = configuration(folder, "short-program", OPTIONS);
+    done(Command::new(&program).arg("compile").arg(program_of));
+    let ways = [
+        folder.join("short-program"),
+        named(folder, "short-rust", &rust, OPTIONS),
+        named(folder, "short-c", &c, OPTIONS),
+    ];
+    let report = String::from_utf8(of(&ways[0], "report.json")).unwrap();
+    assert!(
+        report.contains("\"acme-weights\"") && report.contains(" weights are more than the 1000 for which"),
+        "{report}"
+    );
+    for way in &ways {
+        let listing = String::from_utf8(of(way, "edge.txt")).unwrap();
+        assert!(!listing.contains(" sc "), "{}: {listing}", way.display());
+        for file in ["model.strait", "edge.txt", "edge.bin"] {
+            assert!(of(way, file) == of(&ways[0], file), "{}: {file}", way.display());
+        }
     }
+    assert!(of(&ways[0], "model.strait") != model);
+}
+
+/// Compiles for a library that the configuration names.
+fn named(folder: &Path, name: &str, library: &Path, lines: &str) -> PathBuf {
+    let plugin = format!(
+        "{lines}[[plugin]]\npath = '{}'\n[trust]\nunpinned = \"allow\"\n",
+        library.display()
+    );
+    let file = configuration(folder, name, &plugin);
+    done(Command::new(env!("CARGO_BIN_EXE_strait")).arg("compile").arg(file));
+    folder.join(name)
 }
 
 /// Holds a library's model of the arithmetic against a form: around zero, at the ends, and spread over all of the type.

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 
+mod admits;
 mod build;
 mod calls;
 mod command;

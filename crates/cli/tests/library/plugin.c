@@ -1,5 +1,6 @@
 /* A plugin for tests, and its ways to fail: FAULT is one of the numbers below, in REQUANTIZE or EMIT or at ENTRY. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,16 @@
 #endif
 #ifndef IN_REQUANTIZE
 #define IN_REQUANTIZE 0
+#endif
+/* `admits`, or nothing: models are to be compiled for most of these plugins. */
+#ifndef ADMITS
+#define ADMITS 0
+#endif
+#ifndef IN_ADMITS
+#define IN_ADMITS 0
+#endif
+#ifndef REASON
+#define REASON NULL
 #endif
 #ifndef IN_EMIT
 #define IN_EMIT 0
@@ -274,6 +285,73 @@ static strait_status emit(const strait_host *host, void *target, const strait_em
     return status == STRAIT_OK ? model->write(model->sink, "files/total", 11, (const uint8_t *)&total, 8) : status;
 }
 
+/* What it sees of a node, as a text. */
+static strait_status admits(const strait_host *host, void *target, const strait_node *node) {
+    char text[2048];
+    int used = 0;
+    (void)target;
+    if (AGAINST_INTERFACE != TRUSTING && (node == NULL || !STRAIT_HAS(node, strait_node, refuse) || node->refuse == NULL)) {
+        return STRAIT_INVALID_ARGUMENT;
+    }
+#define SAY(...) used += snprintf(text + used, sizeof text - (size_t)used, __VA_ARGS__)
+    if (node->name_size == 4 && memcmp(node->name, "fine", 4) == 0) {
+        return STRAIT_OK;
+    }
+    if (node->name_size == 7 && memcmp(node->name, "unknown", 7) == 0) {
+        return STRAIT_UNSUPPORTED;
+    }
+    if (node->name_size == 3 && memcmp(node->name, "bad", 3) == 0) {
+        go_wrong(IN_ADMITS);
+        if (IN_ADMITS == FAILURE) {
+            return failed(host, STRAIT_NO_NODE, "the chip's list of nodes has no licence");
+        }
+    }
+    SAY("%.*s", (int)node->term_size, node->term);
+    for (uint64_t a = 0; a < node->attribute_count; a++) {
+        const strait_attribute *attribute =
+            (const strait_attribute *)(const void *)((const char *)node->attributes + a * node->attribute_stride);
+        SAY(" %.*s=", (int)attribute->key_size, attribute->key);
+        for (uint64_t v = 0; v < attribute->count; v++) {
+            switch (attribute->kind) {
+            case STRAIT_ATTRIBUTE_INT:
+            case STRAIT_ATTRIBUTE_INTS:
+                SAY("%lld,", (long long)((const int64_t *)attribute->values)[v]);
+                break;
+            case STRAIT_ATTRIBUTE_FLOAT:
+            case STRAIT_ATTRIBUTE_FLOATS:
+                SAY("%g,", (double)((const float *)attribute->values)[v]);
+                break;
+            default:
+                SAY("%c", ((const char *)attribute->values)[v]);
+            }
+        }
+    }
+    for (uint32_t o = 0; o <= node->operand_count; o++) {
+        const strait_operand *operand =
+            o == node->operand_count
+                ? node->result
+                : (const strait_operand *)(const void *)((const char *)node->operands + o * node->operand_stride);
+        SAY("%s", o == node->operand_count ? " ->" : "");
+        if (operand->flags & STRAIT_OPERAND_ABSENT) {
+            SAY(" none");
+            continue;
+        }
+        SAY(" %s%u", operand->flags & STRAIT_OPERAND_CONSTANT ? "constant " : "", operand->type);
+        if (operand->extents == NULL) {
+            SAY("[?");
+        } else {
+            SAY("[");
+        }
+        for (uint32_t e = 0; e < operand->rank; e++) {
+            SAY("%llu,", (unsigned long long)operand->extents[e]);
+        }
+        SAY("]");
+    }
+    const char *code = REASON;
+    node->refuse(node->sink, code, code == NULL ? 0 : strlen(code), text, (uint64_t)used);
+    return STRAIT_OK;
+}
+
 static strait_status opened(const strait_host *host, const strait_open *options, void **target) {
     (void)host;
     if (AGAINST_INTERFACE != TRUSTING &&
@@ -304,7 +382,7 @@ static void closed(void *target) { free(target); }
 
 static const strait_plugin plugin = {
     sizeof(strait_plugin), MAJOR, STRAIT_INTERFACE_MINOR, SCHEMA, STRAIT_IR_MAJOR, STRAIT_IR_MINOR,
-    PACKAGE, sizeof PACKAGE - 1, table, sizeof table, opened, closed, requantize, emit,
+    PACKAGE, sizeof PACKAGE - 1, table, sizeof table, opened, closed, requantize, emit, ADMITS ? admits : NULL,
 };
 
 #ifdef NO_ENTRY

@@ -69,7 +69,7 @@ unsafe fn text(at: *const u8, size: u64, most: u64) -> Option<&'static str> {
 
 /// Reports of one call: the last error is its message.
 #[derive(Default)]
-struct Reports {
+pub(super) struct Reports {
     package: String,
     error: Option<(Option<u32>, String)>,
 }
@@ -86,7 +86,7 @@ unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, at: 
         // SAFETY: the plugin says that so many bytes are there.
         unsafe { slice::from_raw_parts(at, kept) }
     };
-    let text: String = String::from_utf8_lossy(bytes).chars().flat_map(shown).collect();
+    let text = wire::plain(&String::from_utf8_lossy(bytes));
     // SAFETY: the context is the `Reports` of the call, which nobody else looks at before it returns.
     let reports = unsafe { &mut *context.cast::<Reports>() };
     match severity {
@@ -96,16 +96,9 @@ unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, at: 
     }
 }
 
-/// A letter as it may be printed: no control characters but line ends.
-fn shown(letter: char) -> impl Iterator<Item = char> {
-    let plain = !letter.is_control() || letter == '\n';
-    let escaped = (!plain).then(|| letter.escape_default());
-    plain.then_some(letter).into_iter().chain(escaped.into_iter().flatten())
-}
-
 impl Reports {
     /// Calls with a host that reports here.
-    fn of(mut self, call: impl FnOnce(*const c::Host) -> c::Status) -> Result<(), Fault> {
+    pub(super) fn of(mut self, call: impl FnOnce(*const c::Host) -> c::Status) -> Result<(), Fault> {
         let host = c::Host {
             interface_major: c::INTERFACE_MAJOR,
             interface_minor: c::INTERFACE_MINOR,
@@ -140,12 +133,10 @@ impl Plugin {
         let refused = |text: &str| LoadError::Refused(text.to_owned());
         // SAFETY: a description points to what stays.
         let package = unsafe { text(plugin.package, plugin.package_size, 1 << 10) };
-        let package: String = package
+        let package = package
             .filter(|package| !package.is_empty())
-            .ok_or_else(|| refused("it does not say its name and version, or not in UTF-8"))?
-            .chars()
-            .flat_map(shown)
-            .collect();
+            .ok_or_else(|| refused("it does not say its name and version, or not in UTF-8"))?;
+        let package = wire::plain(package);
         // SAFETY: as above.
         let table = unsafe { text(plugin.table, plugin.table_size, MAX_TABLE_BYTES as u64) };
         let table = table.ok_or_else(|| {
@@ -158,6 +149,7 @@ impl Plugin {
             interface: [plugin.interface_major, plugin.interface_minor],
             sha256,
             requantizes: plugin.requantize.is_some(),
+            admits: plugin.admits.is_some(),
             emits: plugin.emit.map(|_| [plugin.ir_major, plugin.ir_minor]),
         };
         let plugin = Plugin {
@@ -175,7 +167,7 @@ impl Plugin {
         self.table
     }
 
-    fn reports(&self) -> Reports {
+    pub(super) fn reports(&self) -> Reports {
         Reports {
             package: self.package.clone(),
             error: None,
@@ -200,7 +192,7 @@ impl Plugin {
         Ok((self.targets.len() - 1) as u32)
     }
 
-    fn target(&self, number: u32) -> Result<*mut c_void, Fault> {
+    pub(super) fn target(&self, number: u32) -> Result<*mut c_void, Fault> {
         let target = self.targets.get(number as usize).copied();
         target.ok_or_else(|| Fault::ours("no such target"))
     }

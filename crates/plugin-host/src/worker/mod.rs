@@ -2,6 +2,8 @@
 //! output until that is closed. What the library prints goes to standard error.
 
 #[cfg(unix)]
+mod admits;
+#[cfg(unix)]
 mod calls;
 #[cfg(unix)]
 mod forms;
@@ -37,6 +39,7 @@ pub fn main() -> ExitCode {
 mod serve {
     use super::calls::{Fault, Plugin};
     use super::memory::Aligned;
+    use crate::node::NodeHeader;
     use crate::wire::{self, Answer, Request, Sizes};
     use std::fs::File;
     use std::io::{self, Read};
@@ -83,6 +86,19 @@ mod serve {
                 Request::Prepare { form, row } => plugin.prepare(form, row, body.bytes()).map(|()| Answer::Prepared),
                 Request::Requantize(tile) => plugin.requantize(&tile, &body, &mut codes).map(|()| Answer::Codes),
                 Request::Probe { target, form, probe } => plugin.probe(target, form, probe).map(Answer::Probed),
+                Request::Admit { target } => {
+                    let mut asked = Ok(Answer::Done);
+                    for node in wire::header::<Vec<NodeHeader>>(body.bytes())? {
+                        match plugin.admits(target, node) {
+                            Ok(refused) => wire::write(&mut to, &Answer::Admitted(refused), &[])?,
+                            Err(fault) => {
+                                asked = Err(fault);
+                                break;
+                            }
+                        }
+                    }
+                    asked
+                }
                 Request::Emit { target, ir, tensors } => {
                     // A model may be large.
                     let body = mem::take(&mut body);

@@ -92,6 +92,7 @@ fn is_needed(probe: Probe) -> bool {
                 | Argument::Options
                 | Argument::Target
                 | Argument::Write
+                | Argument::Refuse
                 | Argument::Closed
         ),
         Probe::LessRoom | Probe::NoModel { .. } => true,
@@ -125,6 +126,7 @@ pub(super) fn run(plugin: &Plugin, target: *mut c_void, form: &Arrays, probe: Pr
         Probe::Sized(Struct::Emit, _) | Probe::Null(Argument::Model | Argument::Write) | Probe::NoModel { .. } => {
             emit(plugin, target, probe)
         }
+        Probe::Sized(Struct::Node, _) | Probe::Null(Argument::Node | Argument::Refuse) => admits(plugin, target, probe),
         Probe::Null(Argument::Closed) => {
             if let Some(close) = plugin.plugin.close {
                 // SAFETY: what the probe is about.
@@ -201,6 +203,38 @@ fn emit(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> {
     // SAFETY: what is not null lives until the call returns.
     let status = unsafe { emit(host.at(), target, unless(probe, Argument::Model, model.at())) };
     if !host.is_intact() || !model.is_intact() {
+        return Some("it writes into the host's structs".into());
+    }
+    judged(probe, status)
+}
+
+unsafe extern "C" fn refuse(_: *mut c_void, _: *const u8, _: u64, _: *const u8, _: u64) {}
+
+fn admits(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> {
+    let admits = plugin.plugin.admits?;
+    let (word, extents) = ("relu", [1u64, 4]);
+    let operand = c::Operand {
+        rank: extents.len() as u32,
+        extents: extents.as_ptr(),
+        ..c::Operand::EMPTY
+    };
+    let node = c::Node {
+        operand_count: 1,
+        name: word.as_ptr(),
+        name_size: word.len() as u64,
+        term: word.as_ptr(),
+        term_size: word.len() as u64,
+        operands: &raw const operand,
+        operand_stride: size_of::<c::Operand>() as u64,
+        result: &raw const operand,
+        attribute_stride: size_of::<c::Attribute>() as u64,
+        refuse: (probe != Probe::Null(Argument::Refuse)).then_some(refuse),
+        ..c::Node::EMPTY
+    };
+    let (host, node) = (host(probe), Handed::new(node, known::<c::Node>(Struct::Node, probe)));
+    // SAFETY: what is not null lives until the call returns.
+    let status = unsafe { admits(host.at(), target, unless(probe, Argument::Node, node.at())) };
+    if !host.is_intact() || !node.is_intact() {
         return Some("it writes into the host's structs".into());
     }
     judged(probe, status)

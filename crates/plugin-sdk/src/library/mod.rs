@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code, reason = "the C interface")]
 
+mod admits;
 mod answer;
 mod emit;
 mod open;
@@ -39,6 +40,12 @@ pub const fn plugin<T: Exported>() -> Plugin {
         close: Some(close),
         requantize: Some(requantize::requantize),
         emit: Some(emit::emit),
+        // A table has said all already.
+        admits: if T::FACTORY.has_code() {
+            Some(admits::admits)
+        } else {
+            None
+        },
         ..Plugin::EMPTY
     }
 }
@@ -82,8 +89,9 @@ unsafe extern "C" fn close(target: *mut c_void) {
 ///   the host holds each code against its own. Of other forms the library says that the host computes them.
 /// - [`Target::emit`](crate::Target::emit) writes its files; a graph for another writer
 ///   ([`Sink::graph`](crate::Sink::graph)) is not supported, since the writers are the host's.
-/// - [`Target::admits`](crate::Target::admits) and [`Target::custom`](crate::Target::custom) are not asked: they are for targets
-///   that are linked. A table with a `custom` verb is refused.
+/// - [`Target::admits`](crate::Target::admits) is asked about each node that the table admits, where the factory has `code`.
+/// - [`Target::custom`](crate::Target::custom) is not asked: it is for targets that are linked. A table with a `custom` verb is
+///   refused.
 /// - A panic is caught and becomes the message of an error. It cannot be caught in a library that is built with
 ///   `panic = "abort"`, so that is an error of the compiler.
 #[macro_export]

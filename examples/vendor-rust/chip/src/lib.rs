@@ -9,10 +9,10 @@ mod scale31;
 use std::sync::Arc;
 
 use strait_plugin_sdk::form::Requantization;
-use strait_plugin_sdk::graph::Module;
+use strait_plugin_sdk::graph::{Module, Reason, ReasonCode};
 use strait_plugin_sdk::kernel::Loops;
 use strait_plugin_sdk::{
-    FormKernel, OptionValue, Sink, TableTarget, Target, TargetError, TargetFactory, TargetSpec, inventory,
+    Candidate, FormKernel, OptionValue, Sink, TableTarget, Target, TargetError, TargetFactory, TargetSpec, inventory,
 };
 
 /// The target, for whoever links or exports it.
@@ -35,6 +35,22 @@ impl Target for AcmeEdge {
 
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
         self.0.loops(form, clamp)
+    }
+
+    fn admits(&self, node: &Candidate<'_>) -> Result<(), TargetError> {
+        let room = match self.spec().chosen.get("weights") {
+            Some(OptionValue::Integer(room @ 1..)) => room.unsigned_abs(),
+            _ => return Ok(()),
+        };
+        let weights = (0..node.operands()).filter(|&operand| node.is_constant(operand));
+        let mut counts = weights.filter_map(|operand| Some(node.extents(operand)?.iter().product::<u64>()));
+        match counts.find(|&count| count > room) {
+            Some(count) => {
+                let text = format!("its {count} weights are more than the {room} for which the board has room");
+                Err(Reason::new(ReasonCode::from("acme-weights"), text).into())
+            }
+            None => Ok(()),
+        }
     }
 
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {

@@ -13,7 +13,7 @@ pub fn refused_by_code(module: &Module, graph: GraphId, target: &dyn Target) -> 
     let Some(g) = module.graph(graph) else {
         return Ok(Vec::new());
     };
-    let mut refused = Vec::new();
+    let (mut ids, mut candidates) = (Vec::new(), Vec::new());
     for (id, node) in g.nodes().filter(|(_, node)| node.place == Placement::Accelerator) {
         let Some(result) = node.outputs.first().and_then(|&y| g.value(y)) else {
             continue;
@@ -24,11 +24,12 @@ pub fn refused_by_code(module: &Module, graph: GraphId, target: &dyn Target) -> 
             operands: &operands,
             result: &result.ty,
         };
-        match target.admits(&Candidate::new(module.name(node.name), site)) {
-            Ok(()) => {}
-            Err(TargetError::Refused(reason)) => refused.push(Refusal::from((id, reason))),
-            Err(error) => return Err(error),
-        }
+        ids.push(id);
+        candidates.push(Candidate::new(module.name(node.name), site));
     }
-    Ok(refused)
+    let reasons = target.refusals(&candidates)?;
+    let refused = ids.into_iter().zip(reasons);
+    Ok(refused
+        .filter_map(|(id, reason)| Some(Refusal::from((id, reason?))))
+        .collect())
 }

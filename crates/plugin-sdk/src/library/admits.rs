@@ -1,0 +1,118 @@
+//! The word of the target's code about a node.
+
+use std::ffi::c_void;
+use std::mem::offset_of;
+
+use strait_core::{Elem, Term};
+use strait_plugin_interface as c;
+use strait_plugin_interface::{Host, Node, Status, received};
+use strait_target::{Candidate, Operand, TargetError};
+
+use super::answer::{Failure, answer};
+use super::open::{element, items, opened, text};
+use crate::graph::Attribute;
+
+/// [`Plugin::admits`](strait_plugin_interface::Plugin).
+pub(super) unsafe extern "C" fn admits(host: *const Host, target: *mut c_void, node: *const Node) -> Status {
+    answer(host, || {
+        // SAFETY: null, or a target that `open` made.
+        let opened = unsafe { opened(target) }?;
+        // SAFETY: null, or a struct of the host.
+        let node = unsafe { received(node) };
+        let whole = |node: &Node| node.struct_size as usize > offset_of!(Node, refuse);
+        let node = node.filter(whole).ok_or_else(|| Failure::argument("no node"))?;
+        let refuse = node.refuse.ok_or_else(|| Failure::argument("no way to refuse"))?;
+        // SAFETY: what it points to is there until the call returns.
+        let candidate = unsafe { candidate(&node) }?;
+        match opened.target.admits(&candidate) {
+            Ok(()) => {}
+            Err(TargetError::Refused(reason)) => {
+                let (code, text) = (reason.code.to_string(), &reason.text);
+                // SAFETY: the host's function with the host's sink, in the call that they were handed to.
+                unsafe {
+                    refuse(
+                        node.sink,
+                        code.as_ptr(),
+                        code.len() as u64,
+                        text.as_ptr(),
+                        text.len() as u64,
+                    );
+                }
+            }
+            Err(error) => return Err(Failure::internal(error)),
+        }
+        Ok(())
+    })
+}
+
+/// # Safety
+/// The node is the host's.
+unsafe fn candidate(node: &Node) -> Result<Candidate<'_>, Failure> {
+    // SAFETY: texts stay until the call returns.
+    let (name, word) = unsafe { (text(node.name, node.name_size)?, text(node.term, node.term_size)?) };
+    // A later host has more of them, of which the target cannot have an opinion.
+    let term = Term::parse(word).ok_or_else(|| Failure::unsupported(format!("the op `{word}`")))?;
+    let mut attributes = Vec::new();
+    for index in 0..node.attribute_count {
+        // SAFETY: there are so many.
+        let attribute = unsafe { element::<c::Attribute>(node.attributes, index, node.attribute_stride) }?;
+        // SAFETY: as above.
+        let attribute =
+            unsafe { received(attribute) }.ok_or_else(|| Failure::argument("an attribute without a size"))?;
+        // SAFETY: as above.
+        let (key, value) = unsafe { (text(attribute.key, attribute.key_size)?, value(&attribute)?) };
+        attributes.push((key.to_owned().into(), value));
+    }
+    let mut operands = Vec::new();
+    for index in 0..u64::from(node.operand_count) {
+        // SAFETY: there are so many.
+        operands.push(unsafe { operand(element::<c::Operand>(node.operands, index, node.operand_stride)?) }?);
+    }
+    // SAFETY: null, or a struct of the host.
+    let result = unsafe { operand(node.result) }?.ok_or_else(|| Failure::argument("a node without a result"))?;
+    Ok(Candidate::of(name.into(), term, attributes, operands, result))
+}
+
+/// # Safety
+/// The attribute is the host's.
+unsafe fn value(attribute: &c::Attribute) -> Result<Attribute, Failure> {
+    let one = || Failure::argument("an attribute without its value");
+    // SAFETY: there are so many values of the kind's type.
+    unsafe {
+        let ints = || items(attribute.values.cast::<i64>(), attribute.count);
+        let floats = || items(attribute.values.cast::<f32>(), attribute.count);
+        Ok(match attribute.kind {
+            c::ATTRIBUTE_INT => Attribute::Int(*ints()?.first().ok_or_else(one)?),
+            c::ATTRIBUTE_INTS => Attribute::Ints(ints()?.to_vec()),
+            c::ATTRIBUTE_FLOAT => Attribute::Float(*floats()?.first().ok_or_else(one)?),
+            c::ATTRIBUTE_FLOATS => Attribute::Floats(floats()?.to_vec()),
+            c::ATTRIBUTE_TEXT => Attribute::Text(text(attribute.values.cast(), attribute.count)?.to_owned()),
+            _ => return Err(Failure::unsupported("an attribute of a kind that is new")),
+        })
+    }
+}
+
+/// An operand; `None` where the node does not have it.
+///
+/// # Safety
+/// Null, or a struct of the host.
+unsafe fn operand(operand: *const c::Operand) -> Result<Option<Operand>, Failure> {
+    // SAFETY: the caller's.
+    let operand = unsafe { received(operand) }.ok_or_else(|| Failure::argument("an operand without a size"))?;
+    if operand.flags & c::OPERAND_ABSENT != 0 {
+        return Ok(None);
+    }
+    let mut types = Elem::ALL.iter().copied();
+    let element = types.find(|known| u32::from(known.tag()) == operand.element);
+    let element = element.ok_or_else(|| Failure::unsupported("an operand of a type that is new"))?;
+    let extents = match operand.extents.is_null() {
+        true => None,
+        // SAFETY: there are so many.
+        false => Some(unsafe { items(operand.extents, operand.rank.into()) }?.to_vec()),
+    };
+    Ok(Some(Operand {
+        element,
+        extents,
+        constant: operand.flags & c::OPERAND_CONSTANT != 0,
+    }))
+}

@@ -1,0 +1,123 @@
+//! A node about which a target's code is asked.
+
+use crate::spec::{self, OpSite};
+use std::borrow::Cow;
+use strait_core::{Attribute, Elem, TensorType, Term};
+
+/// A node of the float model that a table admits, as plain data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate<'a> {
+    name: Cow<'a, str>,
+    term: Term,
+    attributes: Vec<(Cow<'static, str>, Attribute)>,
+    operands: Vec<Option<Operand>>,
+    result: Operand,
+}
+
+/// An operand or the result of a [`Candidate`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Type of its elements.
+    pub element: Elem,
+    /// Its extents; `None` where not all of them are known.
+    pub extents: Option<Vec<u64>>,
+    /// True of a tensor of the model.
+    pub constant: bool,
+}
+
+impl Operand {
+    fn new(ty: &TensorType, constant: bool) -> Operand {
+        Operand {
+            element: ty.elem,
+            extents: ty.dims().map(|dims| dims.to_vec()),
+            constant,
+        }
+    }
+}
+
+impl<'a> Candidate<'a> {
+    /// A node with this name, where it stands.
+    pub fn new(name: &'a str, site: OpSite<'_>) -> Candidate<'a> {
+        let mut attributes = Vec::new();
+        site.op
+            .attributes(&mut |key, value| attributes.push((Cow::Borrowed(key), value)));
+        let operand = |operand: &spec::Operand<'_>| Operand::new(operand.ty, operand.constant);
+        let operands = site.operands.iter().map(|known| known.as_ref().map(operand));
+        Candidate::of(
+            name.into(),
+            site.op.term(),
+            attributes,
+            operands.collect(),
+            Operand::new(site.result, false),
+        )
+    }
+
+    /// A node of which somebody else tells. Attributes that name a tensor of the model or a requantization are left out.
+    pub fn of(
+        name: Cow<'a, str>,
+        term: Term,
+        mut attributes: Vec<(Cow<'static, str>, Attribute)>,
+        operands: Vec<Option<Operand>>,
+        result: Operand,
+    ) -> Candidate<'a> {
+        attributes.retain(|(_, value)| !matches!(value, Attribute::Data(_) | Attribute::Form(_)));
+        Candidate {
+            name,
+            term,
+            attributes,
+            operands,
+            result,
+        }
+    }
+
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its term. The set of terms grows with Strait, so a target's code has an answer for those that it does not know.
+    pub fn term(&self) -> Term {
+        self.term
+    }
+
+    /// An attribute, by its name in the text form; `None` where it has none of this name.
+    pub fn attribute(&self, key: &str) -> Option<Attribute> {
+        let mut attributes = self.attributes.iter();
+        Some(attributes.find(|(own, _)| own == key)?.1.clone())
+    }
+
+    /// All attributes, with their names.
+    pub fn attributes(&self) -> impl Iterator<Item = (&str, &Attribute)> {
+        self.attributes.iter().map(|(key, value)| (key.as_ref(), value))
+    }
+
+    /// Number of operands, those that are optional and absent among them.
+    pub fn operands(&self) -> usize {
+        self.operands.len()
+    }
+
+    /// An operand; `None` where it is absent.
+    pub fn operand(&self, operand: usize) -> Option<&Operand> {
+        self.operands.get(operand)?.as_ref()
+    }
+
+    /// True if this operand is a tensor of the model.
+    pub fn is_constant(&self, operand: usize) -> bool {
+        self.operand(operand).is_some_and(|operand| operand.constant)
+    }
+
+    /// Extents of an operand; `None` where it is absent, or not all of them are known.
+    pub fn extents(&self, operand: usize) -> Option<Vec<u64>> {
+        self.operand(operand)?.extents.clone()
+    }
+
+    /// Extents of the first result; `None` where not all of them are known.
+    pub fn result(&self) -> Option<Vec<u64>> {
+        self.result.extents.clone()
+    }
+
+    /// Type and extents of the first result.
+    pub fn result_type(&self) -> &Operand {
+        &self.result
+    }
+}
