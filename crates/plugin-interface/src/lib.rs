@@ -124,8 +124,9 @@ numbers! { u32:
     CHANNELS_ALONG_COLUMNS = 1,
 }
 
-/// A struct that a plugin handed over, as far as both sides know it: `struct_size` is the smaller of both sizes, and fields behind it
-/// are 0 and `None`. `None` for a null pointer, or a struct that says of itself that it is smaller than its size.
+/// A struct that the other side handed over, as far as both sides know it. `struct_size` is the end of the last field that is
+/// whole on both sides; fields behind it are 0 and `None`. `None` for a null pointer, or a struct that says of itself that it is
+/// smaller than its size.
 ///
 /// # Safety
 /// `from` is null, or points to a struct of the other side that begins with its size and has at least so many bytes.
@@ -136,10 +137,10 @@ pub unsafe fn received<T: Layout>(from: *const T) -> Option<T> {
     }
     // SAFETY: the caller says that a size is there; the other side need not have aligned the struct as this one does.
     let size = unsafe { from.cast::<u32>().read_unaligned() };
-    let known = size_of::<T>().min(usize::try_from(size).ok()?);
-    if known < size_of::<u32>() {
-        return None;
-    }
+    let size = usize::try_from(size).ok()?;
+    // A field ends where the next one begins, and the last one with the struct: half a function is none.
+    let ends = T::FIELDS.iter().skip(1).map(|&(_, at)| at).chain([size_of::<T>()]);
+    let known = ends.filter(|&end| end <= size).max()?;
     let mut own = T::EMPTY;
     // SAFETY: both have `known` bytes, and every pattern of bits that the other side may put into integers, pointers and
     // nullable functions is one of this side's.

@@ -127,6 +127,32 @@ fn the_constants_of_the_header_are_those_of_the_crate() {
 }
 
 #[test]
+fn a_field_that_is_cut_is_absent() {
+    unsafe extern "C" fn close(_: *mut std::ffi::c_void) {}
+    let end = |name: &str| {
+        let at = Plugin::FIELDS.iter().position(|&(field, _)| field == name).unwrap();
+        Plugin::FIELDS.get(at + 1).map_or(size_of::<Plugin>(), |&(_, at)| at)
+    };
+    for size in 4..=size_of::<Plugin>() {
+        let cut = Plugin {
+            struct_size: size as u32,
+            table_schema: TABLE_SCHEMA,
+            close: Some(close),
+            ..Plugin::EMPTY
+        };
+        // SAFETY: it is whole.
+        let found = unsafe { received(&cut) }.unwrap();
+        assert!(Plugin::FIELDS.iter().any(|&(_, at)| at == found.struct_size as usize) || size == size_of::<Plugin>());
+        assert_eq!(
+            found.table_schema == TABLE_SCHEMA,
+            size >= end("table_schema"),
+            "{size}"
+        );
+        assert_eq!(found.close.is_some(), size >= end("close"), "{size}");
+    }
+}
+
+#[test]
 fn what_a_smaller_struct_does_not_have_is_absent_and_nothing_behind_it_is_read() {
     unsafe extern "C" fn close(_: *mut std::ffi::c_void) {}
     let whole = Plugin {
