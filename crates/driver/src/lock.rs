@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use strait_container::Beside;
 use strait_plugin_host::{sha256, triple};
 use toml_edit::{DocumentMut, Item, TableLike, Value, value};
 
@@ -39,8 +40,22 @@ pub fn lock(file: &Path) -> Result<Vec<Locked>, Stop> {
     for entry in tables(target.and_then(|target| target.get_mut("file"))) {
         locked.extend(pin(entry, folder).map_err(failed)?);
     }
-    std::fs::write(file, document.to_string()).map_err(|error| failed(format!("{}: {error}", file.display())))?;
+    // Lines end as they did.
+    let mut written = document.to_string();
+    if text.contains("\r\n") {
+        written = written.replace("\r\n", "\n").replace('\n', "\r\n");
+    }
+    replace_file(file, &written).map_err(|error| failed(format!("{}: {error}", file.display())))?;
     Ok(locked)
+}
+
+/// Puts a text in the place of a file at once, so that nobody meets half of it. A link stays one, and so do permissions.
+fn replace_file(file: &Path, text: &str) -> std::io::Result<()> {
+    let file = std::fs::canonicalize(file)?;
+    let beside = Beside::new(file.parent().unwrap_or(Path::new("")), ".toml")?;
+    std::fs::write(beside.path(), text)?;
+    std::fs::set_permissions(beside.path(), std::fs::metadata(&file)?.permissions())?;
+    beside.put_in_place(&file)
 }
 
 /// The tables of a list, however it is written.

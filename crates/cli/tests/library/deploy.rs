@@ -105,6 +105,29 @@ fn trust_may_be_given_by_name_and_a_plugin_may_be_absent_where_it_says_so() {
 }
 
 #[test]
+fn locking_leaves_the_rest_of_a_configuration_as_it_is() {
+    let Some(workshop) = workshop() else { return };
+    let folder = workshop.path();
+    build(folder, "acme", CHIP, &[]);
+    let file = configuration(folder, "lines", "", "[[plugin]]\npath = \"libacme.so\" # ours\n");
+    let before = std::fs::read_to_string(&file).unwrap().replace('\n', "\r\n");
+    std::fs::write(&file, &before).unwrap();
+    let link = folder.join("link.toml");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    done(&["plugin", "lock", text(&link)]);
+    let after = std::fs::read_to_string(&file).unwrap();
+    let kept: String = after
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with("sha256"))
+        .collect();
+    assert_eq!(
+        (kept, after.lines().count()),
+        (before.clone(), before.lines().count() + 1)
+    );
+    assert!(link.is_symlink());
+}
+
+#[test]
 fn the_files_of_a_library_are_those_of_the_artifact() {
     let Some(workshop) = workshop() else { return };
     let folder = workshop.path();
