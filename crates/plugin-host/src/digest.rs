@@ -6,12 +6,20 @@ use std::{fmt::Write as _, fs::File, io, path::Path};
 /// SHA-256 of a file, as 64 lower-case hexadecimal digits.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// A file that cannot be read; what is no file, but a device or a pipe.
 pub fn sha256(path: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
-    let mut file = File::open(path)?;
+    let mut file = regular(path)?;
     io::copy(&mut file, &mut Hashing(&mut hasher))?;
     Ok(hex(&hasher.finalize()))
+}
+
+/// An open file that has an end. A pipe would wait for somebody to write, and a device may never end.
+pub(crate) fn regular(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
+    File::open(path)
 }
 
 struct Hashing<'a>(&'a mut Sha256);

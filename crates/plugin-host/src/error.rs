@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use strait_plugin_interface::{INTERFACE_MAJOR, INTERFACE_MINOR, TABLE_SCHEMA};
 
-/// Reason why a library is not taken. All but the last three are found before any of its code runs.
+/// Reason why a library is not taken. Manifest, kind, architecture and digest are looked at before any of its code runs; a
+/// manifest tells versions, too, which otherwise the library's entry does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -58,6 +59,17 @@ pub enum LoadError {
     Refused(String),
 }
 
+impl LoadError {
+    /// Error of reading the file.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "there are no workers on this system yet"))]
+    pub(crate) fn unreadable(error: std::io::Error) -> LoadError {
+        match error.kind() {
+            std::io::ErrorKind::InvalidInput => LoadError::NotALibrary,
+            _ => LoadError::Unreadable(error.to_string()),
+        }
+    }
+}
+
 /// Error of a plugin in a library: the plugin's fault, or the fault of whoever named it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -91,7 +103,7 @@ pub enum PluginError {
         plugin: String,
         /// The call.
         call: &'static str,
-        /// As `crashed: signal 11 (SIGSEGV)`.
+        /// As `crashed: signal 6 (aborted)`.
         how: String,
     },
     /// A worker cannot be started, which is not the plugin's fault.

@@ -1,6 +1,6 @@
 //! A plugin in a library, for as long as somebody has a target of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,13 +15,16 @@ use strait_target::spec::MAX_TABLE_BYTES;
 use crate::node::{NodeHeader, Refused};
 use crate::process::{Broken, Clock, Patience, Program, Worker};
 use crate::wire::{self, Answer, Description, Request, Sizes, TensorHeader, TileHeader};
-use crate::{PluginError, Probe, sidecar};
+use crate::{LoadError, PluginError, Probe, sha256, sidecar};
 
 /// The most bytes of one piece of a file; the worker cuts longer ones.
 pub(crate) const MOST_PIECE: u64 = 16 << 20;
 
-/// The most bytes of all files of a model.
+/// The most bytes of all files of a model, with [`PIECE_COST`] for each piece.
 const MOST_FILES: u64 = 8 << 30;
+
+/// Bytes that a piece is counted as besides its own: as many as a name in a list takes, and more than it takes to say one.
+const PIECE_COST: usize = 4 << 10;
 
 /// A plugin in a library, run in a worker. Calls come one after the other. A worker that has crashed, hung or panicked is
 /// replaced with the next call.
@@ -29,6 +32,7 @@ pub struct Library {
     path: PathBuf,
     program: Program,
     patience: Patience,
+    sha256: String,
     description: Description,
     table: String,
     session: Mutex<Option<Session>>,
@@ -77,7 +81,7 @@ impl Known {
 enum Trouble {
     /// The worker is no more.
     Broken(Broken),
-    Refused(crate::LoadError),
+    Refused(LoadError),
     Failed {
         status: i32,
         node: Option<u32>,
@@ -92,7 +96,8 @@ impl From<Broken> for Trouble {
 }
 
 impl Library {
-    /// Looks at the library and asks it for its table, in a worker. `pinned` is the SHA-256 that it must have.
+    /// Looks at the library and asks it for its table, in a worker. `pinned` is the SHA-256 that it must have; without it, it
+    /// has to be what is found now.
     ///
     /// # Errors
     /// [`PluginError`]: a library that is not taken, or a worker that does not start or ends.
@@ -107,14 +112,18 @@ impl Library {
             error,
         };
         sidecar::check(path).map_err(refused)?;
+        let pinned = match pinned {
+            Some(pinned) => pinned.to_owned(),
+            None => sha256(path).map_err(|error| refused(LoadError::unreadable(error)))?,
+        };
         let mut library = Library {
             path: path.to_owned(),
             program,
             patience,
+            sha256: pinned,
             description: Description {
                 package: path.display().to_string(),
                 interface: [0, 0],
-                sha256: pinned.unwrap_or_default().to_owned(),
                 requantizes: false,
                 admits: false,
                 emits: None,
@@ -122,7 +131,7 @@ impl Library {
             table: String::new(),
             session: Mutex::new(None),
         };
-        let (session, description, table) = library.start(pinned)?;
+        let (session, description, table) = library.start()?;
         library.description = description;
         library.table = table;
         library.session = Mutex::new(Some(session));
@@ -141,7 +150,7 @@ impl Library {
 
     /// SHA-256 of the bytes that are loaded.
     pub fn sha256(&self) -> &str {
-        &self.description.sha256
+        &self.sha256
     }
 
     /// Major and minor version of the interface that it is built for.
@@ -170,7 +179,7 @@ impl Library {
     }
 
     /// A new worker that has loaded the library.
-    fn start(&self, pinned: Option<&str>) -> Result<(Session, Description, String), PluginError> {
+    fn start(&self) -> Result<(Session, Description, String), PluginError> {
         let worker = Worker::start(&self.program).map_err(|error| PluginError::Worker {
             path: self.path.display().to_string(),
             message: error.to_string(),
@@ -182,11 +191,15 @@ impl Library {
         };
         let request = Request::Load {
             path: self.path.clone(),
-            pinned: pinned.map(str::to_owned),
+            sha256: self.sha256.clone(),
         };
         let clock = Clock::new(self.patience.load);
         let answer = session.ask(&request, &[], MAX_TABLE_BYTES as u64, &clock);
         match answer.map_err(|trouble| self.error("its entry", trouble))? {
+            (Answer::Loaded(description), _) if !wire::is_plain_line(&description.package) => {
+                let text = format!("the package {:?}, which is not one plain line", description.package);
+                Err(self.error("its entry", Broken::Garbage(text).into()))
+            }
             (Answer::Loaded(description), table) => {
                 let table = String::from_utf8(table)
                     .map_err(|_| self.error("its entry", Broken::Garbage("a table that is not UTF-8".into()).into()))?;
@@ -196,20 +209,32 @@ impl Library {
         }
     }
 
-    /// Calls with a worker: the one that there is, or a new one.
+    /// Sees that a target with these options can be opened.
+    ///
+    /// # Errors
+    /// [`PluginError`]: a library that refuses them, or fails.
+    pub(crate) fn open(&self, options: &Options) -> Result<(), PluginError> {
+        self.with("open", options, self.patience.call, |_, _, _| Ok(()))
+    }
+
+    /// Calls with a worker, the one that there is or a new one, and with the number of the target that has these options.
     fn with<T>(
         &self,
         call: &'static str,
+        options: &Options,
         time: Duration,
-        ask: impl FnOnce(&mut Session, &Clock) -> Result<T, Trouble>,
+        ask: impl FnOnce(&mut Session, u32, &Clock) -> Result<T, Trouble>,
     ) -> Result<T, PluginError> {
         // A panic in here leaves no worker behind.
         let mut kept = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let mut session = match kept.take() {
             Some(session) => session,
-            None => self.start(Some(&self.description.sha256))?.0,
+            None => self.start()?.0,
         };
-        let answer = ask(&mut session, &Clock::new(time));
+        let (call, answer) = match session.target(options, &Clock::new(self.patience.call)) {
+            Ok(target) => (call, ask(&mut session, target, &Clock::new(time))),
+            Err(trouble) => ("open", Err(trouble)),
+        };
         let usable = match &answer {
             Ok(_) => true,
             Err(Trouble::Failed { status, .. }) => *status != PANIC,
@@ -253,9 +278,8 @@ impl Library {
         (row, form): (&str, &Requantization),
         probe: Probe,
     ) -> Result<Option<String>, PluginError> {
-        self.with(probe.call(), self.patience.call, |session, clock| {
+        self.with(probe.call(), options, self.patience.call, |session, target, clock| {
             let known = Known::new(row, form).map_err(|error| Broken::Garbage(error.to_string()))?;
-            let target = session.target(options, clock)?;
             session.form(&known, clock)?;
             let form = known.number;
             match session.ask(&Request::Probe { target, form, probe }, &[], 0, clock)? {
@@ -274,8 +298,7 @@ impl Library {
         accumulators: &[u8],
         codes: &mut [u8],
     ) -> Result<(), PluginError> {
-        self.with("requantize", self.patience.call, |session, clock| {
-            let target = session.target(options, clock)?;
+        self.with("requantize", options, self.patience.call, |session, target, clock| {
             session.form(form, clock)?;
             let request = Request::Requantize(TileHeader { target, ..tile });
             session.worker.send(&request, &[accumulators], clock)?;
@@ -294,9 +317,8 @@ impl Library {
         nodes: &[NodeHeader],
     ) -> Result<Vec<Option<Reason>>, (usize, PluginError)> {
         let mut reasons = Vec::with_capacity(nodes.len());
-        let asked = self.with("admits", self.patience.call, |session, clock| {
+        let asked = self.with("admits", options, self.patience.call, |session, target, clock| {
             let garbage = |error: serde_json::Error| Broken::Garbage(error.to_string());
-            let target = session.target(options, clock)?;
             let body = serde_json::to_vec(nodes).map_err(garbage)?;
             session.worker.send(&Request::Admit { target }, &[&body], clock)?;
             loop {
@@ -315,17 +337,15 @@ impl Library {
         }
     }
 
-    /// Writes the files of a model, in pieces.
-    pub(crate) fn emit<E>(
+    /// The files of a model, which come in pieces.
+    pub(crate) fn emit(
         &self,
         options: &Options,
         ir: &[u8],
         tensors: Vec<TensorHeader>,
         data: &[&[u8]],
-        mut piece: impl FnMut(&str, &[u8]) -> Result<(), E>,
-    ) -> Result<Result<(), E>, PluginError> {
-        self.with("emit", self.patience.emit, |session, clock| {
-            let target = session.target(options, clock)?;
+    ) -> Result<BTreeMap<String, Vec<u8>>, PluginError> {
+        self.with("emit", options, self.patience.emit, |session, target, clock| {
             let ir_size = ir.len() as u64;
             let request = Request::Emit {
                 target,
@@ -333,21 +353,19 @@ impl Library {
                 tensors,
             };
             let body: Vec<&[u8]> = std::iter::once(ir).chain(data.iter().copied()).collect();
-            let (mut rest, mut outcome) = (MOST_FILES, Ok(()));
+            let (mut rest, mut files) = (MOST_FILES, BTreeMap::<String, Vec<u8>>::new());
             let mut answer = session.ask(&request, &body, MOST_PIECE, clock)?;
             loop {
                 match answer {
-                    (Answer::Done, _) => return Ok(outcome),
+                    (Answer::Done, _) => return Ok(files),
                     (Answer::Piece { path }, bytes) => {
-                        // A file without bytes costs its name.
-                        let Some(less) = rest.checked_sub((path.len() + bytes.len()) as u64) else {
+                        // A piece without bytes costs its name and the room for its entry.
+                        let Some(less) = rest.checked_sub((PIECE_COST + path.len() + bytes.len()) as u64) else {
                             let text = format!("more than {MOST_FILES} bytes of files");
                             return Err(Broken::Garbage(text).into());
                         };
                         rest = less;
-                        if outcome.is_ok() {
-                            outcome = piece(&path, &bytes);
-                        }
+                        files.entry(path).or_default().extend(bytes);
                     }
                     _ => return Err(senseless()),
                 }

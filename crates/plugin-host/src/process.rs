@@ -21,6 +21,10 @@ impl Program {
     /// # Errors
     /// A system that does not tell where the program is.
     pub fn this() -> io::Result<Program> {
+        // Also where its file has been replaced or removed since it was started.
+        if cfg!(target_os = "linux") {
+            return Ok(Program::at("/proc/self/exe"));
+        }
         Ok(Program::at(std::env::current_exe()?))
     }
 
@@ -72,7 +76,7 @@ impl fmt::Display for Broken {
     }
 }
 
-/// A running worker. It ends with this value.
+/// A running worker. It ends with this value, and whatever it has started ends with it.
 pub(crate) struct Worker {
     child: Child,
     pipes: pipes::Pipes,
@@ -81,19 +85,32 @@ pub(crate) struct Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         // It may be in the middle of anything. Where it has ended already, there is nothing to do.
-        let _ = self.child.kill();
+        end_all(&mut self.child);
         let _ = self.child.wait();
     }
 }
 
 impl Worker {
     /// Starts one. What it prints goes to standard error.
+    ///
+    /// It has a process group of its own, so that a signal from the terminal is this process's to answer. No variable of the
+    /// environment names a library for the system's loader there.
     pub(crate) fn start(program: &Program) -> io::Result<Worker> {
         let mut command = Command::new(&program.path);
         command
             .args(&program.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
+        for (name, _) in std::env::vars_os() {
+            if [b"LD_".as_slice(), b"DYLD_"]
+                .iter()
+                .any(|of| name.as_encoded_bytes().starts_with(of))
+            {
+                command.env_remove(name);
+            }
+        }
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let pipes = pipes
@@ -102,7 +119,7 @@ impl Worker {
         match pipes {
             Ok(pipes) => Ok(Worker { child, pipes }),
             Err(error) => {
-                let _ = child.kill();
+                end_all(&mut child);
                 let _ = child.wait();
                 Err(error)
             }
@@ -111,7 +128,7 @@ impl Worker {
 
     /// Sends a request with a body in several parts.
     pub(crate) fn send(&mut self, request: &Request, body: &[&[u8]], clock: &Clock) -> Result<(), Broken> {
-        let sent = self.pipes.write(request, body, clock);
+        let sent = self.pipes.write(request, body, &self.waiting(clock));
         sent.map_err(|error| self.broken(&error, clock))
     }
 
@@ -121,21 +138,30 @@ impl Worker {
         answer.map_err(|error| self.broken(&error, clock))
     }
 
+    fn waiting<'a>(&self, clock: &'a Clock) -> Waiting<'a> {
+        Waiting {
+            clock,
+            worker: self.child.id(),
+        }
+    }
+
     fn read(&mut self, clock: &Clock) -> io::Result<(Answer, Sizes)> {
+        let waiting = self.waiting(clock);
         let mut sizes = [0; Sizes::BYTES];
-        self.pipes.read(&mut sizes, clock)?;
+        self.pipes.read(&mut sizes, &waiting)?;
         let sizes = Sizes::parse(sizes);
         let mut json = vec![0; sizes.header()?];
-        self.pipes.read(&mut json, clock)?;
+        self.pipes.read(&mut json, &waiting)?;
         Ok((wire::header(&json)?, sizes))
     }
 
     /// A body of at most so many bytes.
     pub(crate) fn body(&mut self, sizes: &Sizes, most: u64, clock: &Clock) -> Result<Vec<u8>, Broken> {
+        let waiting = self.waiting(clock);
         let mut body = Vec::new();
         let received = sizes.body(most).and_then(|size| {
             body.resize(size, 0);
-            self.pipes.read(&mut body, clock)
+            self.pipes.read(&mut body, &waiting)
         });
         received.map_err(|error| self.broken(&error, clock))?;
         Ok(body)
@@ -143,8 +169,9 @@ impl Worker {
 
     /// A body of as many bytes.
     pub(crate) fn body_into(&mut self, sizes: &Sizes, body: &mut [u8], clock: &Clock) -> Result<(), Broken> {
+        let waiting = self.waiting(clock);
         let received = sizes.body(body.len() as u64).and_then(|size| match size == body.len() {
-            true => self.pipes.read(body, clock),
+            true => self.pipes.read(body, &waiting),
             false => Err(wire::garbage(format!("{size} bytes where {} are due", body.len()))),
         });
         received.map_err(|error| self.broken(&error, clock))
@@ -162,13 +189,30 @@ impl Worker {
     /// Its end, in words. A pipe closes a little before its process is gone.
     fn end(&mut self) -> Option<String> {
         for _ in 0..200 {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return Some(ended(status));
+            if self.waiting(&Clock::new(Duration::ZERO)).is_gone() {
+                end_all(&mut self.child);
+                return self.child.wait().ok().map(ended);
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         None
     }
+}
+
+/// Kills a worker, and what it has started and has not left its group. Nothing happens if it has been waited for.
+#[cfg(unix)]
+fn end_all(child: &mut Child) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    // As long as nobody has waited for the child, its number is that of its group and of nothing else.
+    if let (Some(group), Some(_)) = (Pid::from_raw(child.id() as i32), unix::state(child.id())) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.kill();
+}
+
+#[cfg(not(unix))]
+fn end_all(child: &mut Child) {
+    let _ = child.kill();
 }
 
 /// End of a process, in words.
@@ -197,6 +241,45 @@ pub(crate) struct Clock {
     until: Instant,
 }
 
+/// Waiting for a worker.
+struct Waiting<'a> {
+    clock: &'a Clock,
+    /// The number of its process.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "there are no workers on this system yet"))]
+    worker: u32,
+}
+
+impl Waiting<'_> {
+    /// True if the worker has ended. It stays to be waited for.
+    fn is_gone(&self) -> bool {
+        #[cfg(unix)]
+        return unix::state(self.worker) != Some(unix::State::Runs);
+        #[cfg(not(unix))]
+        false
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+    #[derive(PartialEq, Eq)]
+    pub(super) enum State {
+        Runs,
+        Ended,
+    }
+
+    /// State of a child; none of one that has been waited for.
+    pub(super) fn state(child: u32) -> Option<State> {
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        match waitid(WaitId::Pid(Pid::from_raw(child as i32)?), ended) {
+            Ok(None) => Some(State::Runs),
+            Ok(Some(_)) => Some(State::Ended),
+            Err(_) => None,
+        }
+    }
+}
+
 impl Clock {
     pub(crate) fn new(time: Duration) -> Clock {
         Clock {
@@ -219,12 +302,16 @@ impl Clock {
 mod pipes {
     //! Pipes that wait until a time and no longer.
 
-    use super::Clock;
+    use super::Waiting;
     use crate::wire::{self, Request};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use std::io::{self, Read};
     use std::os::fd::AsFd;
     use std::process::{ChildStdin, ChildStdout};
+    use std::time::Duration;
+
+    /// A process that the plugin has started may hold the pipe of a worker that is gone: so often is looked.
+    const LOOK: Duration = Duration::from_millis(100);
 
     pub(super) struct Pipes {
         to: ChildStdin,
@@ -244,20 +331,20 @@ mod pipes {
             Ok(Pipes { to, from })
         }
 
-        pub(super) fn write(&mut self, request: &Request, body: &[&[u8]], clock: &Clock) -> io::Result<()> {
+        pub(super) fn write(&mut self, request: &Request, body: &[&[u8]], waiting: &Waiting<'_>) -> io::Result<()> {
             wire::write_parts(&mut &self.to, request, body, |error| {
-                wait(error, &self.to, PollFlags::OUT, clock)
+                wait(error, &self.to, PollFlags::OUT, waiting)
             })
         }
 
-        pub(super) fn read(&mut self, mut bytes: &mut [u8], clock: &Clock) -> io::Result<()> {
+        pub(super) fn read(&mut self, mut bytes: &mut [u8], waiting: &Waiting<'_>) -> io::Result<()> {
             // A worker that never stops writing never lets the host wait.
-            clock.rest()?;
+            waiting.clock.rest()?;
             while !bytes.is_empty() {
                 match self.from.read(bytes) {
                     Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                     Ok(count) => bytes = &mut bytes[count..],
-                    Err(error) => wait(error, &self.from, PollFlags::IN, clock)?,
+                    Err(error) => wait(error, &self.from, PollFlags::IN, waiting)?,
                 }
             }
             Ok(())
@@ -268,16 +355,16 @@ mod pipes {
     const PIPE_BYTES: usize = 512 << 10;
 
     /// Waits for a pipe that is not ready; passes on any other error.
-    fn wait(error: io::Error, pipe: &impl AsFd, flags: PollFlags, clock: &Clock) -> io::Result<()> {
+    fn wait(error: io::Error, pipe: &impl AsFd, flags: PollFlags, waiting: &Waiting<'_>) -> io::Result<()> {
         match error.kind() {
             io::ErrorKind::Interrupted => return Ok(()),
             io::ErrorKind::WouldBlock => {}
             _ => return Err(error),
         }
-        let rest = clock.rest()?;
+        let rest = waiting.clock.rest()?.min(LOOK);
         let timeout = Timespec::try_from(rest).map_err(io::Error::other)?;
         match poll(&mut [PollFd::new(pipe, flags)], Some(&timeout)) {
-            Ok(0) => Err(io::ErrorKind::TimedOut.into()),
+            Ok(0) if waiting.is_gone() => Err(io::ErrorKind::BrokenPipe.into()),
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -286,7 +373,7 @@ mod pipes {
 
 #[cfg(not(unix))]
 mod pipes {
-    use super::Clock;
+    use super::Waiting;
     use crate::wire::Request;
     use std::io;
     use std::process::{ChildStdin, ChildStdout};
@@ -298,11 +385,11 @@ mod pipes {
             Err(io::Error::other("plugins in libraries need Linux or macOS"))
         }
 
-        pub(super) fn write(&mut self, _: &Request, _: &[&[u8]], _: &Clock) -> io::Result<()> {
+        pub(super) fn write(&mut self, _: &Request, _: &[&[u8]], _: &Waiting<'_>) -> io::Result<()> {
             match *self {}
         }
 
-        pub(super) fn read(&mut self, _: &mut [u8], _: &Clock) -> io::Result<()> {
+        pub(super) fn read(&mut self, _: &mut [u8], _: &Waiting<'_>) -> io::Result<()> {
             match *self {}
         }
     }

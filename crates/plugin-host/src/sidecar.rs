@@ -49,10 +49,13 @@ fn path(library: &Path) -> PathBuf {
 /// Checks the manifest beside a library, if there is one.
 pub(crate) fn check(library: &Path) -> Result<(), LoadError> {
     let path = path(library);
-    if !path.is_file() {
-        return Ok(());
-    }
     let wrong = |message: String| LoadError::Manifest(format!("{}: {message}", path.display()));
+    if !path.is_file() {
+        return match path.exists() {
+            true => Err(wrong("it is not a file".into())),
+            false => Ok(()),
+        };
+    }
     let bytes = strait_mapped::read(&path, MOST_BYTES).map_err(|error| wrong(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8 text".into()))?;
     let sidecar: Sidecar = read(&path, text).map_err(wrong)?;

@@ -1,6 +1,5 @@
 //! A target out of a library.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use strait_core::{Elem, Module, Reason, bytes};
@@ -41,13 +40,14 @@ pub fn register(registry: &mut Registry, library: Arc<Library>) -> Result<&Entry
     let emits = library.emits().is_some();
     let make = move |table: TableTarget| {
         let options = table.spec().chosen.clone();
-        let library = library.clone();
-        let target: Arc<dyn Target> = Arc::new(LibraryTarget {
+        let target = LibraryTarget {
             table,
-            library,
+            library: library.clone(),
             options,
-        });
-        Ok(target)
+        };
+        let opened = target.library.open(&target.options);
+        opened.map_err(|error| target.failed(&error))?;
+        Ok(Arc::new(target) as Arc<dyn Target>)
     };
     registry.add_library(origin, table, emits, Arc::new(make))
 }
@@ -147,16 +147,11 @@ impl Target for LibraryTarget {
             size: tensor.bytes().len() as u64,
         });
         let data: Vec<&[u8]> = encoded.tensors.iter().map(|tensor| &tensor.bytes()[..]).collect();
-        // A sink takes whole files.
-        let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-        let piece = |path: &str, bytes: &[u8]| {
-            files.entry(path.to_owned()).or_default().extend(bytes);
-            Ok::<_, TargetError>(())
-        };
-        let written = self
+        let files = self
             .library
-            .emit(&self.options, &encoded.ir, headers.collect(), &data, piece);
-        written.map_err(|error| self.failed(&named(error, module)))??;
+            .emit(&self.options, &encoded.ir, headers.collect(), &data)
+            .map_err(|error| self.failed(&named(error, module)))?;
+        // A sink takes whole files.
         files.iter().try_for_each(|(path, content)| sink.bytes(path, content))
     }
 }
@@ -218,7 +213,9 @@ impl Tiles {
         let mut computes = |wide, bytes: &[u8]| match self.call(form, &tile, wide, bytes, code) {
             Ok(()) => Ok(true),
             Err(PluginError::Failed {
-                status: UNSUPPORTED, ..
+                call: "requantize",
+                status: UNSUPPORTED,
+                ..
             }) => Ok(false),
             Err(error) => Err(error),
         };

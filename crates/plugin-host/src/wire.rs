@@ -19,7 +19,7 @@ const MOST_HEADER: u32 = 1 << 20;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// The library. First of all, once.
-    Load { path: PathBuf, pinned: Option<String> },
+    Load { path: PathBuf, sha256: String },
     /// A target with these options.
     Open { options: Options },
     /// A form, which later tiles name by its number. The body is the form as JSON.
@@ -89,7 +89,6 @@ pub(crate) enum Answer {
 pub(crate) struct Description {
     pub(crate) package: String,
     pub(crate) interface: [u32; 2],
-    pub(crate) sha256: String,
     pub(crate) requantizes: bool,
     pub(crate) admits: bool,
     /// The version of the IR bytes that it reads, where it writes files.
@@ -126,6 +125,12 @@ impl Sizes {
         let size = usize::try_from(self.body).ok().filter(|_| self.body <= most);
         size.ok_or_else(|| garbage(format!("{} bytes where {most} are the most", self.body)))
     }
+}
+
+/// True for text in one line that says what it shows: no control characters, none that turn the direction of writing.
+pub(crate) fn is_plain_line(text: &str) -> bool {
+    let turns = |letter| matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    !text.contains(|letter: char| letter.is_control() || turns(letter))
 }
 
 /// Text of the other side as it may be printed: no control characters but line ends.

@@ -9,6 +9,7 @@ mod command;
 mod deploy;
 mod examples;
 mod kit;
+mod lifetime;
 mod loading;
 mod new;
 mod outside;

@@ -1,8 +1,10 @@
+#define _POSIX_C_SOURCE 200809L
 /* A plugin for tests, and its ways to fail: FAULT is one of the numbers below, in REQUANTIZE or EMIT or at ENTRY. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "strait_plugin.h"
 
@@ -39,7 +41,7 @@
 #define AGAINST_INTERFACE 0
 #endif
 
-enum { NONE, CRASH, ABORT, LOOP, OVERFLOW, EXIT, FAILURE, OFF_BY_ONE, GARBAGE, SAY_PANIC, TIES, SHIFT, CANNOT, PAST, CHANGING };
+enum { NONE, CRASH, ABORT, LOOP, OVERFLOW, EXIT, FAILURE, OFF_BY_ONE, GARBAGE, SAY_PANIC, TIES, SHIFT, CANNOT, PAST, CHANGING, CHILD, SAY };
 /* Against the interface. */
 enum { TRUSTING = 1, EXACT_SIZES, ECHO, NO_LATER, SPILLING };
 
@@ -71,6 +73,13 @@ static void go_wrong(int how) {
     case ABORT:
         abort();
     case LOOP:
+#ifdef PID_FILE
+    {
+        FILE *file = fopen(PID_FILE, "w");
+        fprintf(file, "%d\n", (int)getpid());
+        fclose(file);
+    }
+#endif
         while (forever) {
         }
         break;
@@ -81,6 +90,16 @@ static void go_wrong(int how) {
     }
     case EXIT:
         exit(3);
+    case CHILD:
+        /* The child keeps the pipes, and outlives its parent unless somebody ends it. */
+        if (fork() == 0) {
+            sleep(600);
+            _exit(0);
+        }
+        abort();
+    case SAY:
+        fprintf(stderr, "LD_LIBRARY_PATH is %s\n", getenv("LD_LIBRARY_PATH") ? "there" : "absent");
+        break;
     case GARBAGE:
         /* Nobody has told the plugin of pipes; it writes into every one that there is. */
         for (int fd = 3; fd < 20; fd++) {

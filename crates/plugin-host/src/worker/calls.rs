@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{ptr, slice, str};
 
 use strait_core::Elem;
@@ -71,7 +73,29 @@ unsafe fn text(at: *const u8, size: u64, most: u64) -> Option<&'static str> {
 #[derive(Default)]
 pub(super) struct Reports {
     package: String,
-    error: Option<(Option<u32>, String)>,
+    /// A library may report from several threads at once.
+    error: Mutex<Option<(Option<u32>, String)>>,
+}
+
+/// Remarks and warnings that are shown, of all calls together.
+const MOST_REMARKS: u32 = 100;
+
+/// Shows a remark or a warning. Where nobody reads standard error, nobody does.
+fn remark(kind: &str, package: &str, text: &str) {
+    static SHOWN: AtomicU32 = AtomicU32::new(0);
+    let mut error = io::stderr();
+    let _ = match SHOWN.fetch_add(1, Ordering::Relaxed) {
+        ..MOST_REMARKS => writeln!(error, "{kind}: {package}: {text}"),
+        MOST_REMARKS => writeln!(
+            error,
+            "remark: {package}: it says more than {MOST_REMARKS} things; the others are left out"
+        ),
+        // It may not come to where it would begin again.
+        _ => {
+            SHOWN.store(MOST_REMARKS + 1, Ordering::Relaxed);
+            Ok(())
+        }
+    };
 }
 
 /// [`c::Host::report`].
@@ -87,25 +111,29 @@ unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, at: 
         unsafe { slice::from_raw_parts(at, kept) }
     };
     let text = wire::plain(&String::from_utf8_lossy(bytes));
-    // SAFETY: the context is the `Reports` of the call, which nobody else looks at before it returns.
-    let reports = unsafe { &mut *context.cast::<Reports>() };
+    // SAFETY: the context is the `Reports` of the call, which is there until it returns, and which threads may share.
+    let reports = unsafe { &*context.cast::<Reports>() };
     match severity {
-        c::REMARK => eprintln!("remark: {}: {text}", reports.package),
-        c::WARNING => eprintln!("warning: {}: {text}", reports.package),
-        _ => reports.error = Some(((node != c::NO_NODE).then_some(node), text)),
+        c::REMARK => remark("remark", &reports.package, &text),
+        c::WARNING => remark("warning", &reports.package, &text),
+        _ => *reports.lock() = Some(((node != c::NO_NODE).then_some(node), text)),
     }
 }
 
 impl Reports {
+    fn lock(&self) -> MutexGuard<'_, Option<(Option<u32>, String)>> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Calls with a host that reports here.
-    pub(super) fn of(mut self, call: impl FnOnce(*const c::Host) -> c::Status) -> Result<(), Fault> {
+    pub(super) fn of(self, call: impl FnOnce(*const c::Host) -> c::Status) -> Result<(), Fault> {
         let host = c::Host {
             interface_major: c::INTERFACE_MAJOR,
             interface_minor: c::INTERFACE_MINOR,
             table_schema: c::TABLE_SCHEMA,
             ir_major: MAJOR.into(),
             ir_minor: MINOR.into(),
-            context: ptr::from_mut(&mut self).cast(),
+            context: ptr::from_ref(&self).cast_mut().cast(),
             report: Some(report),
             ..c::Host::EMPTY
         };
@@ -121,22 +149,22 @@ impl Reports {
             c::VERSION => "versions do not fit",
             _ => "it failed without a message",
         };
-        let (node, message) = self.error.unwrap_or_else(|| (None, said.to_owned()));
+        let (node, message) = self.lock().take().unwrap_or_else(|| (None, said.to_owned()));
         Err(Fault { status, node, message })
     }
 }
 
 impl Plugin {
     /// See [`load::load`].
-    pub(super) fn load(path: &Path, pinned: Option<&str>) -> Result<(Plugin, Description), LoadError> {
-        let Loaded { plugin, entry, sha256 } = load::load(path, pinned)?;
+    pub(super) fn load(path: &Path, pinned: &str) -> Result<(Plugin, Description), LoadError> {
+        let Loaded { plugin, entry } = load::load(path, pinned)?;
         let refused = |text: &str| LoadError::Refused(text.to_owned());
         // SAFETY: a description points to what stays.
         let package = unsafe { text(plugin.package, plugin.package_size, 1 << 10) };
         let package = package
             .filter(|package| !package.is_empty())
-            .ok_or_else(|| refused("it does not say its name and version, or not in UTF-8"))?;
-        let package = wire::plain(package);
+            .ok_or_else(|| refused("it does not say its name and version in at most 1024 bytes of UTF-8"))?;
+        let package = package.to_owned();
         // SAFETY: as above.
         let table = unsafe { text(plugin.table, plugin.table_size, MAX_TABLE_BYTES as u64) };
         let table = table.ok_or_else(|| {
@@ -147,7 +175,6 @@ impl Plugin {
         let description = Description {
             package: package.clone(),
             interface: [plugin.interface_major, plugin.interface_minor],
-            sha256,
             requantizes: plugin.requantize.is_some(),
             admits: plugin.admits.is_some(),
             emits: plugin.emit.map(|_| [plugin.ir_major, plugin.ir_minor]),
@@ -170,7 +197,7 @@ impl Plugin {
     pub(super) fn reports(&self) -> Reports {
         Reports {
             package: self.package.clone(),
-            error: None,
+            error: Mutex::default(),
         }
     }
 
@@ -298,22 +325,28 @@ impl Plugin {
                 ..c::Tensor::EMPTY
             });
         }
-        let mut sink = Sink { to, failed: None };
+        let sink = Sink(Mutex::new(Pieces {
+            to,
+            failed: None,
+            refused: None,
+        }));
         let model = c::Emit {
             tensor_count: described.len() as u32,
             tensors: described.as_ptr(),
             tensor_stride: size_of::<c::Tensor>() as u64,
             ir: ir.as_ptr(),
             ir_size: ir.len() as u64,
-            sink: ptr::from_mut(&mut sink).cast(),
+            sink: ptr::from_ref(&sink).cast_mut().cast(),
             write: Some(write),
             ..c::Emit::EMPTY
         };
         // SAFETY: all arguments live until the call returns.
         let outcome = self.reports().of(|host| unsafe { emit(host, target, &model) });
-        match sink.failed {
-            Some(error) => Err(error),
-            None => Ok(outcome),
+        let pieces = sink.lock();
+        match (&pieces.failed, pieces.refused) {
+            (Some(error), _) => Err(io::Error::new(error.kind(), error.to_string())),
+            (None, Some(text)) => Ok(outcome.and_then(|()| Err(Fault::ours(text)))),
+            (None, None) => Ok(outcome),
         }
     }
 }
@@ -344,10 +377,20 @@ fn entry(name: &str, value: &OptionValue) -> c::OptionEntry {
     }
 }
 
-/// Where the files of a call go.
-struct Sink<'a> {
+/// Where the files of a call go. A library may write from several threads at once.
+struct Sink<'a>(Mutex<Pieces<'a>>);
+
+struct Pieces<'a> {
     to: &'a mut File,
     failed: Option<io::Error>,
+    /// A file that was not taken. A library that goes on all the same has lost it.
+    refused: Option<&'static str>,
+}
+
+impl<'a> Sink<'a> {
+    fn lock(&self) -> MutexGuard<'_, Pieces<'a>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// [`c::Emit::write`].
@@ -358,14 +401,22 @@ unsafe extern "C" fn write(
     bytes: *const u8,
     size: u64,
 ) -> c::Status {
-    if sink.is_null() || (bytes.is_null() && size > 0) {
+    if sink.is_null() {
         return c::INVALID_ARGUMENT;
     }
-    // SAFETY: the sink is the one of the call, which nobody else looks at before it returns.
-    let sink = unsafe { &mut *sink.cast::<Sink<'_>>() };
+    // SAFETY: the sink is the one of the call, which is there until it returns, and which threads may share.
+    let sink = unsafe { &*sink.cast::<Sink<'_>>() };
+    let mut sink = sink.lock();
+    let mut refuse = |text| {
+        sink.refused = Some(text);
+        c::INVALID_ARGUMENT
+    };
+    if bytes.is_null() && size > 0 {
+        return refuse("it wrote bytes that are not there");
+    }
     // SAFETY: the plugin says that so many bytes are there.
     let (Some(path), Ok(size)) = (unsafe { text(path, path_size, 4 << 10) }, usize::try_from(size)) else {
-        return c::INVALID_ARGUMENT;
+        return refuse("it wrote a file whose name is not UTF-8 of at most 4096 bytes");
     };
     let bytes = if size == 0 {
         &[][..]
@@ -377,7 +428,7 @@ unsafe extern "C" fn write(
     let empty = bytes.is_empty().then_some(bytes);
     for piece in empty.into_iter().chain(bytes.chunks(MOST_PIECE as usize)) {
         let answer = Answer::Piece { path: path.to_owned() };
-        if let Err(error) = wire::write(&mut sink.to, &answer, piece) {
+        if let Err(error) = wire::write(sink.to, &answer, piece) {
             sink.failed = Some(error);
             return c::RESOURCE;
         }

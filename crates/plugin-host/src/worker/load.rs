@@ -2,10 +2,10 @@
 
 #![allow(unsafe_code, reason = "the C interface")]
 
-use std::fs::File;
+use std::error::Error;
 use std::io::{self, Read, Write};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
-use std::{fmt, mem};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
 use strait_plugin_interface::{ENTRY, Entry, INTERFACE_MAJOR, INTERFACE_MINOR, Layout, Plugin, received};
@@ -19,33 +19,32 @@ const MOST_BYTES: u64 = 2 << 30;
 pub(super) struct Loaded {
     pub(super) plugin: Plugin,
     pub(super) entry: Entry,
-    pub(super) sha256: String,
 }
 
 /// Loads a library, for ever: it is never unloaded, since nobody can know what of it is still in use.
 ///
-/// Before its constructors run, its bytes are found to be a library for this machine, and to have the digest `pinned`.
-pub(super) fn load(path: &Path, pinned: Option<&str>) -> Result<Loaded, LoadError> {
+/// Before its constructors run, its bytes are found to be a library for this machine, and to have the digest
+/// `pinned`.
+pub(super) fn load(path: &Path, pinned: &str) -> Result<Loaded, LoadError> {
     let bytes = read(path)?;
     header::check(&bytes)?;
     let found = digest::of_bytes(&bytes);
-    if let Some(pinned) = pinned.filter(|pinned| *pinned != found) {
+    if pinned != found {
         return Err(LoadError::Hash {
             found,
             pinned: pinned.to_owned(),
         });
     }
-    let open = |error: &dyn fmt::Display| LoadError::Open(error.to_string());
-    let private = private(&bytes).map_err(|error| open(&error))?;
+    let private = private(&bytes).map_err(|error| LoadError::Open(error.to_string()))?;
     drop(bytes);
     // SAFETY: constructors of the library run here, and whatever they do, they do it to this worker. All symbols are bound at
     // once, so that one that is missing is found now.
     let library = unsafe { Library::open(Some(&private), RTLD_NOW | RTLD_LOCAL) };
-    let library = library.map_err(|error| open(&error))?;
+    // Never unloaded, not even if it is refused: its destructors would run.
+    let library = ManuallyDrop::new(library.map_err(|error| LoadError::Open(whole(&error)))?);
     // SAFETY: the symbol is of this type in every version of the interface.
     let entry: Result<Symbol<Entry>, _> = unsafe { library.get(ENTRY.as_bytes()) };
     let entry = *entry.map_err(|_| LoadError::Symbol)?;
-    mem::forget(library);
     // SAFETY: as the interface lays it down.
     let plugin = unsafe { entry(INTERFACE_MAJOR, INTERFACE_MINOR) };
     let refused = |text: &str| LoadError::Refused(text.to_owned());
@@ -68,39 +67,49 @@ pub(super) fn load(path: &Path, pinned: Option<&str>) -> Result<Loaded, LoadErro
     if plugin.table.is_null() {
         return Err(refused("it has no table"));
     }
-    Ok(Loaded {
-        plugin,
-        entry,
-        sha256: found,
-    })
+    Ok(Loaded { plugin, entry })
+}
+
+/// An error with all that is behind it: the system's loader says there what it misses.
+fn whole(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |&error| error.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    let unreadable = |error: io::Error| LoadError::Unreadable(error.to_string());
-    let file = File::open(path).map_err(unreadable)?;
-    let about = file.metadata().map_err(unreadable)?;
-    if !about.is_file() || about.len() > MOST_BYTES {
+    let file = digest::regular(path).map_err(LoadError::unreadable)?;
+    let size = file.metadata().map_err(LoadError::unreadable)?.len();
+    if size > MOST_BYTES {
         return Err(LoadError::NotALibrary);
     }
-    let mut bytes = Vec::with_capacity(about.len() as usize);
-    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
+    let mut bytes = Vec::with_capacity(size as usize);
+    file.take(MOST_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(LoadError::unreadable)?;
     Ok(bytes)
 }
 
-/// The path of a copy that nobody else can change: a file in memory. It stays open: the loader knows libraries by their
-/// path, and would take the next one under the same number for this one.
+/// The path of a copy that nobody can change any more: a sealed file in memory. It stays open: the loader knows libraries by
+/// their path, and would take the next one under the same number for this one.
 #[cfg(target_os = "linux")]
 fn private(bytes: &[u8]) -> io::Result<PathBuf> {
-    use std::os::fd::AsRawFd;
-    let file = rustix::fs::memfd_create("strait-plugin", rustix::fs::MemfdFlags::CLOEXEC)?;
-    let mut file = File::from(file);
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+    use std::{fs::File, os::fd::AsRawFd};
+    let mut file = File::from(memfd_create(
+        "strait-plugin",
+        MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
+    )?);
     file.write_all(bytes)?;
+    fcntl_add_seals(
+        &file,
+        SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
+    )?;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    mem::forget(file);
+    std::mem::forget(file);
     Ok(path.into())
 }
 
-/// The path of a copy that nobody else can change: a file that this user alone may read. It stays as long as the library.
+/// The path of a copy that only this user can change: a file of the temporary folder, which the system empties.
 #[cfg(not(target_os = "linux"))]
 fn private(bytes: &[u8]) -> io::Result<PathBuf> {
     let mut file = tempfile::NamedTempFile::new()?;

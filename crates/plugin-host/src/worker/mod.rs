@@ -41,6 +41,8 @@ mod serve {
     use super::memory::Aligned;
     use crate::node::NodeHeader;
     use crate::wire::{self, Answer, Request, Sizes};
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::process::{Signal, kill_current_process_group};
     use std::fs::File;
     use std::io::{self, Read};
     use std::mem;
@@ -56,19 +58,36 @@ mod serve {
 
     /// The two pipes, and nothing that a library could print into or read from.
     fn pipes() -> io::Result<(File, File)> {
-        let from = rustix::io::dup(io::stdin())?;
-        let to = rustix::io::dup(io::stdout())?;
+        // Numbers above those of the standard streams, which do not reach what the library executes.
+        let from = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
+        let to = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?;
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
         rustix::stdio::dup2_stdout(io::stderr())?;
         Ok((from.into(), to.into()))
     }
 
+    /// Ends this process and all that the library has started when the host is gone, whatever the library is doing: nobody
+    /// would wait for it any more.
+    fn end_with_the_host(from: &File) -> io::Result<()> {
+        let from = from.try_clone()?;
+        std::thread::Builder::new().name("host".into()).spawn(move || {
+            loop {
+                let mut pipe = [PollFd::new(&from, PollFlags::empty())];
+                if poll(&mut pipe, None).is_ok() && pipe[0].revents().contains(PollFlags::HUP) {
+                    let _ = kill_current_process_group(Signal::KILL);
+                }
+            }
+        })?;
+        Ok(())
+    }
+
     pub(super) fn serve() -> io::Result<()> {
         let (mut from, mut to) = pipes()?;
-        let Some((Request::Load { path, pinned }, _)) = wire::read(&mut from)? else {
+        end_with_the_host(&from)?;
+        let Some((Request::Load { path, sha256 }, _)) = wire::read(&mut from)? else {
             return Err(wire::garbage("the first request is for a library".into()));
         };
-        let mut plugin = match Plugin::load(&path, pinned.as_deref()) {
+        let mut plugin = match Plugin::load(&path, &sha256) {
             Ok((plugin, description)) => {
                 wire::write(&mut to, &Answer::Loaded(description), plugin.table().as_bytes())?;
                 plugin
