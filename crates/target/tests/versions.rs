@@ -139,6 +139,7 @@ fn a_pair_more_with_its_types_accepts_more() {
             "[[\"int8\", \"int8\"]]",
         ),
         (", int16 = \"int40\"", ""),
+        ("results = [\"int8\", \"int16\"]", "results = [\"int8\"]"),
         ("int16 = { symmetric = true, scale = \"any\" }", ""),
         ("int16 = { bits = 40, overflow = \"saturate\" }", ""),
         (
