@@ -1,5 +1,6 @@
 //! The keys of a target's table.
 
+mod extends;
 mod passes;
 mod recipes;
 mod sums;
@@ -10,7 +11,7 @@ use super::Effect::{self, Bits, Error, Files, Placement, Report, Sheet};
 use super::{compiled, differences, unmatched};
 use std::collections::BTreeMap;
 use strait_document::Document as _;
-use strait_target::{Origin, Registry, Table, TargetSpec};
+use strait_target::{Origin, Registry, RegistryError, Table, TargetSpec, read_table};
 
 const KEYS: &str = include_str!("table.toml");
 const ASCEND: &str = include_str!("../../plugins/ascend/target.toml");
@@ -512,18 +513,34 @@ fn changed(text: &str, changes: Changes) -> String {
     })
 }
 
+/// The table of a text in a file, with others beside it.
+fn read(text: &str) -> Result<Table, RegistryError> {
+    let folder = tempfile::tempdir().unwrap();
+    extends::write_beside(folder.path());
+    let file = folder.path().join("table.toml");
+    std::fs::write(&file, text).unwrap();
+    read_table(&file)
+}
+
 #[test]
 fn every_key_of_a_table_takes_effect_or_is_refused() {
     let all = || {
-        [CASES, types::CASES, passes::CASES, recipes::CASES, sums::CASES]
-            .into_iter()
-            .flatten()
+        [
+            CASES,
+            extends::CASES,
+            types::CASES,
+            passes::CASES,
+            recipes::CASES,
+            sums::CASES,
+        ]
+        .into_iter()
+        .flatten()
     };
     let keys: Vec<&str> = all().map(|case| case.key).collect();
     let mut wrong = unmatched(TargetSpec::shape(), &keys);
     let mut outcomes = BTreeMap::new();
     let mut outcome = |text: String| {
-        let compile = || match Table::parse("table.toml", text.clone()) {
+        let compile = || match read(&text) {
             Err(findings) => [(Error, findings.to_string())].into(),
             Ok(table) => {
                 let target = table.id().to_owned();

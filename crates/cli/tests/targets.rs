@@ -5,7 +5,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use std::{fs, num::NonZeroUsize, path::Path, process::Command};
+use std::{
+    fs,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use strait_driver::{
     config, pipeline,
@@ -117,34 +122,142 @@ fn a_version_that_hides_a_difference_ends_with_3_and_one_that_tells_it_does_not(
     assert!(text.contains("is a table of `acme-npu1`"), "{text}");
 }
 
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+/// A configuration that compiles the digits for a target.
+fn configuration(target: &str, table: &str, out: &str) -> String {
+    let quoted = |path: &str| toml_string(&repository().join(path));
+    format!(
+        "schema = 1\n[model]\nfile = {}\nbind = {{ N = 1 }}\n[preprocess]\nstored = {{ layout = \"NHWC\" }}\n\
+         steps = [{{ scale = 0.0625 }}, {{ layout = \"NCHW\" }}]\n[target]\nuse = [\"{target}\"]\n{table}\n\
+         [calibration]\ndata = {}\nsamples = 16\n[output]\ndir = \"{out}\"\n",
+        quoted("models/digits/digits.onnx"),
+        quoted("models/digits/calib_x.npy"),
+    )
+}
+
+#[test]
+fn a_table_that_extends_another_is_one_target_whose_artifact_names_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let below = fs::read_to_string(repository().join("configs/targets/acme-npu2.toml")).unwrap();
+    fs::write(path("below.toml"), &below).unwrap();
+    let own = |digest: &str| {
+        format!(
+            "schema = 1\nid = \"acme-npu3\"\nversion = \"3.0.0\"\n\
+             extends = {{ file = \"below.toml\", sha256 = \"{digest}\" }}\n[form.scale31]\nrounding = \"half_even\"\n"
+        )
+    };
+    // The digest that an author lacks is in the error.
+    fs::write(path("own.toml"), own(&"0".repeat(64))).unwrap();
+    let shown = Command::new(env!("CARGO_BIN_EXE_strait"))
+        .args(["targets", "acme-npu3", "--file", &path("own.toml")])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&shown.stderr).into_owned();
+    let digest = said
+        .split("it is ")
+        .nth(1)
+        .and_then(|rest| rest.split_whitespace().next());
+    let digest = digest.unwrap_or_else(|| panic!("{said}")).to_owned();
+    assert!(!shown.status.success() && digest.len() == 64, "{said}");
+    fs::write(path("own.toml"), own(&digest)).unwrap();
+    let sheet = strait(&["targets", "acme-npu3", "--file", &path("own.toml")]);
+    assert!(
+        sheet.contains(&format!("extends: acme-npu2 2.1.0 ({})", &digest[..12])),
+        "{sheet}"
+    );
+    assert!(sheet.contains("vendor: Acme Semiconductor"), "{sheet}");
+
+    // The merged table is what is compared.
+    let flat = [("\"acme-npu2\"", "\"acme-npu3\""), ("\"2.1.0\"", "\"3.0.0\"")];
+    let flat = flat
+        .iter()
+        .fold(below.clone(), |text, (from, to)| text.replacen(from, to, 1));
+    let rounding = "shift      = { min = 1, max = 46 }\nrounding   = \"half_up\"";
+    assert!(flat.contains(rounding));
+    let flat = flat.replacen(rounding, &rounding.replace("half_up", "half_even"), 1);
+    fs::write(path("flat.toml"), flat).unwrap();
+    let compared = [
+        "targets",
+        "acme-npu3",
+        "--file",
+        &path("own.toml"),
+        "--against",
+        &path("flat.toml"),
+        "--json",
+    ];
+    let compared = Command::new(env!("CARGO_BIN_EXE_strait"))
+        .args(compared)
+        .output()
+        .unwrap();
+    let compared: serde_json::Value = serde_json::from_slice(&compared.stdout).unwrap();
+    let changes = compared["changes"].as_array().unwrap();
+    assert_eq!(
+        (changes.len(), &changes[0]["key"]),
+        (1, &"extends".into()),
+        "{compared}"
+    );
+
+    let config = |file: &str, out: &str| {
+        let table = format!("file = [{}]", toml_string(&folder.path().join(file)));
+        fs::write(
+            path(&format!("{out}-config.toml")),
+            configuration("acme-npu3", &table, out),
+        )
+        .unwrap();
+        strait(&["compile", &path(&format!("{out}-config.toml"))]);
+    };
+    config("own.toml", "own");
+    config("flat.toml", "flat");
+    let model = |out: &str| fs::read(folder.path().join(out).join("model.strait")).unwrap();
+    assert!(!model("own").is_empty() && model("own") == model("flat"));
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.path().join("own/manifest.json")).unwrap()).unwrap();
+    let base = serde_json::json!({ "id": "acme-npu2", "sha256": digest, "version": "2.1.0" });
+    assert_eq!(
+        manifest["target"]["origin"],
+        serde_json::json!({ "table": { "extends": [base] } })
+    );
+
+    // The verifier needs neither file, and tells where they differ.
+    let alone = strait(&["verify", &path("own")]);
+    let made = format!("a table in a file on acme-npu2 2.1.0 with SHA-256 {digest}");
+    assert!(alone.contains(&made) && !alone.contains("registered here"), "{alone}");
+    let verified = |file: &str| strait(&["verify", &path("own"), "--file", &path(file)]);
+    let same = verified("own.toml");
+    assert!(
+        same.contains("computed by the kernels that are registered") && !same.contains("registered here"),
+        "{same}"
+    );
+    let other = verified("flat.toml");
+    assert!(
+        other.contains("the target that is registered here is a table in a file\n"),
+        "{other}"
+    );
+    assert!(other.contains("is registered with another table"), "{other}");
+}
+
 #[test]
 fn generic_int8_from_its_file_and_built_in_give_the_same_bytes() {
     assert_eq!(Registry::builtin().unwrap().entries().count(), 0);
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: String| {
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
         path
     };
-    let quoted = |path: &str| toml_string(&repository.join(path));
-    let text = |table: &str, out: &str| {
-        format!(
-            "schema = 1\n[model]\nfile = {}\nbind = {{ N = 1 }}\n[preprocess]\nstored = {{ layout = \"NHWC\" }}\n\
-             steps = [{{ scale = 0.0625 }}, {{ layout = \"NCHW\" }}]\n[target]\nuse = [\"generic-int8\"]\n{table}\n\
-             [calibration]\ndata = {}\nsamples = 16\n[output]\ndir = \"{out}\"\n",
-            quoted("models/digits/digits.onnx"),
-            quoted("models/digits/calib_x.npy"),
-        )
-    };
-    let built_in = file("built-in.toml", text("", "built-in"));
+    let built_in = file("built-in.toml", configuration("generic-int8", "", "built-in"));
     strait(&["compile", built_in.to_str().unwrap()]);
 
-    let from_file = format!("file = [{}]", quoted("plugins/generic-int8/target.toml"));
-    let from_file = file("from-file.toml", text(&from_file, "from-file"));
+    let table = toml_string(&repository().join("plugins/generic-int8/target.toml"));
+    let from_file = configuration("generic-int8", &format!("file = [{table}]"), "from-file");
+    let from_file = file("from-file.toml", from_file);
     let loaded = config::load(&from_file, &[]).unwrap_or_else(|_| panic!("the configuration is refused"));
     let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
     let compiled = pipeline::compile(&loaded, Registry::default(), &session);

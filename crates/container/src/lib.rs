@@ -36,7 +36,7 @@ pub use error::ArtifactError;
 pub use folder::artifact_around;
 pub use format::{FormatError, Integrity};
 pub use leftovers::remove_leftovers;
-pub use manifest::{FileEntry, Manifest, Provenance, Sources, TargetOrigin, TargetVersion, ToolVersion};
+pub use manifest::{ExtendedTable, FileEntry, Manifest, Provenance, Sources, TargetOrigin, TargetVersion, ToolVersion};
 pub use model::{Model, ModelError};
 pub use strait_requantize::certificate::Digest;
 pub use writer::ArtifactWriter;

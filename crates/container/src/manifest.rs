@@ -69,7 +69,7 @@ pub struct Sources {
 pub struct TargetVersion {
     /// The target's id.
     pub id: String,
-    /// The code that it comes with; absent of a target that is a table in a file.
+    /// The code that it comes with, or the tables that its own stands on; absent of a target that is a table in a file alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<TargetOrigin>,
     /// The digest of its table.
@@ -78,7 +78,7 @@ pub struct TargetVersion {
     pub version: String,
 }
 
-/// The code that a target comes with.
+/// Origin of a target besides its table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum TargetOrigin {
@@ -93,6 +93,23 @@ pub enum TargetOrigin {
     },
     /// A package of the program: its name and version.
     Package(String),
+    /// A table in a file that stands on others.
+    Table {
+        /// These, the nearest first.
+        extends: Vec<ExtendedTable>,
+    },
+}
+
+/// A table that a target's own stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExtendedTable {
+    /// Its id.
+    pub id: String,
+    /// SHA-256 of its text, as 64 hexadecimal digits.
+    pub sha256: String,
+    /// Its version.
+    pub version: String,
 }
 
 impl fmt::Display for TargetOrigin {
@@ -107,6 +124,14 @@ impl fmt::Display for TargetOrigin {
                 f,
                 "{package}, a library with SHA-256 {sha256} for version {major}.{minor} of the interface"
             ),
+            TargetOrigin::Table { extends } => {
+                f.write_str("a table in a file")?;
+                for (index, ExtendedTable { id, sha256, version }) in extends.iter().enumerate() {
+                    let on = if index == 0 { " on" } else { ", which is on" };
+                    write!(f, "{on} {id} {version} with SHA-256 {sha256}")?;
+                }
+                Ok(())
+            }
         }
     }
 }

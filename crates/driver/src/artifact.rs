@@ -88,7 +88,7 @@ impl Opened {
         let recorded = registry
             .entry(&version.id)
             .ok()
-            .map(|entry| targets::recorded(entry.origin()));
+            .map(|entry| targets::recorded(entry.origin(), entry.table().bases()));
         let told = |origin: &Option<TargetOrigin>| {
             origin
                 .as_ref()

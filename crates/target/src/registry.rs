@@ -6,6 +6,7 @@ use crate::table_target::{FormKernel, Kernel, TableTarget};
 use crate::target::{Target, TargetError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fmt, path::Path, sync::Arc};
+use strait_document::diagnostic::SourceText;
 use strait_document::{Diagnostics, nearest};
 
 /// Entry that a target's crate submits:
@@ -414,20 +415,24 @@ impl Registry {
     }
 }
 
-/// The table in a file.
+/// The table in a file, with those beside it that it stands on.
 ///
 /// # Errors
 /// A file that cannot be read, a table that is wrong.
 pub fn read_table(path: &Path) -> Result<Table, RegistryError> {
-    let name = path.display().to_string();
-    let unreadable = |e: std::io::Error| RegistryError::File {
-        path: name.clone(),
-        message: e.to_string(),
-    };
-    let bytes = strait_mapped::read(path, MAX_TABLE_BYTES as u64).map_err(unreadable)?;
-    let text = String::from_utf8(bytes).map_err(|_| RegistryError::File {
-        path: name.clone(),
-        message: "it is not UTF-8 text".into(),
+    let own = text(path).map_err(|message| RegistryError::File {
+        path: path.display().to_string(),
+        message,
     })?;
-    Ok(Table::parse(name, text)?)
+    let folder = path.parent().unwrap_or(Path::new(""));
+    Ok(Table::checked(own, &|file| {
+        text(&folder.join(file)).map_err(|message| format!("cannot read `{file}`: {message}"))
+    })?)
+}
+
+fn text(path: &Path) -> Result<Arc<SourceText>, String> {
+    let bytes = strait_mapped::read(path, MAX_TABLE_BYTES as u64).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text")?;
+    let name = path.display().to_string();
+    Ok(Arc::new(SourceText { name, text }))
 }

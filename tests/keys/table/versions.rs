@@ -1,9 +1,8 @@
 //! Every key that differs between two versions of a table is told, and one that decides bits asks for another version than
 //! one of words alone.
 
-use super::{CASES, changed, passes, recipes, sums, types};
+use super::{CASES, changed, extends, passes, read, recipes, sums, types};
 use crate::Effect;
-use strait_target::Table;
 use strait_target::spec::{Comparison, Effect as Consequence, Raise};
 
 /// Keys that every table has alike, or of which the comparison is the judge.
@@ -16,13 +15,20 @@ const WORDS: [&str; 2] = ["form.NAME.help", "op.NAME.why"];
 fn every_key_that_differs_between_versions_is_told() {
     let mut wrong = Vec::new();
     let mut compared = 0;
-    for case in [CASES, types::CASES, passes::CASES, recipes::CASES, sums::CASES]
-        .into_iter()
-        .flatten()
+    for case in [
+        CASES,
+        extends::CASES,
+        types::CASES,
+        passes::CASES,
+        recipes::CASES,
+        sums::CASES,
+    ]
+    .into_iter()
+    .flatten()
     {
         let before = changed(case.table, case.before);
         let after = changed(&before, case.change);
-        let (Ok(old), Ok(new)) = (Table::parse("old.toml", before), Table::parse("new.toml", after)) else {
+        let (Ok(old), Ok(new)) = (read(&before), read(&after)) else {
             continue;
         };
         if NOT_COMPARED.contains(&case.key) {

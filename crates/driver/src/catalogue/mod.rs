@@ -11,7 +11,7 @@ use std::{fmt::Display, ops::RangeInclusive};
 use serde::Serialize;
 use strait_target::{
     Entry, Options, Registry, TargetSpec,
-    spec::{Alignments, Fidelity, FormRow, FusionRow, Integer, Limit, OpRow, OptionRow, Passes, Per, Row},
+    spec::{Alignments, Base, Fidelity, FormRow, FusionRow, Integer, Limit, OpRow, OptionRow, Passes, Per, Row},
 };
 
 use crate::{
@@ -31,6 +31,8 @@ pub struct Card {
     pub origin: String,
     /// SHA-256 of its table.
     pub digest: String,
+    /// The tables that this one stands on, the nearest first.
+    pub extends: Vec<BaseLine>,
     /// The reference that its integer models follow.
     pub reference: String,
     /// Claim for a model that uses all of the table.
@@ -45,6 +47,17 @@ pub struct Card {
     pub docs: Option<String>,
     /// Which chip it is, with its firmware, and what the bits were held against.
     pub silicon: Option<String>,
+}
+
+/// A table that another one stands on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BaseLine {
+    /// Its id.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// SHA-256 of its text.
+    pub digest: String,
 }
 
 /// All targets, by id.
@@ -272,6 +285,7 @@ fn card(entry: &Entry, spec: &TargetSpec) -> Card {
         version: spec.version.clone(),
         origin: entry.origin().to_string(),
         digest: spec.digest_text(),
+        extends: spec.bases.iter().map(base).collect(),
         reference: spec.reference.oracle.clone(),
         claim: claim(&spec.reference.oracle, spec.supports()),
         rows: Counts::of(spec.supports().map(|support| support.evidence)),
@@ -295,6 +309,14 @@ fn card(entry: &Entry, spec: &TargetSpec) -> Card {
             let parts = parts.chain([fidelity]).chain(vectors);
             parts.collect::<Vec<_>>().join("; ")
         }),
+    }
+}
+
+fn base(base: &Base) -> BaseLine {
+    BaseLine {
+        id: base.id.clone(),
+        version: base.version.clone(),
+        digest: base.sha256.clone(),
     }
 }
 

@@ -131,7 +131,13 @@ impl Sheet {
             false => ", results on ranges of their own",
         };
         let alignment = Some(alignment.join(", ") + forced + apart);
+        let bases = card.extends.iter().map(|base| {
+            let digest = base.digest.get(..12).unwrap_or(&base.digest);
+            format!("{} {} ({digest})", base.id, base.version)
+        });
+        let bases = Some(bases.collect::<Vec<_>>().join(", ")).filter(|bases| !bases.is_empty());
         let known = [
+            ("extends", &bases),
             ("vendor", &card.vendor),
             ("licence", &card.licence),
             ("documentation", &card.docs),

@@ -314,7 +314,7 @@ fn write(
         sources,
         target: TargetVersion {
             id: spec.id.to_string(),
-            origin: targets::recorded(&job.origin),
+            origin: targets::recorded(&job.origin, &spec.bases),
             table: Digest(spec.digest),
             version: spec.version.to_string(),
         },

@@ -25,7 +25,7 @@ pub struct Verification {
     pub digest: Option<Digest>,
     /// The target that it is for, with its version.
     pub target: Option<String>,
-    /// The code that the target came with; absent of a table in a file.
+    /// Origin of the target besides its table; absent of a table in a file that stands on no other.
     pub origin: Option<String>,
     /// Where the target that is registered comes from, if that is elsewhere.
     pub elsewhere: Option<String>,

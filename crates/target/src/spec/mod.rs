@@ -10,6 +10,7 @@ mod by_term;
 mod check;
 mod compare;
 mod evidence;
+mod extends;
 mod form;
 mod fusion;
 mod nearest;
@@ -30,6 +31,7 @@ pub use build::{Rescale, Scales};
 use by_term::ByTerm;
 pub use compare::{Change, Comparison, Effect, Raise};
 pub use evidence::{Row, Support};
+pub use extends::{Base, Extends};
 pub use form::{Arithmetic, ClampSet, FormRow, Holds, Multiplier, ScaleRule, ShiftLimits, ZeroPoint};
 pub use fusion::{Difference, FusionDefault, FusionRow, Own, Produced, Verb, When, With};
 pub use nearest::Built;
@@ -71,6 +73,10 @@ pub struct TargetSpec {
     /// Of the table: a patch changes text, a minor version accepts more, a major one computes other bits.
     #[schemars(extend("format" = "version"))]
     pub version: String,
+    /// The table in a file beside this one that this one stands on: tables merge, lists replace. `schema`, `id` and
+    /// `version` are each file's own, and no two have one id; all else that is not said here is as that one says, which need
+    /// not be whole. It may stand on another. Only a table in a file has files beside it.
+    pub extends: Option<Extends>,
     /// Who makes the chip or the runtime.
     pub vendor: Option<String>,
     /// The licence of the table.
@@ -122,9 +128,12 @@ pub struct TargetSpec {
     /// The values of its options that it was made with, defaults included.
     #[serde(skip)]
     pub chosen: Options,
-    /// SHA-256 of the table's text.
+    /// SHA-256 of the table's text, which has that of the one that it stands on.
     #[serde(skip)]
     pub digest: [u8; 32],
+    /// The tables that it stands on, the nearest first.
+    #[serde(skip)]
+    pub bases: Vec<Base>,
     /// The rows of `op` by term.
     #[serde(skip)]
     by_term: ByTerm,
@@ -252,31 +261,39 @@ impl JsonSchema for PartialTable {
     }
 }
 
+/// The forms of values that JSON's types do not tell.
+const FORMATS: &[TextFormat] = &[
+    TextFormat {
+        name: "id",
+        expectation: "small letters and digits with single hyphens between them, a letter first",
+        rule: Rule::Text(check::is_kebab_case),
+    },
+    TextFormat {
+        name: "version",
+        expectation: "three numbers with dots between them",
+        rule: Rule::Text(check::is_semver),
+    },
+    TextFormat {
+        name: "sha256",
+        expectation: "64 hexadecimal digits, small letters",
+        rule: Rule::Text(check::is_sha256),
+    },
+    TextFormat {
+        name: "range",
+        expectation: "two integers, the first below the second",
+        rule: Rule::Ascending,
+    },
+    TextFormat {
+        name: "file-name",
+        expectation: "the name of a file without a folder",
+        rule: Rule::Text(extends::is_file_name),
+    },
+];
+
 impl Document for TargetSpec {
     const NAME: &'static str = "the table";
     const SCHEMA: u32 = SCHEMA;
-    const FORMATS: &'static [TextFormat] = &[
-        TextFormat {
-            name: "id",
-            expectation: "small letters and digits with single hyphens between them, a letter first",
-            rule: Rule::Text(check::is_kebab_case),
-        },
-        TextFormat {
-            name: "version",
-            expectation: "three numbers with dots between them",
-            rule: Rule::Text(check::is_semver),
-        },
-        TextFormat {
-            name: "sha256",
-            expectation: "64 hexadecimal digits, small letters",
-            rule: Rule::Text(check::is_sha256),
-        },
-        TextFormat {
-            name: "range",
-            expectation: "two integers, the first below the second",
-            rule: Rule::Ascending,
-        },
-    ];
+    const FORMATS: &'static [TextFormat] = FORMATS;
 
     fn shape() -> &'static Shape {
         static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<TargetSpec>);
@@ -366,6 +383,11 @@ impl TargetSpec {
 
     /// The digest in hexadecimal.
     pub fn digest_text(&self) -> String {
-        self.digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&self.digest)
     }
+}
+
+/// The digits of a digest.
+fn hexadecimal(digest: &[u8; 32]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -41,7 +41,8 @@ pub struct OpRow {
     /// Parameter of `add_left_shift`, `add_common_grid` and `lookup`.
     #[schemars(range(min = 0, max = 24))]
     pub left_shift: Option<u8>,
-    /// Parameter of `lookup`: entries on evenly spaced codes, and straight lines in between. Absent: an entry for each code.
+    /// Parameter of `lookup`: entries on evenly spaced codes, and straight lines in between, also across a pole or a jump of
+    /// the function: `log`, `reciprocal` and `floor` are far from it there. Absent: an entry for each code.
     pub interpolate: Option<Lines>,
     /// Parameter of `pass_through`, of `resize` with the mode `linear`: how codes are interpolated. Absent: elements are copied
     /// alone, with the mode `nearest`.

@@ -2,12 +2,13 @@
 
 use super::by_term::ByTerm;
 use super::check;
+use super::extends::{self, Base, Beside};
 use super::{Options, PartialTable, TargetSpec};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 use strait_document::diagnostic::SourceText;
-use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Source, codes, nearest};
+use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, nearest};
 
 /// The longest table that is read, in bytes.
 pub const MAX_TABLE_BYTES: usize = 1 << 20;
@@ -15,10 +16,11 @@ pub const MAX_TABLE_BYTES: usize = 1 << 20;
 /// A table's text, found to be right with every overlay that it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    name: String,
-    text: String,
+    text: Arc<SourceText>,
     id: String,
     digest: [u8; 32],
+    /// The tables that it stands on, the nearest first.
+    bases: Vec<Base>,
     /// The names of the forms, those of every overlay included.
     forms: BTreeSet<String>,
     /// Findings where it asks for what only code of a target's crate could do: all of them, and those that are left where
@@ -46,18 +48,27 @@ pub enum TableError {
 
 impl Table {
     /// Reads a table and checks it, with the defaults of its options and with each of its overlays in turn. `name` is
-    /// the file or the plugin that it comes from.
+    /// the file or the plugin that it comes from. It stands on no other: it has no folder in which that would be.
     pub fn parse(name: impl Into<String>, text: impl Into<String>) -> Result<Table, Diagnostics> {
         let (name, text) = (name.into(), text.into());
+        Table::checked(Arc::new(SourceText { name, text }), &|_| {
+            Err("only a table in a file stands on another: this one is part of a program or of a library".into())
+        })
+    }
+
+    /// The same of a table in a file, which may stand on those beside it.
+    pub(crate) fn checked(text: Arc<SourceText>, beside: &Beside<'_>) -> Result<Table, Diagnostics> {
         let mut table = Table {
-            digest: Sha256::digest(&text).into(),
+            digest: Sha256::digest(&text.text).into(),
             id: String::new(),
+            bases: Vec::new(),
             forms: BTreeSet::new(),
             code: [Vec::new(), Vec::new()],
-            name,
             text,
         };
-        let variants = table.variants()?;
+        let (plain, bases) = table.plain(beside)?;
+        table.bases = bases;
+        let variants = table.variants(&plain)?;
         table.code = [false, true].map(|emits| {
             let findings = variants.iter().flat_map(|(spec, tree)| check::code(spec, tree, emits));
             let mut findings: Vec<Diagnostic> = findings.collect();
@@ -78,12 +89,12 @@ impl Table {
 
     /// The file or the plugin that it comes from.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.text.name
     }
 
     /// The text.
     pub fn text(&self) -> &str {
-        &self.text
+        &self.text.text
     }
 
     /// SHA-256 of the text.
@@ -91,18 +102,28 @@ impl Table {
         self.digest
     }
 
+    /// The tables that it stands on, the nearest first.
+    pub fn bases(&self) -> &[Base] {
+        &self.bases
+    }
+
     /// The table with the overlays of these options' values; an option that is absent has its default.
     pub fn spec(&self, options: &Options) -> Result<TargetSpec, TableError> {
-        let base = self.base()?;
+        let known = |file: &str| {
+            let mut texts = self.bases.iter().map(|base| &base.text);
+            let text = texts.find(|text| extends::is_name_of(file, text));
+            text.cloned().ok_or_else(|| format!("`{file}` was not read"))
+        };
+        let (plain, _) = self.plain(&known)?;
         for (name, value) in options {
             let refused = |message| TableError::Option {
                 target: self.id.clone(),
                 option: name.clone(),
                 message,
             };
-            let Some(row) = base.spec.options.get(name) else {
-                let known = base.spec.options.keys().map(String::as_str);
-                let message = if base.spec.options.is_empty() {
+            let Some(row) = plain.spec.options.get(name) else {
+                let known = plain.spec.options.keys().map(String::as_str);
+                let message = if plain.spec.options.is_empty() {
                     "this target has no options".to_owned()
                 } else {
                     format!("no such option; {}", nearest::help(name, known))
@@ -113,7 +134,7 @@ impl Table {
                 return Err(refused(message));
             }
         }
-        Ok(self.with(&base, options)?.0)
+        Ok(self.with(&plain, options)?.0)
     }
 
     /// The names of the forms, those of every overlay included.
@@ -133,61 +154,41 @@ impl Table {
     }
 
     /// The table with the defaults of its options, and with each of its overlays in turn.
-    fn variants(&self) -> Result<Vec<(TargetSpec, Node)>, Diagnostics> {
-        let base = self.base()?;
-        let defaults = self.with(&base, &Options::new())?;
+    fn variants(&self, plain: &Plain) -> Result<Vec<(TargetSpec, Node)>, Diagnostics> {
+        let defaults = self.with(plain, &Options::new())?;
         let others = overlays(&defaults.0)
             .into_iter()
-            .map(|options| self.with(&base, &options));
+            .map(|options| self.with(plain, &options));
         let others = others.collect::<Result<Vec<_>, _>>()?;
         Ok(std::iter::once(defaults).chain(others).collect())
     }
 
-    fn source(&self) -> Arc<Source> {
-        Arc::new(Source {
-            text: Arc::new(SourceText {
-                name: self.name.clone(),
-                text: self.text.clone(),
-            }),
-            folder: PathBuf::new(),
-            rank: 0,
-        })
-    }
-
-    /// Parses the table, and reads and checks it without any overlay.
-    fn base(&self) -> Result<Base, Diagnostics> {
-        if self.text.len() > MAX_TABLE_BYTES {
-            let message = format!(
-                "the table {} has {} bytes; {MAX_TABLE_BYTES} is the limit",
-                self.name,
-                self.text.len()
-            );
-            return Err(Diagnostic::error(codes::FILE, message).into());
-        }
-        let parsed = strait_document::syntax(&self.source())?;
+    /// Parses the table and all that it stands on, and reads and checks it without any overlay.
+    fn plain(&self, beside: &Beside<'_>) -> Result<(Plain, Vec<Base>), Diagnostics> {
+        let (parsed, bases) = extends::tree(&self.text, beside)?;
         let mut tree = parsed.clone();
         let spec = indexed(&mut tree)?;
         // What is missing without an overlay is missing for the other values of its option.
         check::check(&spec, &tree)?;
-        Ok(Base { parsed, tree, spec })
+        Ok((Plain { parsed, tree, spec }, bases))
     }
 
     /// The table with the overlays of the options' values, checked; with the tree that tells the places.
-    fn with(&self, base: &Base, options: &Options) -> Result<(TargetSpec, Node), Diagnostics> {
-        let chosen = base.spec.options.iter().map(|(option, row)| {
+    fn with(&self, plain: &Plain, options: &Options) -> Result<(TargetSpec, Node), Diagnostics> {
+        let chosen = plain.spec.options.iter().map(|(option, row)| {
             let value = options.get(option).unwrap_or(&row.default);
             (option.clone(), value.clone())
         });
         let chosen: Options = chosen.collect();
         let overlay = |(option, value): (&String, &super::OptionValue)| {
             let path = KeyPath::of(&["overlay", option, &value.to_string()]);
-            base.tree.find(&path)
+            plain.tree.find(&path)
         };
         let mut overlays = chosen.iter().filter_map(overlay).peekable();
         let (mut spec, merged) = match overlays.peek() {
-            None => (base.spec.clone(), base.tree.clone()),
+            None => (plain.spec.clone(), plain.tree.clone()),
             Some(_) => {
-                let mut merged = base.parsed.clone();
+                let mut merged = plain.parsed.clone();
                 overlays.for_each(|overlay| merged.merge(overlay));
                 let spec = indexed(&mut merged)?;
                 check::check(&spec, &merged)?;
@@ -195,13 +196,14 @@ impl Table {
             }
         };
         spec.digest = self.digest;
+        spec.bases.clone_from(&self.bases);
         spec.chosen = chosen;
         Ok((spec, merged))
     }
 }
 
 /// A table without any overlay: what tells the options and their defaults.
-struct Base {
+struct Plain {
     /// As it was parsed.
     parsed: Node,
     /// As it was read, which tells the places.

@@ -18,7 +18,7 @@ pub(crate) use terms::{DERIVED, Quantity, position, terms};
 pub(super) use whole::{is_kebab_case, is_semver, is_sha256};
 
 /// The code of what the types of a table cannot say. Programs act on it.
-const CODE: &str = "T001";
+pub(super) const CODE: &str = "T001";
 
 /// Checks a table that is right key by key.
 ///

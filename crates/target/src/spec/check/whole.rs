@@ -197,7 +197,7 @@ fn options(findings: &mut Findings<'_>) {
             let Some(Value::Table(entries)) = findings.tree.find(&path).map(|node| &node.value) else {
                 continue;
             };
-            for key in ["schema", "id", "options", "overlay"] {
+            for key in ["schema", "id", "extends", "options", "overlay"] {
                 findings.ensure(!entries.contains_key(key), &path.clone().key(key), || {
                     format!("an overlay cannot change `{key}`")
                 });

@@ -3,8 +3,8 @@
 use super::rows::wider;
 use super::{Changes, Effect, appended, forms, fusions, list, maybe, one, rows};
 use crate::spec::{
-    Accumulator, ActivationScheme, Alignments, Host, Integer, OptionRow, Overflow, Passes, Quantize, Silicon, SumBlock,
-    TargetSpec, Types, WeightScheme,
+    Accumulator, ActivationScheme, Alignments, Base, Host, Integer, OptionRow, Overflow, Passes, Quantize, Silicon,
+    SumBlock, TargetSpec, Types, WeightScheme,
 };
 use std::collections::BTreeSet;
 use strait_document::Scalar;
@@ -15,6 +15,8 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
         id,
         // Whether it is right is what the rest decides.
         version: _,
+        // Merged.
+        extends: _,
         vendor,
         licence,
         docs,
@@ -36,10 +38,13 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
         emit,
         chosen: _,
         digest: _,
+        bases,
         by_term: _,
     } = new;
     let (text, bits) = (Effect::Text, Effect::OtherBits);
     changes.key("table", "id", bits, [one(&old.id), one(id)]);
+    let on = |bases: &[Base]| list(bases).filter(|text| !text.is_empty());
+    changes.key("table", "extends", text, [on(&old.bases), on(bases)]);
     changes.key(
         "table",
         "vendor",

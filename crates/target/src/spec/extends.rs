@@ -1,0 +1,205 @@
+//! Tables that stand on others: a file names one beside it, with its digest, and is merged over it as an overlay is.
+//!
+//! Each file of such a chain has `schema`, `id` and `version` of its own. All else may stand in any of them, and is checked
+//! as part of the table that they make together. Every value keeps its place, so that a finding names the file that has it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+    sync::{Arc, LazyLock},
+};
+use strait_document::diagnostic::SourceText;
+use strait_document::{Diagnostic, Diagnostics, Document, Format, KeyPath, Node, Shape, Source, Value, codes};
+
+use super::check::CODE;
+use super::{FORMATS, MAX_TABLE_BYTES, SCHEMA};
+
+/// The most tables that one stands on.
+const MAX_BASES: usize = 8;
+
+/// Another table, in a file beside this one.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Extends {
+    /// Its name, in the folder of the table that says this.
+    #[schemars(extend("format" = "file-name"))]
+    pub file: String,
+    /// SHA-256 of the file.
+    #[schemars(extend("format" = "sha256"))]
+    pub sha256: String,
+}
+
+/// A table that another one stands on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// Its id.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// SHA-256 of its text, as hexadecimal digits.
+    pub sha256: String,
+    /// The file and its text.
+    pub(super) text: Arc<SourceText>,
+}
+
+impl fmt::Display for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} with SHA-256 {}", self.id, self.version, self.sha256)
+    }
+}
+
+/// Finds the file with a name beside the table; the error says why there is none.
+pub(crate) type Beside<'a> = dyn Fn(&str) -> Result<Arc<SourceText>, String> + 'a;
+
+/// The part of a table that each file states of itself.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    /// The version of this form of table: 1.
+    #[schemars(range(min = 1, max = 1))]
+    #[expect(dead_code, reason = "that it is there is checked")]
+    schema: u32,
+    /// The name that configurations use; kebab-case.
+    #[schemars(extend("format" = "id"))]
+    id: String,
+    /// Of the table.
+    #[schemars(extend("format" = "version"))]
+    version: String,
+    /// The table that it stands on.
+    extends: Option<Extends>,
+}
+
+/// The keys of a [`Head`].
+const HEAD: [&str; 4] = ["schema", "id", "version", "extends"];
+
+impl Document for Head {
+    const NAME: &'static str = "the table";
+    const SCHEMA: u32 = SCHEMA;
+    const FORMATS: &'static [Format] = FORMATS;
+
+    fn shape() -> &'static Shape {
+        static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Head>);
+        &SHAPE
+    }
+}
+
+impl Head {
+    fn of(tree: &Node) -> Result<Head, Diagnostics> {
+        let entries = match &tree.value {
+            Value::Table(entries) => entries.clone(),
+            _ => BTreeMap::new(),
+        };
+        let stated = entries.into_iter().filter(|(key, _)| HEAD.contains(&key.as_str()));
+        let mut head = Node {
+            value: Value::Table(stated.collect()),
+            place: tree.place.clone(),
+        };
+        strait_document::read(&mut head)
+    }
+}
+
+/// The tree of a text, put over those that it stands on; and these, the nearest first.
+///
+/// # Errors
+/// A text that is too long or no TOML; a table below that is not there, has another digest, is too far below, stands on
+/// itself, or has the id of one above.
+pub(super) fn tree(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<(Node, Vec<Base>), Diagnostics> {
+    let tree = parsed(text, 0)?;
+    if tree.find(&KeyPath::of(&["extends"])).is_none() {
+        return Ok((tree, Vec::new()));
+    }
+    let head = Head::of(&tree)?;
+    let mut chain = Chain {
+        beside,
+        files: vec![Arc::clone(text)],
+        ids: vec![head.id.clone()],
+        bases: Vec::new(),
+    };
+    let tree = chain.completed(tree, &head)?;
+    Ok((tree, chain.bases))
+}
+
+/// A table and all that it stands on, as far as they are read.
+struct Chain<'a> {
+    beside: &'a Beside<'a>,
+    files: Vec<Arc<SourceText>>,
+    ids: Vec<String>,
+    bases: Vec<Base>,
+}
+
+impl Chain<'_> {
+    /// The tree of the last file, put over those that it stands on.
+    fn completed(&mut self, tree: Node, head: &Head) -> Result<Node, Diagnostics> {
+        let Some(extends) = &head.extends else { return Ok(tree) };
+        let file = &extends.file;
+        let refused = |key: &str, message: String| tree.error(CODE, &KeyPath::of(&["extends", key]), message, "");
+        if self.files.iter().any(|text| is_name_of(file, text)) {
+            return Err(refused("file", format!("`{file}` would stand on itself")).into());
+        }
+        if self.bases.len() == MAX_BASES {
+            return Err(refused("file", format!("a table stands on {MAX_BASES} others at most")).into());
+        }
+        let text = (self.beside)(file).map_err(|message| refused("file", message))?;
+        let sha256 = super::hexadecimal(&Sha256::digest(&text.text).into());
+        if sha256 != extends.sha256 {
+            let finding = refused("sha256", format!("`{file}` has another SHA-256"));
+            return Err(finding.help(format!("it is {sha256}")).into());
+        }
+        let mut below = parsed(&text, self.files.len())?;
+        let head = Head::of(&below)?;
+        if self.ids.contains(&head.id) {
+            let message = format!(
+                "`{file}` has the id `{}`, and so has a table that stands on it",
+                head.id
+            );
+            return Err(refused("file", message).help("each has an id of its own").into());
+        }
+        self.files.push(Arc::clone(&text));
+        self.ids.push(head.id.clone());
+        self.bases.push(Base {
+            id: head.id.clone(),
+            version: head.version.clone(),
+            sha256,
+            text,
+        });
+        below = self.completed(below, &head)?;
+        if let Value::Table(entries) = &mut below.value {
+            // What a file says of itself is no part of those that stand on it.
+            entries.retain(|key, _| !HEAD.contains(&key.as_str()));
+        }
+        below.merge(&tree);
+        below.place = tree.place;
+        Ok(below)
+    }
+}
+
+/// The tree of one file. Findings are sorted by `rank`.
+fn parsed(text: &Arc<SourceText>, rank: usize) -> Result<Node, Diagnostics> {
+    if text.text.len() > MAX_TABLE_BYTES {
+        let message = format!(
+            "the table {} has {} bytes; {MAX_TABLE_BYTES} is the limit",
+            text.name,
+            text.text.len()
+        );
+        return Err(Diagnostic::error(codes::FILE, message).into());
+    }
+    strait_document::syntax(&Arc::new(Source {
+        text: Arc::clone(text),
+        folder: PathBuf::new(),
+        rank,
+    }))
+}
+
+/// True for the name of a text's file.
+pub(super) fn is_name_of(file: &str, text: &SourceText) -> bool {
+    Path::new(&text.name).file_name() == Some(file.as_ref())
+}
+
+/// A name that stands for a file of a folder, and of no other.
+pub(super) fn is_file_name(name: &str) -> bool {
+    !matches!(name, "." | "..") && !name.contains(['/', '\\', ':', '\0'])
+}

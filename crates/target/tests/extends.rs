@@ -1,0 +1,252 @@
+//! Tables that stand on others in files beside them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use sha2::{Digest, Sha256};
+use std::{fs, path::PathBuf};
+use strait_target::spec::{Comparison, Effect, OptionValue, Options};
+use strait_target::{Table, TargetSpec, read_table};
+
+const TABLE: &str = include_str!("tables/every-form.toml");
+
+/// A folder of its own for a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A table with an id that stands on a text in a file, with what it says itself.
+fn on(id: &str, file: &str, below: &str, more: &str) -> String {
+    let digest = sha256(below);
+    format!(
+        "schema = 1\nid = \"{id}\"\nversion = \"2.0.0\"\nextends = {{ file = \"{file}\", sha256 = \"{digest}\" }}\n{more}"
+    )
+}
+
+fn table(folder: &std::path::Path, file: &str) -> Result<Table, String> {
+    read_table(&folder.join(file)).map_err(|error| error.to_string())
+}
+
+fn spec(table: &Table, options: &Options) -> TargetSpec {
+    table.spec(options).unwrap()
+}
+
+#[test]
+fn tables_merge_lists_replace_and_three_files_are_as_one() {
+    let folder = folder("merged");
+    let option = "\n[options.mode]\ntype = \"bool\"\ndefault = false\nhelp = \"a test\"\n\n[overlay.mode.true.quantize]\nrounding = \"half_even\"\n";
+    let bottom = TABLE.replace("id      = \"every-form\"", "id      = \"bottom\"") + option;
+    // This one is not whole without the one below.
+    let middle = on(
+        "middle",
+        "bottom.toml",
+        &bottom,
+        "vendor = \"the middle\"\n[form.general]\nrounding = \"floor\"\n[overlay.mode.true.quantize]\nzero_point = \"inside_rounding\"\n",
+    );
+    let top = on(
+        "top",
+        "middle.toml",
+        &middle,
+        "[form.general]\nnote = \"of the top\"\n[op.conv]\nrequantize = [\"single\"]\n[quantize]\nrounding = \"ceil\"\n",
+    );
+    for (file, text) in [("bottom.toml", &bottom), ("middle.toml", &middle), ("top.toml", &top)] {
+        fs::write(folder.join(file), text).unwrap();
+    }
+    let found = table(&folder, "top.toml").unwrap();
+    let bases = found.bases().iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        bases,
+        [
+            format!("middle 2.0.0 with SHA-256 {}", sha256(&middle)),
+            format!("bottom 1.0.0 with SHA-256 {}", sha256(&bottom)),
+        ]
+    );
+    let plain = spec(&found, &Options::new());
+    let below = spec(&table(&folder, "bottom.toml").unwrap(), &Options::new());
+    assert_eq!((plain.id.as_str(), plain.version.as_str()), ("top", "2.0.0"));
+    assert_eq!((plain.digest, plain.bases.len()), (found.digest(), 2));
+    assert_eq!(found.digest()[..], Sha256::digest(&top)[..]);
+    assert_eq!(plain.vendor.as_deref(), Some("the middle"));
+    let form = &plain.form["general"];
+    assert_eq!(
+        (form.rounding().name(), form.note.as_deref()),
+        ("floor", Some("of the top"))
+    );
+    assert_ne!(below.form["general"].rounding().name(), "floor");
+    assert_eq!(form.multiplier, below.form["general"].multiplier);
+    assert_eq!(
+        (&plain.op["conv"].requantize[..], &plain.op["conv"].limit),
+        (&["single".to_owned()][..], &below.op["conv"].limit)
+    );
+    assert_eq!(
+        (below.op["conv"].requantize.len(), &plain.op["gemm"]),
+        (2, &below.op["gemm"])
+    );
+
+    // Overlays are merged over all files, and their own keys merge, too.
+    let mode = Options::from([("mode".to_owned(), OptionValue::Bool(true))]);
+    let with = spec(&found, &mode);
+    let said = [
+        with.quantize.rounding.name().to_owned(),
+        with.quantize.zero_point.to_string(),
+    ];
+    assert_eq!(said, ["half_even", "inside_rounding"]);
+    assert_eq!(plain.quantize.rounding.name(), "ceil");
+
+    // One file that says all of it is the same table.
+    let changes = [
+        ("id      = \"bottom\"", "id      = \"top\"\nvendor = \"the middle\""),
+        ("version = \"1.0.0\"", "version = \"2.0.0\""),
+    ];
+    let one = changes
+        .iter()
+        .fold(bottom.clone(), |text, (from, to)| text.replace(from, to));
+    let one = one.replace(
+        "[overlay.mode.true.quantize]",
+        "[overlay.mode.true.quantize]\nzero_point = \"inside_rounding\"",
+    );
+    let one = Table::parse("one.toml", one).unwrap();
+    let rows: Vec<String> = Comparison::new(&one, &found)
+        .unwrap()
+        .changes
+        .into_iter()
+        .map(|change| format!("{:?} {} {}", change.effect, change.row, change.key.unwrap_or_default()))
+        .collect();
+    let text = Effect::Text;
+    for expected in [
+        "OtherBits form.general rounding".to_owned(),
+        "OtherBits quantize rounding".to_owned(),
+        "OtherBits op.conv requantize".to_owned(),
+        format!("{text:?} form.general note"),
+        format!("{text:?} table extends"),
+    ] {
+        assert!(rows.contains(&expected), "{expected} in {rows:?}");
+    }
+    assert!(
+        !rows
+            .iter()
+            .any(|row| row.contains("vendor") || row.contains("zero_point")),
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn a_finding_names_the_file_that_has_the_key() {
+    let folder = folder("findings");
+    let said = |base: &str, more: &str| {
+        fs::write(folder.join("base.toml"), base).unwrap();
+        fs::write(folder.join("own.toml"), on("own", "base.toml", base, more)).unwrap();
+        table(&folder, "own.toml").err().unwrap_or_default()
+    };
+    let at = |file: &str, line: usize| format!("{}:{line}:", folder.join(file).display());
+    let line = |text: &str, part: &str| text.lines().position(|line| line.contains(part)).unwrap() + 1;
+    assert_eq!(said(TABLE, ""), "");
+    // A word that does not exist, and a name that means nothing, in the one file or in the other.
+    let wrong = TABLE.replace("overflow = \"wrap\"", "overflow = \"wraps\"");
+    let found = said(&wrong, "");
+    assert!(found.contains(&at("base.toml", line(&wrong, "\"wraps\""))), "{found}");
+    let found = said(TABLE, "[op.add]\nrequantize = [\"no_form\"]\n");
+    assert!(
+        found.contains(&at("own.toml", 6)) && found.contains("no_form"),
+        "{found}"
+    );
+    let wrong = TABLE.replacen("requantize = [\"", "requantize = [\"no_form\", \"", 1);
+    let found = said(&wrong, "");
+    assert!(found.contains(&at("base.toml", line(&wrong, "no_form"))), "{found}");
+    // What neither says is missing in the one that is asked for.
+    let found = said("schema = 1\nid = \"base\"\nversion = \"1.0.0\"\n", "");
+    assert!(
+        found.contains("`types` is missing") && found.contains("own.toml"),
+        "{found}"
+    );
+    assert!(!found.contains("base.toml:"), "{found}");
+    // No TOML, a file without a name, and a newer form of table.
+    assert!(said("schema = 1\n\nid = ", "").contains(&at("base.toml", 3)));
+    let found = said("schema = 1\nversion = \"1.0.0\"\n", "");
+    assert!(
+        found.contains("`id` is missing") && found.contains("base.toml"),
+        "{found}"
+    );
+    assert!(said("schema = 2\nid = \"a\"\nversion = \"1.0.0\"\n", "").contains("newer than this version"));
+}
+
+#[test]
+fn a_table_below_is_the_one_that_was_meant_or_none() {
+    let folder = folder("meant");
+    let write = |file: &str, text: &str| fs::write(folder.join(file), text).unwrap();
+    write("base.toml", TABLE);
+    let said = |own: &str| {
+        write("own.toml", own);
+        let said = table(&folder, "own.toml").unwrap_err();
+        assert!(
+            said.contains(&format!("{}:", folder.join("own.toml").display())),
+            "{said}"
+        );
+        said
+    };
+    let right = on("own", "base.toml", TABLE, "");
+    // It is not even parsed with another digest, and the right one is told.
+    write("base.toml", "no TOML");
+    let found = said(&right);
+    assert!(
+        found.contains("another SHA-256") && found.contains(&sha256("no TOML")),
+        "{found}"
+    );
+    write("base.toml", TABLE);
+    let upper = right.replace(&sha256(TABLE), &sha256(TABLE).to_uppercase());
+    assert!(said(&upper).contains("64 hexadecimal digits"));
+    let unpinned = "schema = 1\nid = \"own\"\nversion = \"1.0.0\"\nextends = { file = \"base.toml\" }\n";
+    assert!(said(unpinned).contains("`extends.sha256` is missing"));
+    let absent = said(&right.replace("base.toml", "absent.toml"));
+    assert!(absent.contains("cannot read `absent.toml`"), "{absent}");
+    for elsewhere in [
+        "../base.toml",
+        "/base.toml",
+        "a/base.toml",
+        "a\\\\base.toml",
+        "..",
+        "c:base.toml",
+    ] {
+        let found = said(&right.replace("base.toml", elsewhere));
+        assert!(found.contains("the name of a file without a folder"), "{found}");
+    }
+    write("binary.toml", "");
+    fs::write(folder.join("binary.toml"), [0xFF, 0xFE, 0x00]).unwrap();
+    assert!(said(&right.replace("base.toml", "binary.toml")).contains("it is not UTF-8 text"));
+    let found = said(&right.replace("id = \"own\"", "id = \"every-form\""));
+    assert!(found.contains("`base.toml` has the id `every-form`"), "{found}");
+    assert!(said(&right.replace("base.toml", "own.toml")).contains("`own.toml` would stand on itself"));
+    let overlay =
+        "[options.mode]\ntype = \"bool\"\ndefault = false\nhelp = \"a test\"\n[overlay.mode.true]\nextends = {}\n";
+    assert!(said(&(right.clone() + overlay)).contains("an overlay cannot change `extends`"));
+    // Only files have others beside them.
+    let error = Table::parse("acme 1.0.0", right).unwrap_err().to_string();
+    assert!(error.contains("only a table in a file stands on another"), "{error}");
+}
+
+#[test]
+fn chains_come_to_an_end() {
+    let folder = folder("chain");
+    let chain = |length: usize| {
+        let mut below = (String::from("0.toml"), TABLE.to_owned());
+        fs::write(folder.join(&below.0), &below.1).unwrap();
+        for step in 1..=length {
+            let (file, text) = &below;
+            let text = on(&format!("at-{step}"), file, text, "");
+            below = (format!("{step}.toml"), text);
+            fs::write(folder.join(&below.0), &below.1).unwrap();
+        }
+        table(&folder, &below.0)
+    };
+    assert_eq!(chain(8).unwrap().bases().len(), 8);
+    let said = chain(9).unwrap_err();
+    assert!(said.contains("a table stands on 8 others at most"), "{said}");
+    // A circle needs no digest that is right.
+    fs::write(folder.join("a.toml"), on("a", "b.toml", "", "")).unwrap();
+    fs::write(folder.join("b.toml"), on("b", "a.toml", "", "")).unwrap();
+    assert!(table(&folder, "a.toml").is_err());
+}
