@@ -131,9 +131,13 @@ impl Checker {
                 None => self.unknown_key(keys.keys().map(String::as_str), name, &entry.key, &path),
             }
         }
-        for (name, key) in keys {
-            let path = path.clone().key(name);
-            if key.required && !entries.contains_key(name) {
+        for (name, key) in keys
+            .iter()
+            .filter(|(name, _)| !entries.contains_key(*name))
+            .collect::<Vec<_>>()
+        {
+            if key.required {
+                let path = path.clone().key(name);
                 let finding = Diagnostic::error(codes::MISSING, format!("`{path}` is missing")).note(format!(
                     "{}; it is {}",
                     first_sentence(&key.doc),
@@ -142,8 +146,7 @@ impl Checker {
                 self.report(place, "in this table", finding);
             }
             // Only what stands in the tree is resolved, so a path's default is put there.
-            if let (Shape::Text { format }, Some(default), false) =
-                (&key.shape, &key.default, entries.contains_key(name))
+            if let (Shape::Text { format }, Some(default)) = (&key.shape, &key.default)
                 && format.is_some_and(Format::is_path)
             {
                 let value = Value::Text(default.as_str().unwrap_or_default().to_owned());
@@ -151,7 +154,7 @@ impl Checker {
                     value,
                     place: place.clone(),
                 };
-                self.value(&key.shape, &mut node, &path);
+                self.value(&key.shape, &mut node, &path.clone().key(name));
                 entries.insert(
                     name.clone(),
                     Entry {

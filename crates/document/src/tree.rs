@@ -1,7 +1,7 @@
 //! A parsed document in which every key and value knows where it was written. Files, overlays and the command line are
 //! merged here, before any type is looked at; afterwards the tree is the index from a key to its place.
 
-use std::{collections::BTreeMap, fmt, ops::Range, path::PathBuf, sync::Arc};
+use std::{cmp::Ordering, collections::BTreeMap, fmt, ops::Range, path::PathBuf, sync::Arc};
 
 use toml::{
     Spanned,
@@ -122,13 +122,13 @@ impl Node {
 
     /// The node at the end of `path`.
     pub fn find(&self, path: &KeyPath) -> Option<&Node> {
-        path.0.iter().try_fold(self, Node::step)
+        path.segments().into_iter().try_fold(self, Node::step)
     }
 
     /// The node at the end of `path`, or the last one that exists along it.
     pub fn nearest(&self, path: &KeyPath) -> &Node {
         let mut node = self;
-        for segment in &path.0 {
+        for segment in path.segments() {
             match node.step(segment) {
                 Some(next) => node = next,
                 None => break,
@@ -191,10 +191,20 @@ fn place(source: &Arc<Source>, span: Range<usize>, offset: usize) -> Place {
 }
 
 /// The way from the top of a document to a value: `quantize.rule[2].layers[0]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeyPath(Vec<Segment>);
+///
+/// Paths are made for every value that is checked, and shown where one is wrong: a longer one shares the shorter one that it
+/// begins with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyPath(Option<Arc<Link>>);
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The last step of a path, and the path before it.
+#[derive(Debug, PartialEq, Eq)]
+struct Link {
+    before: KeyPath,
+    segment: Segment,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Segment {
     Key(String),
     Index(usize),
@@ -203,33 +213,55 @@ enum Segment {
 impl KeyPath {
     /// Through tables: `KeyPath::of(&["model", "file"])`.
     pub fn of(keys: &[&str]) -> Self {
-        KeyPath(keys.iter().map(|&key| Segment::Key(key.to_owned())).collect())
+        keys.iter().fold(KeyPath::default(), |path, key| path.key(key))
+    }
+
+    fn then(self, segment: Segment) -> Self {
+        KeyPath(Some(Arc::new(Link { before: self, segment })))
+    }
+
+    /// The steps from the top.
+    fn segments(&self) -> Vec<&Segment> {
+        let links = std::iter::successors(self.0.as_deref(), |&last| last.before.0.as_deref());
+        let mut segments: Vec<&Segment> = links.map(|link| &link.segment).collect();
+        segments.reverse();
+        segments
     }
 
     /// On to a key of the table here.
     #[must_use]
-    pub fn key(mut self, key: &str) -> Self {
-        self.0.push(Segment::Key(key.to_owned()));
-        self
+    pub fn key(self, key: &str) -> Self {
+        self.then(Segment::Key(key.to_owned()))
     }
 
     /// On to an element of the list here, from 0.
     #[must_use]
-    pub fn index(mut self, index: usize) -> Self {
-        self.0.push(Segment::Index(index));
-        self
+    pub fn index(self, index: usize) -> Self {
+        self.then(Segment::Index(index))
     }
 
     /// True at the top.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
+    }
+}
+
+impl Ord for KeyPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.segments().cmp(&other.segments())
+    }
+}
+
+impl PartialOrd for KeyPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
 impl fmt::Display for KeyPath {
     /// As in TOML, odd keys quoted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, segment) in self.0.iter().enumerate() {
+        for (position, segment) in self.segments().into_iter().enumerate() {
             match segment {
                 Segment::Key(key) => {
                     let dot = if position == 0 { "" } else { "." };

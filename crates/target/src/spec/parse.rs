@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use strait_document::diagnostic::SourceText;
-use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, nearest};
+use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Value, nearest};
 
 /// The longest table that is read, in bytes.
 pub const MAX_TABLE_BYTES: usize = 1 << 20;
@@ -156,7 +156,7 @@ impl Table {
     /// The table with the defaults of its options, and with each of its overlays in turn.
     fn variants(&self, plain: &Plain) -> Result<Vec<(TargetSpec, Node)>, Diagnostics> {
         let defaults = self.with(plain, &Options::new())?;
-        let others = overlays(&defaults.0)
+        let others = overlays(&plain.spec)
             .into_iter()
             .map(|options| self.with(plain, &options));
         let others = others.collect::<Result<Vec<_>, _>>()?;
@@ -165,9 +165,12 @@ impl Table {
 
     /// Parses the table and all that it stands on, and reads and checks it without any overlay.
     fn plain(&self, beside: &Beside<'_>) -> Result<(Plain, Vec<Base>), Diagnostics> {
-        let (parsed, bases) = extends::tree(&self.text, beside)?;
+        let (mut parsed, bases) = extends::tree(&self.text, beside)?;
         let mut tree = parsed.clone();
         let spec = indexed(&mut tree)?;
+        if let Value::Table(entries) = &mut parsed.value {
+            entries.remove("overlay");
+        }
         // What is missing without an overlay is missing for the other values of its option.
         check::check(&spec, &tree)?;
         Ok((Plain { parsed, tree, spec }, bases))
@@ -204,7 +207,7 @@ impl Table {
 
 /// A table without any overlay: what tells the options and their defaults.
 struct Plain {
-    /// As it was parsed.
+    /// As it was parsed, without its overlays: each is read together with the table, and not with all others.
     parsed: Node,
     /// As it was read, which tells the places.
     tree: Node,
