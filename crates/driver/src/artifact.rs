@@ -21,7 +21,9 @@ use crate::{
     pipeline::inputs,
     plugins,
     session::Session,
+    shares::{self, Shares},
     stop::Stop,
+    table,
     targets::{self, OwnLoops, TargetLoops},
     verification::Computed,
 };
@@ -37,6 +39,8 @@ pub struct Opened {
     /// Who computes its requantizations.
     loops: Box<dyn LoopsFor>,
     computed: Computed,
+    /// The layers that the target's own model computes, where it is asked to.
+    own_model: Option<Shares>,
     /// Where the target comes from that is registered, if it is another place than the artifact's.
     elsewhere: Option<String>,
 }
@@ -112,15 +116,17 @@ impl Opened {
             deployment,
             loops,
             computed,
+            own_model: None,
             elsewhere,
         })
     }
 
-    /// Has the requantizations computed by these kernels.
+    /// Has the requantizations computed by these kernels, and says what of them a library leaves to the host.
     ///
     /// # Errors
-    /// A target that is neither registered nor in the library; a library that the artifact was not made with.
-    pub fn by(mut self, kernels: &Kernels, registry: &Registry) -> Result<Opened, Stop> {
+    /// A target that is neither registered nor in the library; a library that the artifact was not made with, that fails, or
+    /// that computes no layer of it.
+    pub fn by(mut self, kernels: &Kernels, registry: &Registry, session: &Session<'_>) -> Result<Opened, Stop> {
         let Kernels::Target(library) = kernels else {
             return Ok(self);
         };
@@ -154,6 +160,21 @@ impl Opened {
                 version.id
             )));
         }
+        if let (Computed::OwnModel, Some(TargetOrigin::Library { package, .. })) = (&computed, &version.origin) {
+            let found = shares::shares(target.as_ref(), &self.model.module)?.unwrap_or_default();
+            if found.own == 0 {
+                let layers = table::count(found.host, "layer");
+                let text = format!("the plugin {package} computes none of the {layers} by its own model");
+                let help =
+                    "it answers STRAIT_UNSUPPORTED to all of their forms: the host computes them, without `--kernels`";
+                return Err(Diagnostic::error(codes::TARGET, text).help(help).into());
+            }
+            if found.host > 0 {
+                let text = format!("the plugin {package} computes {found}");
+                session.remark(&Diagnostic::remark(codes::TARGET, text));
+            }
+            self.own_model = Some(found);
+        }
         self.loops = Box::new(OwnLoops(target));
         self.computed = computed;
         Ok(self)
@@ -169,7 +190,12 @@ impl Opened {
         &self.computed
     }
 
-    /// The same, for a plan.
+    /// The layers that the target's own model computes, where it is asked to, and those that the host does.
+    pub fn own_model(&self) -> Option<Shares> {
+        self.own_model
+    }
+
+    /// Who computes the requantizations, for a plan.
     pub fn loops(&self) -> &dyn LoopsFor {
         self.loops.as_ref()
     }

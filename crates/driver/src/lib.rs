@@ -18,6 +18,7 @@ pub mod recognise;
 pub mod report;
 pub mod run;
 pub mod session;
+pub mod shares;
 pub mod stop;
 mod table;
 pub mod targets;

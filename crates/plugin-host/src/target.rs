@@ -59,6 +59,35 @@ impl LibraryTarget {
             message: error.to_string(),
         }
     }
+
+    fn kernel(&self, row: &str, error: KernelError) -> TargetError {
+        TargetError::Kernel {
+            target: self.spec().id.to_string(),
+            form: row.to_owned(),
+            error,
+        }
+    }
+
+    /// The library's requantization of a form, with the form's row; `None` where the library has none at all.
+    fn tiles(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<(&str, Tiles)>, TargetError> {
+        if !self.library.requantizes() {
+            return Ok(None);
+        }
+        let mut rows = self.spec().form.iter();
+        let Some((row, _)) = rows.find(|(_, row)| row.accepts(form, clamp).is_ok()) else {
+            return Ok(None);
+        };
+        let known =
+            Known::new(row, form).map_err(|error| self.kernel(row, KernelError::Requantization(error.to_string())))?;
+        let mut tiles = Tiles {
+            library: self.library.clone(),
+            options: self.options.clone(),
+            form: known,
+            widths: [true; 2],
+        };
+        tiles.widths = tiles.probe(form).map_err(|error| self.failed(&error))?;
+        Ok(Some((row, tiles)))
+    }
 }
 
 impl Target for LibraryTarget {
@@ -71,32 +100,21 @@ impl Target for LibraryTarget {
     }
 
     fn own_loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Box<dyn Loops>>, TargetError> {
+        // A form that it does not compute is the host's alone.
+        let tiles = self.tiles(form, clamp)?.filter(|(_, tiles)| tiles.widths != [false; 2]);
+        let Some((row, tiles)) = tiles else {
+            return Ok(None);
+        };
+        let loops = ThroughTile::new(tiles, form.clone(), clamp).map_err(|error| self.kernel(row, error))?;
+        Ok(Some(Box::new(loops)))
+    }
+
+    fn models(&self, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool) -> Result<Option<bool>, TargetError> {
         if !self.library.requantizes() {
             return Ok(None);
         }
-        let mut rows = self.spec().form.iter();
-        let Some((row, _)) = rows.find(|(_, row)| row.accepts(form, clamp).is_ok()) else {
-            return Ok(None);
-        };
-        let kernel = |error| TargetError::Kernel {
-            target: self.spec().id.to_string(),
-            form: row.clone(),
-            error,
-        };
-        let known = Known::new(row, form).map_err(|error| kernel(KernelError::Requantization(error.to_string())))?;
-        let mut tiles = Tiles {
-            library: self.library.clone(),
-            options: self.options.clone(),
-            form: known,
-            widths: [true; 2],
-        };
-        tiles.widths = tiles.probe(form).map_err(|error| self.failed(&error))?;
-        // A form that it does not compute is the host's alone.
-        if tiles.widths == [false; 2] {
-            return Ok(None);
-        }
-        let loops = ThroughTile::new(tiles, form.clone(), clamp).map_err(kernel)?;
-        Ok(Some(Box::new(loops)))
+        let tiles = self.tiles(form, clamp)?;
+        Ok(Some(tiles.is_some_and(|(_, tiles)| tiles.widths[usize::from(wide)])))
     }
 
     fn admits(&self, node: &Candidate<'_>) -> Result<(), TargetError> {
@@ -198,19 +216,23 @@ struct Tiles {
 }
 
 impl Tiles {
-    /// True of 32 and of 64 bits, where it computes the code of an accumulator of so many.
+    /// True of 32 and of 64 bits, where it computes the form on accumulators of so many: asked with one tile that has an
+    /// accumulator of each channel. Later it has to.
     fn probe(&self, form: &Requantization) -> Result<[bool; 2], PluginError> {
-        let (low, high) = form.domain(0).into_inner();
-        let accumulator = 0i64.max(low).min(high);
+        let channels = form.channels().unwrap_or(1);
+        let nearest = |channel| {
+            let (low, high) = form.domain(channel).into_inner();
+            0i64.max(low).min(high)
+        };
+        let accumulators: Vec<i64> = (0..channels).map(nearest).collect();
         let tile = Tile {
-            rows: 1,
+            rows: channels,
             columns: 1,
             channels: Axis::Rows,
             first_channel: 0,
         };
-        let mut code = [0; 4];
-        let code = &mut code[..Elem::from(form.out()).size()];
-        let mut computes = |wide, bytes: &[u8]| match self.call(form, &tile, wide, bytes, code) {
+        let mut codes = vec![0; channels * Elem::from(form.out()).size()];
+        let mut computes = |wide, bytes: &[u8]| match self.call(form, &tile, wide, bytes, &mut codes) {
             Ok(()) => Ok(true),
             Err(PluginError::Failed {
                 call: "requantize",
@@ -219,10 +241,11 @@ impl Tiles {
             }) => Ok(false),
             Err(error) => Err(error),
         };
-        let narrow = accumulator.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        let narrow = |&x: &i64| x.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        let narrow: Vec<i32> = accumulators.iter().map(narrow).collect();
         Ok([
-            computes(false, &narrow.to_ne_bytes())?,
-            computes(true, &accumulator.to_ne_bytes())?,
+            computes(false, bytemuck::cast_slice(&narrow))?,
+            computes(true, bytemuck::cast_slice(&accumulators))?,
         ])
     }
 
@@ -259,7 +282,7 @@ impl TileKernel for Tiles {
             return defined(form, tile, accumulators, out);
         }
         let done = self.call(form, tile, false, bytemuck::cast_slice(accumulators), out);
-        done.map_err(|error| KernelError::Tile(error.to_string()))
+        done.map_err(|error| stopped(&error))
     }
 
     fn run_wide(
@@ -273,8 +296,18 @@ impl TileKernel for Tiles {
             return defined(form, tile, accumulators, out);
         }
         let done = self.call(form, tile, true, bytemuck::cast_slice(accumulators), out);
-        done.map_err(|error| KernelError::Tile(error.to_string()))
+        done.map_err(|error| stopped(&error))
     }
+}
+
+/// The end of a run by a call that fails.
+fn stopped(error: &PluginError) -> KernelError {
+    KernelError::Tile(match error {
+        PluginError::Failed {
+            status: UNSUPPORTED, ..
+        } => format!("{error} (STRAIT_UNSUPPORTED), of a form that it computes for other accumulators"),
+        _ => error.to_string(),
+    })
 }
 
 /// Codes of a tile as the form defines them.

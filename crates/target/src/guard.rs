@@ -102,6 +102,10 @@ impl Target for Guarded {
         self.call("its model of its arithmetic", || self.inner.own_loops(form, clamp))
     }
 
+    fn models(&self, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool) -> Result<Option<bool>, TargetError> {
+        self.call("its model of its arithmetic", || self.inner.models(form, clamp, wide))
+    }
+
     fn admits(&self, node: &Candidate<'_>) -> Result<(), TargetError> {
         self.call(&format!("its answer about the node `{}`", node.name()), || {
             self.inner.admits(node)

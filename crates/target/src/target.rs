@@ -35,6 +35,16 @@ pub trait Target: Send + Sync {
         Ok(None)
     }
 
+    /// True if that model computes such a layer, whose accumulators have 64 bits where they are `wide` and else 32; false if it
+    /// leaves the codes to the form. `None` for a target without a model.
+    ///
+    /// # Errors
+    /// As for [`Target::own_loops`].
+    fn models(&self, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool) -> Result<Option<bool>, TargetError> {
+        let _ = wide;
+        Ok(self.own_loops(form, clamp)?.map(|_| true))
+    }
+
     /// Refuses a node that the table admits, or does not: for what a table cannot say. The float graph is asked,
     /// before anything has a grid; what is refused runs on the host.
     ///

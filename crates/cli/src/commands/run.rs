@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Run) -> Exit {
 fn written(arguments: &Run, session: &Session<'_>) -> Result<Vec<PathBuf>, Stop> {
     let registry = targets::registry([])?;
     let opened = Opened::open(&arguments.executed.artifact, &registry)?;
-    let opened = opened.by(&arguments.executed.kernels(), &registry)?;
+    let opened = opened.by(&arguments.executed.kernels(), &registry, session)?;
     let inputs = opened.inputs()?;
     let files = named_files(&arguments.input, &inputs)?;
     run::run(&opened, &files, &arguments.output, arguments.raw, session)

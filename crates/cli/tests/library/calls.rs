@@ -151,6 +151,8 @@ fn a_library_that_takes_accumulators_of_one_width_leaves_the_other_to_the_form()
         let target = target(load(&path, None).unwrap());
         let own = target.own_loops(&form, None).unwrap().unwrap();
         assert_eq!(codes(own.as_ref(), 1, &[7]), Ok(vec![7 + off[0]]));
+        let computed = [false, true].map(|wide| target.models(&form, None, wide).unwrap());
+        assert_eq!(computed, off.map(|off| Some(off == 1)));
         let mut wide = [0];
         own.requantize_wide(&Context::detect(), [1, 1, 1], &[7], &mut wide)
             .unwrap();
@@ -159,6 +161,7 @@ fn a_library_that_takes_accumulators_of_one_width_leaves_the_other_to_the_form()
     let path = build(folder.path(), "neither", TABLE, &["ONLY_BITS=16"]);
     let target = target(load(&path, None).unwrap());
     assert!(target.own_loops(&form, None).unwrap().is_none());
+    assert_eq!(target.models(&form, None, false).unwrap(), Some(false));
 }
 
 #[test]
@@ -189,6 +192,62 @@ fn each_way_to_fail_is_an_error_with_the_plugins_name_and_the_next_call_has_a_ne
             "{fault}: {error}"
         );
         assert_eq!(codes(own.as_ref(), 1, &[96]), Ok(vec![3]), "{fault}");
+    }
+}
+
+#[test]
+fn the_first_tile_of_a_form_has_all_channels_and_says_whether_it_is_computed() {
+    let Some(folder) = workshop() else { return };
+    let of = |fault: &str| {
+        let definition = format!("IN_REQUANTIZE={fault}");
+        let path = build(folder.path(), &fault.to_lowercase(), TABLE, &[&definition]);
+        target(load(&path, None).unwrap())
+    };
+    let [first_alone, later] = ["FIRST_ALONE", "LATER"].map(of);
+    let all = shift(5, Rounding::HalfEven);
+    let takes = |form: &Requantization| {
+        first_alone
+            .spec()
+            .form
+            .values()
+            .any(|row| row.accepts(form, None).is_ok())
+    };
+    let mut candidates = candidates().into_iter();
+    let each = candidates
+        .find(|form| form.channels() == Some(2) && takes(form))
+        .unwrap();
+    // It computes channel 0 and no other one.
+    assert!(first_alone.own_loops(&each, None).unwrap().is_none());
+    for (form, computed) in [(&each, false), (&all, true)] {
+        for wide in [false, true] {
+            assert_eq!(
+                first_alone.models(form, None, wide).unwrap(),
+                Some(computed),
+                "{form:?}"
+            );
+        }
+    }
+    let own = later.own_loops(&each, None).unwrap().unwrap();
+    let error = codes(own.as_ref(), 2, &[1, 2]).unwrap_err();
+    assert!(
+        error.contains("the plugin acme-npu 1.2.0: requantize: ") && error.contains("(STRAIT_UNSUPPORTED)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_open_that_fails_is_an_error_of_open_whatever_its_answer() {
+    let Some(folder) = workshop() else { return };
+    for (fault, part) in [
+        ("DECLINE", "the plugin acme-npu 1.2.0: open: it does not do this"),
+        ("CRASH", "the plugin acme-npu 1.2.0: open crashed: signal 11"),
+    ] {
+        let definition = format!("IN_OPEN={fault}");
+        let path = build(folder.path(), &fault.to_lowercase(), TABLE, &[&definition]);
+        let mut registry = Registry::default();
+        let entry = register(&mut registry, Arc::new(load(&path, None).unwrap())).unwrap();
+        let error = entry.target(&Options::new()).err().unwrap().to_string();
+        assert!(error.contains(part), "{fault}: {error}");
     }
 }
 
@@ -277,6 +336,8 @@ fn a_writer_that_fails_says_at_which_node_and_one_that_crashes_writes_nothing() 
             "acme-npu 1.2.0: emit: `a`: this node has no place on the chip",
         ),
         ("CRASH", "acme-npu 1.2.0: emit crashed: signal 11"),
+        // It says that all went well.
+        ("NULL_BYTES", "acme-npu 1.2.0: emit: it wrote bytes that are not there"),
     ] {
         let target = with_options(folder.path(), &fault.to_lowercase(), &[&format!("IN_EMIT={fault}")]);
         let mut files = Files::default();

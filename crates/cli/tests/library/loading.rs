@@ -53,7 +53,7 @@ fn each_library_that_cannot_be_taken_says_why() {
         (
             build(folder, "undefined", TABLE, &["UNDEFINED"]),
             None,
-            "it cannot be loaded: ",
+            "vendor_licence",
         ),
         (
             build(folder, "old", TABLE, &["MAJOR=0"]),

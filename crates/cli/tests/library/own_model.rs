@@ -2,6 +2,7 @@
 
 use crate::build::{build, repository, workshop};
 use crate::command::{CHIP, configuration, done, fails, strait, text};
+use strait_container::{Artifact, Integrity};
 use strait_plugin_host::sha256;
 
 #[test]
@@ -80,12 +81,30 @@ fn a_model_that_differs_or_goes_wrong_is_found_by_the_layer_in_a_run() {
     done(&["compile", text(&configuration(folder, "plugged", "", plugin))]);
     let plugged = folder.join("plugged");
     let right = sha256(&library).unwrap();
-    for (fault, layer, part) in [
-        ("OFF_BY_ONE", "/head/conv/Conv", "is 8, and 7 in the lowered graph"),
+    for (fault, parts) in [
+        (
+            "OFF_BY_ONE",
+            [
+                "(of /head/conv/Conv",
+                "the plugin acme-npu 1.2.0 computes it otherwise: ",
+                "is 8, and 7 in the lowered graph",
+            ],
+        ),
         (
             "CRASH",
-            "/stem/conv/Conv",
-            "target's kernel: the plugin acme-npu 1.2.0: requantize crashed: signal 11",
+            [
+                "layer `/stem/conv/Conv",
+                "the plugin acme-npu 1.2.0: requantize crashed: signal 11",
+                "",
+            ],
+        ),
+        (
+            "LATER",
+            [
+                "/stem/conv/Conv",
+                "the plugin acme-npu 1.2.0: requantize: it does not do this (STRAIT_UNSUPPORTED)",
+                "this is the target's code",
+            ],
         ),
     ] {
         // As if the artifact had been made with the wrong one: compile would have refused it.
@@ -95,14 +114,83 @@ fn a_model_that_differs_or_goes_wrong_is_found_by_the_layer_in_a_run() {
         let wrong = text_before.replace(&right, &sha256(&library).unwrap());
         std::fs::write(&manifest, redigested(&wrong)).unwrap();
         let own = ["--kernels", "target", "--plugin", text(&library)];
-        let said = strait(&[&["verify", text(&plugged)][..], &own].concat());
-        let text = String::from_utf8(said.stdout).unwrap();
-        assert_eq!(said.status.code(), Some(4), "{text}");
-        for part in ["NOT SOUND", layer, part] {
-            assert!(text.contains(part), "{fault}: {part}: {text}");
+        // The artifact is as it should be: 4 would blame it.
+        let said = fails(&[&["verify", text(&plugged)][..], &own].concat(), 1);
+        for part in parts {
+            assert!(said.contains(part), "{fault}: {part}: {said}");
         }
         std::fs::write(&manifest, text_before).unwrap();
     }
+}
+
+#[test]
+fn a_model_that_computes_nothing_of_a_model_is_told_where_it_is_made_and_refused_where_it_is_run() {
+    let Some(workshop) = workshop() else { return };
+    let folder = workshop.path();
+    let library = build(folder, "nothing", CHIP, &["ONLY_BITS=16"]);
+    let plugin = "[[plugin]]\npath = \"libnothing.so\"\n[trust]\nunpinned = \"allow\"\n";
+    let out = strait(&["compile", text(&configuration(folder, "nothing", "", plugin))]);
+    let said = String::from_utf8(out.stderr).unwrap();
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        out.status.success() && said.contains("computes none of the ") && said.contains("nothing was held against it"),
+        "{said}"
+    );
+    let made = folder.join("nothing");
+    let own = ["--kernels", "target", "--plugin", text(&library)];
+    let inputs = repository("models/digits/eval_x.npy");
+    let output = folder.join("out.npy");
+    let run = ["run", text(&made), "--input", text(&inputs), "--output", text(&output)];
+    for command in [&["verify", text(&made)][..], &run] {
+        let said = fails(&[command, &own].concat(), 1);
+        assert!(
+            said.contains("the plugin acme-npu 1.2.0 computes none of the "),
+            "{said}"
+        );
+    }
+    assert!(!output.exists());
+}
+
+#[test]
+fn the_layers_that_a_model_computes_and_leaves_to_the_host_are_counted() {
+    let Some(workshop) = workshop() else { return };
+    let folder = workshop.path();
+    let library = build(folder, "some", CHIP, &["IN_REQUANTIZE=FIRST_ALONE"]);
+    let plugin = "[[plugin]]\npath = \"libsome.so\"\n[trust]\nunpinned = \"allow\"\n";
+    let said = done(&["compile", text(&configuration(folder, "some", "", plugin))]);
+    let made = folder.join("some");
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(made.join("report.json")).unwrap()).unwrap();
+    let [own, host] = ["own", "host"].map(|key| report["own_model"][key].as_u64().unwrap());
+    assert!(own > 0 && host > 0, "{own} {host}");
+    // Layers with a requantization for each channel are left to the host, by the file itself.
+    let model = Artifact::open(&made).unwrap().model(Integrity::Full).unwrap();
+    let nodes = model.module.main().nodes();
+    let forms = nodes.filter_map(|(_, node)| Some(&node.fused.as_ref()?.requant));
+    assert_eq!(forms.filter(|form| form.channels() > Some(1)).count() as u64, host);
+    let counted = format!("{own} of {} layers, {host} left to the host", own + host);
+    assert!(
+        said.contains(&format!("own model of its arithmetic: {counted}")),
+        "{said}"
+    );
+    let own = ["--kernels", "target", "--plugin", text(&library)];
+    let verify = done(&[&["verify", text(&made)][..], &own].concat());
+    assert!(
+        verify.contains(&format!("computed by its own model of its arithmetic: {counted}")),
+        "{verify}"
+    );
+    let json = done(&[&["verify", text(&made), "--json"][..], &own].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["own_model"], report["own_model"]);
+    let inputs = repository("models/digits/eval_x.npy");
+    let output = folder.join("out.npy");
+    let run = ["run", text(&made), "--input", text(&inputs), "--output", text(&output)];
+    let out = strait(&[&run[..], &own].concat());
+    let said = String::from_utf8(out.stderr).unwrap();
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains(&format!("the plugin acme-npu 1.2.0 computes {counted}")),
+        "{said}"
+    );
 }
 
 /// A manifest with its own digest made anew.

@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-/* A plugin for tests, and its ways to fail: FAULT is one of the numbers below, in REQUANTIZE or EMIT or at ENTRY. */
+/* A plugin for tests, and its ways to fail: FAULT is one of the numbers below, in OPEN, REQUANTIZE, ADMITS or EMIT or at ENTRY. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,9 @@
 #endif
 #ifndef IN_ENTRY
 #define IN_ENTRY 0
+#endif
+#ifndef IN_OPEN
+#define IN_OPEN 0
 #endif
 #ifndef IN_REQUANTIZE
 #define IN_REQUANTIZE 0
@@ -41,7 +44,7 @@
 #define AGAINST_INTERFACE 0
 #endif
 
-enum { NONE, CRASH, ABORT, LOOP, OVERFLOW, EXIT, FAILURE, OFF_BY_ONE, GARBAGE, SAY_PANIC, TIES, SHIFT, CANNOT, PAST, CHANGING, CHILD, SAY };
+enum { NONE, CRASH, ABORT, LOOP, OVERFLOW, EXIT, FAILURE, OFF_BY_ONE, GARBAGE, SAY_PANIC, TIES, SHIFT, CANNOT, PAST, CHANGING, CHILD, SAY, DECLINE, NULL_BYTES, FIRST_ALONE, LATER };
 /* Against the interface. */
 enum { TRUSTING = 1, EXACT_SIZES, ECHO, NO_LATER, SPILLING };
 
@@ -234,6 +237,11 @@ static strait_status requantize(const strait_host *host, void *target, const str
             return STRAIT_PANIC;
         }
     }
+    const uint64_t along = tile->channel_axis == STRAIT_CHANNELS_ALONG_ROWS ? tile->rows : tile->columns;
+    if ((IN_REQUANTIZE == FIRST_ALONE && form->per_channel && tile->first_channel + along > 1) ||
+        (IN_REQUANTIZE == LATER && tile->rows * tile->columns > along)) {
+        return STRAIT_UNSUPPORTED;
+    }
 #ifdef ONLY_BITS
     if (tile->accumulator_bits != ONLY_BITS) {
         return STRAIT_UNSUPPORTED;
@@ -288,6 +296,10 @@ static strait_status emit(const strait_host *host, void *target, const strait_em
     go_wrong(IN_EMIT);
     if (IN_EMIT == FAILURE) {
         return failed(host, 0, "this node has no place on the chip");
+    }
+    if (IN_EMIT == NULL_BYTES) {
+        /* It does not look at the answer. */
+        model->write(model->sink, "files/none", 10, NULL, 5);
     }
     /* The options, then the sizes; in many pieces. */
     const char *text = target;
@@ -376,6 +388,10 @@ static strait_status opened(const strait_host *host, const strait_open *options,
     if (AGAINST_INTERFACE != TRUSTING &&
         (options == NULL || target == NULL || !STRAIT_HAS(options, strait_open, option_stride))) {
         return STRAIT_INVALID_ARGUMENT;
+    }
+    go_wrong(IN_OPEN);
+    if (IN_OPEN == DECLINE) {
+        return STRAIT_UNSUPPORTED;
     }
     char *text = calloc(1, 4096);
     size_t used = 0;

@@ -15,12 +15,15 @@ use crate::{
         types::{Evaluation, Metric},
     },
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
+    diagnostic::Diagnostic,
     eval::check_labels,
     evaluation::{Accuracy, Side, answers, class_count, doubts},
     failure::{self, codes},
     report::{self, Material, Quantization, Report},
     session::Session,
+    shares::Shares,
     stop::Stop,
+    table,
     targets::{self, TargetLoops},
 };
 
@@ -133,7 +136,10 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         let mut report = report_of(&job, &lowered, &applied);
         let wide = emit::float_biases(&job, &lowered);
         wide.iter().for_each(|remark| session.remark(remark));
-        report.remarks = remarks.iter().chain(&wide).map(Into::into).collect();
+        let unheld = unheld(&job, lowered.own_model);
+        unheld.iter().for_each(|warning| session.remark(warning));
+        report.remarks = (remarks.iter().chain(&wide).chain(&unheld)).map(Into::into).collect();
+        report.own_model = lowered.own_model;
         if let Some(evaluation) = &evaluation {
             report.accuracy = Some(accuracy(
                 evaluation,
@@ -157,6 +163,18 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         });
     }
     Ok(compiled)
+}
+
+/// The warning of a target whose own model of its arithmetic computes no layer of the model.
+fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
+    let held = held.filter(|held| held.own == 0)?;
+    let message = format!(
+        "the model of its arithmetic that the target `{}` brings with it computes none of the {}: nothing was held against it",
+        job.target.spec().id,
+        table::count(held.host, "layer")
+    );
+    let help = "`requantize` of its plugin answers STRAIT_UNSUPPORTED to all of their forms";
+    Some(Diagnostic::warning(codes::TARGET, message).help(help))
 }
 
 /// The float model as the configuration asks for it.

@@ -22,6 +22,7 @@ use crate::{
     failure::{self, codes},
     limits::Demand,
     session::Session,
+    shares::Shares,
     stop::Stop,
     targets::TargetLoops,
 };
@@ -61,6 +62,8 @@ pub(super) struct Lowered {
     pub(super) nearness: BTreeMap<String, Nearness>,
     /// Claims of the fusions.
     pub(super) certificates: Vec<CertificateRecord>,
+    /// The layers that were held against the target's own model, where it has one.
+    pub(super) own_model: Option<Shares>,
 }
 
 /// Places, annotates, lowers and fuses, each as a phase of the session.
@@ -86,9 +89,10 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
         })
         .collect();
     session.admit(&Demand::comparing(&module).map_err(failure::execute)?, 1)?;
-    session.phase(&named("verify"), None, |_| {
-        own_model::hold(job, &module)?;
-        verify(job, &module, &certificates, session)
+    let own_model = session.phase(&named("verify"), None, |_| {
+        let held = own_model::hold(job, &module)?;
+        verify(job, &module, &certificates, session)?;
+        Ok(held)
     })?;
     Ok(Lowered {
         module,
@@ -98,6 +102,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
         origins: integer.origins,
         nearness: integer.nearness,
         certificates,
+        own_model,
     })
 }
 

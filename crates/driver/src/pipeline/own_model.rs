@@ -3,14 +3,17 @@
 //! Between them a form that does not decrease says nothing new, so that a model that does not decrease either is the same
 //! function. Codes of 32 bits are too many for that: of these there are some, at equal distances.
 
-use strait_core::{Attribute, Elem, Module, Node, Op, Placement};
+use strait_core::{Elem, Module};
 use strait_kernels::integer::Loops;
 use strait_kernels::{Context, KernelError};
 use strait_requantize::{IntType, Requantization};
 use strait_target::TargetSpec;
 
 use super::lowered::Job;
-use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
+use crate::{
+    shares::{self, Shares},
+    stop::Stop,
+};
 
 /// The most codes of a channel that are all looked at: those of a type of 16 bits.
 const ALL_CODES: i64 = 1 << 16;
@@ -21,44 +24,29 @@ const SOME_CODES: i64 = 1 << 10;
 /// The most accumulators of one call, which bounds its memory.
 const AT_A_TIME: usize = 1 << 20;
 
-/// Compares every requantization of the main graph that the target has a model of.
+/// Compares every requantization of the main graph that the target has a model of; the number of layers of which it has one,
+/// and of the others. `None` for a target without a model.
 ///
 /// # Errors
 /// The first accumulator of which the model makes another code than the form, with its layer; whatever stops the model.
-pub(super) fn hold(job: &Job<'_>, module: &Module) -> Result<(), Stop> {
-    let nodes = module.main().nodes().map(|(_, node)| node);
+pub(super) fn hold(job: &Job<'_>, module: &Module) -> Result<Option<Shares>, Stop> {
+    let held = shares::shares(job.target.as_ref(), module)?;
+    if held.is_none() {
+        return Ok(None);
+    }
     let mut compared = Vec::new();
-    for node in nodes.filter(|node| node.place == Placement::Accelerator) {
-        for (form, clamp, wide) in requantizations(module, node) {
+    for node in shares::layers(module) {
+        for asked in shares::requantizations(module, node) {
             // Layers without weights of their own often share one.
-            if compared.contains(&(form, clamp, wide)) {
+            if compared.contains(&asked) {
                 continue;
             }
-            compared.push((form, clamp, wide));
-            one(job, form, clamp, wide).map_err(|text| {
-                let layer = module.name(node.name);
-                Diagnostic::error(codes::TARGET, format!("layer `{layer}`: {text}"))
-            })?;
+            compared.push(asked);
+            let (form, clamp, wide) = asked;
+            one(job, form, clamp, wide).map_err(|text| shares::of_layer(module, node, &text))?;
         }
     }
-    Ok(())
-}
-
-/// The forms that a node computes, each with the clamp behind it, and true where its accumulators have 64 bits.
-fn requantizations<'a>(
-    module: &Module,
-    node: &'a Node,
-) -> impl Iterator<Item = (&'a Requantization, Option<[i32; 2]>, bool)> {
-    let own = match &node.op {
-        Op::Requantize(own) => Some(&own.form),
-        _ => None,
-    };
-    let fused = node.fused.as_ref();
-    let addend = fused.and_then(|fused| fused.addend.as_ref());
-    let wide = is_wide(module, node);
-    let last = fused.map(|fused| (&fused.requant, fused.clamp, wide));
-    let last = last.or_else(|| own.map(|form| (form, None, wide)));
-    addend.map(|addend| (&addend.form, None, false)).into_iter().chain(last)
+    Ok(held)
 }
 
 /// Compares one requantization.
@@ -84,14 +72,6 @@ fn one(job: &Job<'_>, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool
         row(spec, form, clamp),
         differs.expected
     ))
-}
-
-/// True if the accumulators of a node have 64 bits.
-fn is_wide(module: &Module, node: &Node) -> bool {
-    let operand = node.inputs.first().copied().flatten();
-    let operand = operand.and_then(|value| module.main().value(value));
-    let carried = operand.is_some_and(|value| value.ty.elem == Elem::I64);
-    carried || matches!(node.op.attribute("accumulator"), Some(Attribute::Text(word)) if word == "i64")
 }
 
 /// The name of the form's row in the table.

@@ -87,6 +87,7 @@ pub fn build(material: Material<'_>) -> Report {
         remarks: Vec::new(),
         summary: derived::summary(graph, &nodes, exact, fusion.fired.len() - exact, fusion.refused.len()),
         evidence: evidence::count(&spec.reference.oracle, &bases),
+        own_model: None,
         size: Size {
             float_bytes: derived::parameter_bytes(canonical),
             integer_bytes: derived::parameter_bytes(integer),

@@ -17,7 +17,7 @@ use std::io::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{diagnostic::Diagnostic, evaluation::Accuracy};
+use crate::{diagnostic::Diagnostic, evaluation::Accuracy, shares::Shares};
 
 pub use agreed::contradictions;
 pub use build::{Material, build};
@@ -51,6 +51,10 @@ pub struct Report {
     pub summary: Summary,
     /// Evidence that the layers compute what the target does.
     pub evidence: EvidenceReport,
+    /// The layers that were held against the target's own model of its arithmetic, and those that it does not compute; absent
+    /// where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_model: Option<Shares>,
     /// Size of the parameters.
     pub size: Size,
     /// Accuracy, where `[evaluation]` asks for it.

@@ -42,6 +42,9 @@ impl Display for Report {
                 elements => format!(", which write {elements} elements"),
             }
         )?;
+        if let Some(held) = &self.own_model {
+            writeln!(f, "held against the target's own model of its arithmetic: {held}")?;
+        }
         rules::write(f, self)?;
         let dropped =
             (self.fusions.fired.iter()).filter_map(|fired| Some((fired.layer.clone(), fired.dropped_clamp.as_ref()?)));

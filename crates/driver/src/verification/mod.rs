@@ -6,8 +6,10 @@ mod report;
 
 use std::path::Path;
 
-use strait_container::{Artifact, ArtifactError, Integrity, MODEL_FILE};
-use strait_execute::{ExecuteError, PlanOptions, SampleError, StepError, Tensor, TensorView, Threads, map_in_order};
+use strait_container::{Artifact, ArtifactError, Integrity, MODEL_FILE, TargetOrigin};
+use strait_execute::{
+    ExecuteError, LoopsFor, PlanOptions, SampleError, Standard, StepError, Tensor, TensorView, Threads, map_in_order,
+};
 use strait_samples::{Samples, Scratch};
 use strait_target::Registry;
 use strait_verify::{Analysis, Comparison, ComparisonSpace, Finding, VerifyError, analyse, merge};
@@ -15,6 +17,7 @@ use strait_verify::{Analysis, Comparison, ComparisonSpace, Finding, VerifyError,
 use crate::{
     artifact::{Kernels, Opened, given_samples},
     deployment::DEPLOYMENT_FILE,
+    diagnostic::Diagnostics,
     evaluation::views,
     failure,
     limits::Demand,
@@ -46,7 +49,8 @@ pub struct Request {
 /// that the artifact was made with, and by the host otherwise.
 ///
 /// # Errors
-/// A folder that holds no artifact, or one of another version; samples that do not fit it; an interruption.
+/// A folder that holds no artifact, or one of another version; samples that do not fit it; the target's own kernels, where
+/// they are asked for, that fail, or compute another thing than the host does; an interruption.
 pub fn verify(
     folder: &Path,
     registry: &Registry,
@@ -86,9 +90,10 @@ pub fn verify(
             return Ok(found);
         }
     };
-    let opened = opened.by(&request.kernels, registry)?;
+    let opened = opened.by(&request.kernels, registry, session)?;
     found.elsewhere = opened.elsewhere().map(str::to_owned);
     found.computed = Some(opened.computed().clone());
+    found.own_model = opened.own_model();
     let samples = match &request.data[..] {
         [] => None,
         data => Some(given_samples(data, &opened.inputs()?)?),
@@ -106,22 +111,69 @@ pub fn verify(
         }
     };
     found.fusions = report::lines(&analysis);
-    let mut findings = analysis.findings().to_vec();
-    let failed = runs(
-        &opened,
-        &analysis,
+    let work = Work {
+        opened: &opened,
+        analysis: &analysis,
         request,
-        samples.as_ref(),
+        given: samples.as_ref(),
         session,
-        &mut found.runs,
-        &mut findings,
-    )?;
-    let layers = findings.iter().map(|finding| Unsound::layer(opened.module(), finding));
-    found.findings.extend(layers);
-    if let Some(error) = failed {
+    };
+    let mut ran = work.run(opened.loops())?;
+    let mut fault = None;
+    if let Kernels::Target(_) = request.kernels
+        && !ran.is_sound()
+    {
+        // What the host computes says whose fault it is.
+        let by_the_host = work.run(&Standard)?;
+        if by_the_host.is_sound() {
+            fault = Some(format!("{} computes it otherwise: ", kernels(&opened)));
+        } else {
+            found.computed = Some(Computed::Host(
+                "the artifact is not sound by the host either".to_owned(),
+            ));
+            found.own_model = None;
+            ran = by_the_host;
+        }
+    }
+    found.runs = ran.runs;
+    let layer = |finding| Unsound::layer(opened.module(), finding);
+    let differs = ran.findings.iter().map(|finding| {
+        let layer = layer(finding);
+        let message = format!("{}{}", fault.as_deref().unwrap_or_default(), layer.message);
+        Unsound { message, ..layer }
+    });
+    if fault.is_some() && found.findings.is_empty() && analysis.findings().is_empty() {
+        return Err(blamed(differs, ran.failed));
+    }
+    found.findings.extend(analysis.findings().iter().map(layer));
+    found.findings.extend(differs);
+    if let Some(error) = ran.failed {
         found.findings.push(unsound(&opened, error)?);
     }
     Ok(found)
+}
+
+/// The target's kernels, as errors name them.
+fn kernels(opened: &Opened) -> String {
+    let target = &opened.artifact.manifest().target;
+    match &target.origin {
+        Some(TargetOrigin::Library { package, .. }) => format!("the plugin {package}"),
+        _ => format!("the target `{}`", target.id),
+    }
+}
+
+/// The fault of the target's kernels, which fail or compute other codes than the host, of an artifact that is as it should be.
+fn blamed(differs: impl Iterator<Item = Unsound>, failed: Option<VerifyError>) -> Stop {
+    match failed {
+        Some(VerifyError::Execute { source, .. }) => return failure::execute(source),
+        Some(error) => return failure::of_target(error.to_string()).into(),
+        None => {}
+    }
+    let layers = differs.map(|layer| {
+        let text = format!("layer `{}`{}: {}", layer.name, layer.of(), layer.message);
+        failure::of_target(text).note("by the host the artifact is as it should be")
+    });
+    Diagnostics(layers.collect()).into()
 }
 
 /// The artifact ready to run, or the file that cannot be read although its digest is right.
@@ -138,76 +190,105 @@ fn open(artifact: Artifact, registry: &Registry) -> Result<Result<Opened, Unsoun
     }
 }
 
-/// Runs both graphs on all samples. Where a graph cannot be run, the reason is the answer.
-fn runs(
-    opened: &Opened,
-    analysis: &Analysis<'_>,
-    request: &Request,
-    given: Option<&Samples>,
-    session: &Session<'_>,
-    runs: &mut Runs,
-    findings: &mut Vec<Finding>,
-) -> Result<Option<VerifyError>, Stop> {
-    let count = request.samples + given.map_or(0, Samples::count);
-    if count == 0 {
-        return Ok(None);
+/// Runs of both graphs.
+struct Work<'a> {
+    opened: &'a Opened,
+    analysis: &'a Analysis<'a>,
+    request: &'a Request,
+    given: Option<&'a Samples>,
+    session: &'a Session<'a>,
+}
+
+/// Outcome of the runs.
+#[derive(Default)]
+struct Ran {
+    runs: Runs,
+    findings: Vec<Finding>,
+    /// Reason why a graph cannot be run.
+    failed: Option<VerifyError>,
+}
+
+impl Ran {
+    fn is_sound(&self) -> bool {
+        self.findings.is_empty() && self.failed.is_none()
     }
-    let options = PlanOptions {
-        context: session.context,
-        loops: opened.loops(),
-        join: true,
-    };
-    let demand = Demand::comparing(opened.module()).map_err(failure::execute)?;
-    let threads = session.admit(&demand, count)?;
-    let comparison = match session.phase("prepare the layers", None, |_| Ok(Comparison::new(analysis, &options)))? {
-        Ok(comparison) => comparison,
-        Err(error) => return Ok(Some(error)),
-    };
-    *runs = Runs {
-        random: request.samples,
-        given: count - request.samples,
-        layers: comparison.layer_count(),
-        outputs: analysis.is_exact(),
-    };
-    let worker = || {
-        let threads = Threads::one()?;
-        Ok((comparison.space(&threads), Scratch::default()))
-    };
-    let work = |(space, scratch): &mut (ComparisonSpace, Scratch), index: usize| {
-        let (inputs, sample) = match given.filter(|_| index >= request.samples) {
-            Some(given) => {
-                let index = index - request.samples;
-                let sample = given.sample(index, scratch).map_err(failure::data)?;
-                let tensors = views(&sample)?.iter().map(TensorView::to_tensor).collect();
-                (Ok(tensors), format!("sample {index}"))
-            }
-            None => (
-                comparison.random_inputs(request.seed, index),
-                format!("random sample {index}"),
-            ),
+}
+
+impl Work<'_> {
+    /// Runs both graphs on all samples, the fused one on these loops.
+    fn run(&self, loops: &dyn LoopsFor) -> Result<Ran, Stop> {
+        let Work {
+            opened,
+            analysis,
+            request,
+            given,
+            session,
+        } = *self;
+        let mut ran = Ran::default();
+        let count = request.samples + given.map_or(0, Samples::count);
+        if count == 0 {
+            return Ok(ran);
+        }
+        let options = PlanOptions {
+            context: session.context,
+            loops,
+            join: true,
         };
-        let found = inputs.and_then(|inputs| {
-            let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
-            comparison.run(space, &views, &sample)
-        });
-        Ok::<_, Stop>(found)
-    };
-    let mut failed = None;
-    session.phase("compare the graphs", Some(count), |done| {
-        let sink = |index: usize, found: Result<Vec<Finding>, VerifyError>| {
-            match found {
-                Ok(found) => merge(findings, found),
-                Err(error) => failed = failed.take().or(Some(error)),
+        let demand = Demand::comparing(opened.module()).map_err(failure::execute)?;
+        let threads = session.admit(&demand, count)?;
+        let comparison = match session.phase("prepare the layers", None, |_| Ok(Comparison::new(analysis, &options)))? {
+            Ok(comparison) => comparison,
+            Err(error) => {
+                ran.failed = Some(error);
+                return Ok(ran);
             }
-            Ok(done(index + 1))
         };
-        map_in_order(count, threads, worker, work, sink).map_err(|error| match error {
-            SampleError::Sample { source, .. } => source,
-            SampleError::Worker(error) => failure::execute(error),
-            SampleError::Stopped { .. } => Stop::Interrupted,
-        })
-    })?;
-    Ok(failed)
+        ran.runs = Runs {
+            random: request.samples,
+            given: count - request.samples,
+            layers: comparison.layer_count(),
+            outputs: analysis.is_exact(),
+        };
+        let worker = || {
+            let threads = Threads::one()?;
+            Ok((comparison.space(&threads), Scratch::default()))
+        };
+        let work = |(space, scratch): &mut (ComparisonSpace, Scratch), index: usize| {
+            let (inputs, sample) = match given.filter(|_| index >= request.samples) {
+                Some(given) => {
+                    let index = index - request.samples;
+                    let sample = given.sample(index, scratch).map_err(failure::data)?;
+                    let tensors = views(&sample)?.iter().map(TensorView::to_tensor).collect();
+                    (Ok(tensors), format!("sample {index}"))
+                }
+                None => (
+                    comparison.random_inputs(request.seed, index),
+                    format!("random sample {index}"),
+                ),
+            };
+            let found = inputs.and_then(|inputs| {
+                let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+                comparison.run(space, &views, &sample)
+            });
+            Ok::<_, Stop>(found)
+        };
+        let (findings, failed) = (&mut ran.findings, &mut ran.failed);
+        session.phase("compare the graphs", Some(count), |done| {
+            let sink = |index: usize, found: Result<Vec<Finding>, VerifyError>| {
+                match found {
+                    Ok(found) => merge(findings, found),
+                    Err(error) => *failed = failed.take().or(Some(error)),
+                }
+                Ok(done(index + 1))
+            };
+            map_in_order(count, threads, worker, work, sink).map_err(|error| match error {
+                SampleError::Sample { source, .. } => source,
+                SampleError::Worker(error) => failure::execute(error),
+                SampleError::Stopped { .. } => Stop::Interrupted,
+            })
+        })?;
+        Ok(ran)
+    }
 }
 
 /// The finding for an error that keeps an artifact from being verified; an error of our own is a defect.

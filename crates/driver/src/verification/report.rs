@@ -11,7 +11,7 @@ use strait_container::{Artifact, Digest};
 use strait_core::{Module, Node};
 use strait_verify::{Analysis, Finding};
 
-use crate::table;
+use crate::{shares::Shares, table};
 
 /// Number of findings that are shown to people.
 const MOST_FINDINGS: usize = 20;
@@ -33,6 +33,9 @@ pub struct Verification {
     pub files: usize,
     /// Who computed the fused graph; absent where it was not run.
     pub computed: Option<Computed>,
+    /// The layers that the target's own model computed, and those that the host did in its stead; absent where it was not
+    /// asked to.
+    pub own_model: Option<Shares>,
     /// The fusions, by the row of the target's table that their certificates name.
     pub fusions: Vec<FusionLine>,
     /// On what the graphs were run.
@@ -142,6 +145,7 @@ impl Verification {
             elsewhere: None,
             files: 0,
             computed: None,
+            own_model: None,
             fusions: Vec::new(),
             runs: Runs::default(),
             findings: Vec::new(),
@@ -204,6 +208,16 @@ impl Unsound {
         }
     }
 
+    /// The layers of the float model, behind the name.
+    pub(super) fn of(&self) -> String {
+        let others = self.sources.iter().filter(|&source| *source != self.name);
+        let others: Vec<&str> = others.map(String::as_str).collect();
+        match others[..] {
+            [] => String::new(),
+            _ => format!(" (of {})", others.join(", ")),
+        }
+    }
+
     pub(super) fn node(module: &Module, name: &str, message: String) -> Unsound {
         let nodes = module.graphs.iter().rev().flat_map(strait_core::Graph::nodes);
         let node = nodes.map(|(_, node)| node).find(|node| module.name(node.name) == name);
@@ -245,7 +259,8 @@ impl Display for Verification {
                 Some(Computed::Host(_)) => ", computed by the host",
                 None => "",
             };
-            say("target", format!("{target}{by}"));
+            let of = self.own_model.map_or_else(String::new, |shares| format!(": {shares}"));
+            say("target", format!("{target}{by}{of}"));
         }
         if let Some(origin) = &self.origin {
             say("made with", origin.clone());
@@ -299,18 +314,7 @@ impl Display for Verification {
         }
         table::write(f, rows.into_iter())?;
         for finding in self.findings.iter().take(MOST_FINDINGS) {
-            let sources: Vec<&str> = finding
-                .sources
-                .iter()
-                .filter(|&s| *s != finding.name)
-                .map(String::as_str)
-                .collect();
-            let of = if sources.is_empty() {
-                String::new()
-            } else {
-                format!(" (of {})", sources.join(", "))
-            };
-            writeln!(f, "\n{}{of}\n  {}", finding.name, finding.message)?;
+            writeln!(f, "\n{}{}\n  {}", finding.name, finding.of(), finding.message)?;
         }
         match self.findings.len().checked_sub(MOST_FINDINGS) {
             Some(more @ 1..) => writeln!(f, "\nand {more} more; --json has all of them"),

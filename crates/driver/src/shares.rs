@@ -1,0 +1,99 @@
+//! The layers of a compiled model by who computes their requantizations, where the target has a model of its own of its
+//! arithmetic: that model, or the host in its stead.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use strait_core::{Attribute, Elem, Module, Node, Op, Placement};
+use strait_requantize::Requantization;
+use strait_target::Target;
+
+use crate::{
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+};
+
+/// Numbers of layers with a requantization.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shares {
+    /// Those that the target's own model computes.
+    pub own: usize,
+    /// Those of which it leaves a requantization to the host.
+    pub host: usize,
+}
+
+impl fmt::Display for Shares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shares { own, host } = self;
+        write!(f, "{own} of {} layers, {host} left to the host", own + host)
+    }
+}
+
+/// The shares of the layers of the main graph; `None` for a target without a model of its own.
+///
+/// # Errors
+/// Whatever stops the model, with the layer.
+pub(crate) fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, Diagnostics> {
+    let mut shares = None;
+    // Layers without weights of their own often share a requantization.
+    let mut known = Vec::new();
+    for node in layers(module) {
+        let mut own = None;
+        for asked in requantizations(module, node) {
+            let answer = match known.iter().find(|(before, _)| *before == asked) {
+                Some(&(_, answer)) => answer,
+                None => {
+                    let (form, clamp, wide) = asked;
+                    let answer = target.models(form, clamp, wide);
+                    answer.map_err(|error| of_layer(module, node, &error.to_string()))?
+                }
+            };
+            known.push((asked, answer));
+            own = answer.map(|answer| answer && own.unwrap_or(true));
+        }
+        let Some(own) = own else { continue };
+        let shares = shares.get_or_insert_with(Shares::default);
+        match own {
+            true => shares.own += 1,
+            false => shares.host += 1,
+        }
+    }
+    Ok(shares)
+}
+
+/// An error of the target's own model.
+pub(crate) fn of_layer(module: &Module, node: &Node, text: &str) -> Diagnostics {
+    Diagnostic::error(codes::TARGET, format!("layer `{}`: {text}", module.name(node.name))).into()
+}
+
+/// The nodes of the main graph that the accelerator computes.
+pub(crate) fn layers(module: &Module) -> impl Iterator<Item = &Node> {
+    let nodes = module.main().nodes().map(|(_, node)| node);
+    nodes.filter(|node| node.place == Placement::Accelerator)
+}
+
+/// A form, the clamp behind it, and true where its accumulators have 64 bits.
+pub(crate) type Asked<'a> = (&'a Requantization, Option<[i32; 2]>, bool);
+
+/// The forms that a node computes.
+pub(crate) fn requantizations<'a>(module: &Module, node: &'a Node) -> impl Iterator<Item = Asked<'a>> {
+    let own = match &node.op {
+        Op::Requantize(own) => Some(&own.form),
+        _ => None,
+    };
+    let fused = node.fused.as_ref();
+    let addend = fused.and_then(|fused| fused.addend.as_ref());
+    let wide = is_wide(module, node);
+    let last = fused.map(|fused| (&fused.requant, fused.clamp, wide));
+    let last = last.or_else(|| own.map(|form| (form, None, wide)));
+    addend.map(|addend| (&addend.form, None, false)).into_iter().chain(last)
+}
+
+/// True if the accumulators of a node have 64 bits.
+fn is_wide(module: &Module, node: &Node) -> bool {
+    let operand = node.inputs.first().copied().flatten();
+    let operand = operand.and_then(|value| module.main().value(value));
+    let carried = operand.is_some_and(|value| value.ty.elem == Elem::I64);
+    carried || matches!(node.op.attribute("accumulator"), Some(Attribute::Text(word)) if word == "i64")
+}
