@@ -232,7 +232,7 @@ typedef struct strait_emit {
     /* For write. */
     void *sink;
     /* Appends to the file of this name in the artifact; the first piece makes it. Names are relative, with forward
-     * slashes. Anything but STRAIT_OK should end emit, with that status. */
+     * slashes. Anything but STRAIT_OK should end emit, with that status; emit has failed even if it goes on. */
     strait_status (*write)(void *sink, const char *path, uint64_t path_size, const uint8_t *bytes, uint64_t size);
 } strait_emit;
 
@@ -316,7 +316,9 @@ typedef struct strait_plugin {
     strait_status (*open)(const strait_host *host, const strait_open *options, void **target);
     /* The end of what open made. */
     void (*close)(void *target);
-    /* Computes codes of a tile in the chip's own way. */
+    /* Computes codes of a tile in the chip's own way. STRAIT_UNSUPPORTED leaves the form to the host, for accumulators of so
+     * many bits: the first tile of a form has an accumulator of each channel, and the answer to it counts. Later it is an
+     * error. */
     strait_status (*requantize)(const strait_host *host, void *target, const strait_form *form, const strait_tile *tile);
     /* Writes the target's own files: the format `package` of its table. */
     strait_status (*emit)(const strait_host *host, void *target, const strait_emit *model);
@@ -333,8 +335,8 @@ typedef struct strait_plugin {
 #define STRAIT_EXPORT
 #endif
 
-/* The entry, which a plugin defines. The arguments are the interface's version in the host. NULL: the plugin cannot serve a
- * host of this version. */
+/* The entry, which a plugin defines. The arguments are the interface's version in the host. The answer is the same to every
+ * version: the host compares, and says which side is too old. NULL: the plugin refuses to serve at all. */
 STRAIT_EXPORT const strait_plugin *strait_plugin_entry(uint32_t interface_major, uint32_t interface_minor);
 
 /* The layout, once more: a field that moves is a mistake that no compiler would notice. */

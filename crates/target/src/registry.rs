@@ -61,6 +61,18 @@ impl TargetFactory {
         self.make.is_some()
     }
 
+    /// True if a kernel of its own computes one of its forms.
+    pub const fn has_kernels(&self) -> bool {
+        let mut at = 0;
+        while at < self.kernels.len() {
+            if self.kernels[at].own.is_some() {
+                return true;
+            }
+            at += 1;
+        }
+        false
+    }
+
     /// The same with these kernels, one for each form of the table.
     pub const fn kernels(self, kernels: &'static [FormKernel]) -> TargetFactory {
         TargetFactory { kernels, ..self }

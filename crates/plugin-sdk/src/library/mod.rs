@@ -38,7 +38,12 @@ pub const fn plugin<T: Exported>() -> Plugin {
         table_size: table.len() as u64,
         open: Some(open::open::<T>),
         close: Some(close),
-        requantize: Some(requantize::requantize),
+        // Where the host computes every form, there is no model of the arithmetic.
+        requantize: if T::FACTORY.has_kernels() || T::FACTORY.has_code() {
+            Some(requantize::requantize)
+        } else {
+            None
+        },
         emit: Some(emit::emit),
         // A table has said all already.
         admits: if T::FACTORY.has_code() {
@@ -47,14 +52,6 @@ pub const fn plugin<T: Exported>() -> Plugin {
             None
         },
         ..Plugin::EMPTY
-    }
-}
-
-/// The answer of the entry to a host of this version.
-pub fn entry(plugin: &'static Plugin, interface_major: u32) -> *const Plugin {
-    match interface_major {
-        INTERFACE_MAJOR => plugin,
-        _ => std::ptr::null(),
     }
 }
 
@@ -116,10 +113,11 @@ macro_rules! export_plugin {
             // SAFETY: the name is Strait's, and a library has one entry.
             #[unsafe(no_mangle)]
             pub extern "C" fn strait_plugin_entry(
-                interface_major: u32,
+                _interface_major: u32,
                 _interface_minor: u32,
             ) -> *const $crate::library::Plugin {
-                $crate::library::entry(&PLUGIN, interface_major)
+                // The host compares the versions, and says which side is too old.
+                &PLUGIN
             }
         };
     };

@@ -102,8 +102,8 @@ unsafe fn codes(opened: &Opened, form: &Form, tile: &Tile) -> Result<(), Failure
     let done = match tile.accumulator_bits {
         32 => {
             // SAFETY: the tile has so many; as bytes they need no alignment.
-            let input = unsafe { items(tile.accumulators.cast::<u8>(), 4 * count as u64) }?;
-            loops.requantize(&opened.context, extents, IntType::I32, input, out)
+            let input = unsafe { items(tile.accumulators.cast::<[u8; 4]>(), count as u64) }?;
+            loops.requantize(&opened.context, extents, IntType::I32, input.as_flattened(), out)
         }
         64 => {
             // SAFETY: the tile has so many.
