@@ -91,18 +91,17 @@ pub(super) fn search(edges: &[Edge], rounding: Rounding, bits: u8) -> Option<Fou
 /// The shifts with which a multiplier of so many bits has the slope of the recorded values; all of them where these say
 /// nothing of it.
 fn shifts(edges: &[Edge], bits: u8) -> Vec<u8> {
-    let end = |side: Side, sign: i64| {
-        let of_side = edges.iter().filter(move |edge| edge.side == side);
-        of_side.max_by_key(|edge| sign * edge.x)
-    };
+    let of = |side: Side| edges.iter().filter(move |edge| edge.side == side);
+    let first = |side| of(side).min_by_key(|edge| edge.x);
+    let last = |side| of(side).max_by_key(|edge| edge.x);
     let slope = |a: Option<&Edge>, b: Option<&Edge>| {
         let (a, b) = (a?, b?);
         let (rise, run) = (b.y as f64 - a.y as f64, b.x as f64 - a.x as f64);
         (run > 0.0).then_some((rise, run))
     };
     // Reached at the last accumulator and not passed at the first: the slope is at least so large, and the other way round.
-    let least = slope(end(Side::AtMost, -1), end(Side::AtLeast, 1)).map(|(rise, run)| (rise - 1.0) / run);
-    let most = slope(end(Side::AtLeast, -1), end(Side::AtMost, 1)).map(|(rise, run)| (rise + 1.0) / run);
+    let least = slope(first(Side::AtMost), last(Side::AtLeast)).map(|(rise, run)| (rise - 1.0) / run);
+    let most = slope(first(Side::AtLeast), last(Side::AtMost)).map(|(rise, run)| (rise + 1.0) / run);
     let fits = |&shift: &u8| {
         // Twice as far on both sides as need be: the guess is in float.
         let top = 2f64.powi(i32::from(bits) - i32::from(shift));

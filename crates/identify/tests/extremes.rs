@@ -1,0 +1,96 @@
+//! Accumulators at the ends of 64 bits: every search comes to an answer, and what explains a layer gives its outputs.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use strait_identify::{Layer, Scales, identify};
+use strait_requantize::{IntType, Per};
+
+/// Where 64 bits end, where 32 do, and around zero.
+const ACCUMULATORS: [i64; 9] = [
+    i64::MIN,
+    i64::MIN + 1,
+    i32::MIN as i64,
+    -1,
+    0,
+    1,
+    i32::MAX as i64,
+    i64::MAX - 1,
+    i64::MAX,
+];
+
+/// Every two and every three of them, ascending.
+fn picked() -> Vec<Vec<i64>> {
+    let all = 0u32..1 << ACCUMULATORS.len();
+    let some = all.filter(|set| (2..=3).contains(&set.count_ones()));
+    some.map(|set| {
+        let its = (0..ACCUMULATORS.len()).filter(|at| set >> at & 1 == 1);
+        its.map(|at| ACCUMULATORS[at]).collect()
+    })
+    .collect()
+}
+
+fn layer(accumulators: &[i64], codes: &[i32], out: IntType, zero_point: Option<i32>) -> Layer {
+    Layer {
+        name: "layer".into(),
+        out,
+        outputs: accumulators.len(),
+        zero_point,
+        scales: Some(Scales {
+            input: f32::MAX,
+            weight: Per::Tensor(f32::MIN_POSITIVE),
+            output: 1.0,
+        }),
+        channels: vec![accumulators.iter().copied().zip(codes.iter().copied()).collect()],
+    }
+}
+
+/// The answer gives what it explains.
+fn holds(layer: &Layer) {
+    let answer = identify("extremes", layer).unwrap_or_else(|error| panic!("{error}"));
+    let pairs = &layer.channels[0];
+    let [low, high] = [pairs[0].1, pairs[pairs.len() - 1].1];
+    assert_eq!(answer.range, [pairs[0].0, pairs[pairs.len() - 1].0]);
+    for explained in &answer.explained {
+        for &(accumulator, code) in pairs {
+            let found = explained.form.eval(0, accumulator).unwrap();
+            assert_eq!(found.clamp(low, high), code, "{layer:?}: {explained:?}");
+        }
+    }
+    assert!(answer.explained.len() + answer.refuted.len() > 0, "{layer:?}");
+}
+
+#[test]
+fn every_search_takes_accumulators_at_the_ends_of_64_bits() {
+    for accumulators in picked() {
+        for out in [IntType::I8, IntType::U8, IntType::I16, IntType::I32] {
+            let (min, max) = (out.min(), out.max());
+            let middle = min / 2 + max / 2;
+            for zero in [min, middle, max] {
+                for codes in [
+                    [min, middle, max],
+                    [min, min, max],
+                    [min, max, max],
+                    [middle, middle + 1, middle + 1],
+                ] {
+                    let last = [codes[0], codes[2]];
+                    let codes = if accumulators.len() == 2 { &last[..] } else { &codes };
+                    holds(&layer(&accumulators, codes, out, Some(zero)));
+                }
+            }
+        }
+        let codes = if accumulators.len() == 2 {
+            &[-128, 127][..]
+        } else {
+            &[-128, 0, 127]
+        };
+        holds(&layer(&accumulators, codes, IntType::I8, None));
+    }
+}
+
+#[test]
+fn a_single_accumulator_at_an_end_has_an_answer() {
+    for accumulator in ACCUMULATORS {
+        for code in [-128, 0, 127] {
+            holds(&layer(&[accumulator], &[code], IntType::I8, Some(0)));
+        }
+    }
+}
