@@ -276,6 +276,34 @@ fn of_table(text: &str) -> Kit {
     examined(entry, &[])
 }
 
+/// The table with an op on the host instead of its row.
+fn on_the_host(op: &str) -> String {
+    let row = format!("[op.{op}]");
+    let rest = TABLE.split_once(&row).unwrap().1;
+    let limit = format!("[op.{op}.");
+    let lines = rest.split_inclusive('\n');
+    let its: String = lines
+        .take_while(|line| !line.starts_with('[') || line.starts_with(&limit))
+        .collect();
+    let names: String = its.lines().filter(|line| line.starts_with("ops ")).collect();
+    let host = format!("{row}\nrun = \"host\"\nwhy = \"no unit\"\n{names}\n\n");
+    TABLE.replace(&format!("{row}{its}"), &host)
+}
+
+#[test]
+fn each_op_may_run_on_the_host() {
+    let ops: Vec<&str> = TABLE
+        .lines()
+        .filter_map(|line| line.strip_prefix("[op.")?.strip_suffix(']'))
+        .filter(|name| !name.contains('.'))
+        .collect();
+    assert!(ops.contains(&"gemm") && ops.contains(&"conv"), "{ops:?}");
+    for op in ops {
+        let kit = of_table(&on_the_host(op));
+        assert!(failed(&kit, Group::Networks).is_empty(), "{op}: {kit}");
+    }
+}
+
 #[test]
 fn rows_that_nothing_reaches_fail_at_the_table() {
     let first = "[[fusion]]\nname   = \"requantize\"";

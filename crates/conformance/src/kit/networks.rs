@@ -140,6 +140,7 @@ pub(super) fn integers(target: &Arc<dyn Target>, text: &str, asked: &Asked) -> R
     strait_rewrite::canonical()
         .run(&mut float, main)
         .map_err(|error| said(&error))?;
+    verify(&float).map_err(|error| said(&error))?;
     let types = &asked.types(&float);
     let samples = Drawn((0..4).map(|seed| inputs(&float, seed)).collect::<Result<_, _>>()?);
     let (requests, covered) = (Requests::all(&float, main), Coverage::all(samples.0.len() as u64));
