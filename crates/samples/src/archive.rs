@@ -25,6 +25,16 @@ pub(crate) enum Content {
     Inflated(MappedFile),
 }
 
+impl Content {
+    /// All of it.
+    pub(crate) fn bytes(&self) -> &Bytes {
+        match self {
+            Content::Stored(bytes) => bytes,
+            Content::Inflated(file) => file.whole(),
+        }
+    }
+}
+
 impl Archive {
     /// Maps the archive and reads its directory.
     pub(crate) fn open(path: &Path) -> Result<Archive, DataError> {
@@ -36,6 +46,8 @@ impl Archive {
 
     fn new(name: String, bytes: Bytes) -> Result<Archive, DataError> {
         match ZipArchive::new(Cursor::new(bytes.clone())) {
+            // One of the two would be read, and nobody could say which one was meant.
+            Ok(zip) if zip.has_duplicate_names() => Err(broken(&name, "two of its members have one name")),
             Ok(zip) => Ok(Archive { name, bytes, zip }),
             Err(error) => Err(broken(&name, &format!("{error}; it may be cut short"))),
         }
@@ -63,14 +75,18 @@ impl Archive {
             .zip
             .by_index_raw(index)
             .map_err(|error| broken(&error.to_string()))?;
-        let (size, compressed) = (entry.size(), entry.compressed_size());
+        let (size, compressed, sum) = (entry.size(), entry.compressed_size(), entry.crc32());
         match entry.compression() {
             CompressionMethod::Stored if !entry.encrypted() => {
                 let start = entry.data_start().and_then(|start| usize::try_from(start).ok());
                 let end = start.and_then(|start| start.checked_add(usize::try_from(size).ok()?));
                 match start.zip(end) {
                     Some((start, end)) if size == compressed && end <= self.bytes.len() => {
-                        Ok(Some(Content::Stored(self.bytes.slice(start..end))))
+                        let content = self.bytes.slice(start..end);
+                        match crc32fast::hash(&content) == sum {
+                            true => Ok(Some(Content::Stored(content))),
+                            false => Err(broken("is damaged: it has another checksum than the directory says")),
+                        }
                     }
                     _ => Err(broken("is cut short")),
                 }
@@ -126,15 +142,6 @@ pub(crate) mod tests {
             writer.write_all(content).unwrap();
         }
         Bytes::from(writer.finish().unwrap().into_inner())
-    }
-
-    impl Content {
-        fn bytes(&self) -> &Bytes {
-            match self {
-                Content::Stored(bytes) => bytes,
-                Content::Inflated(file) => file.whole(),
-            }
-        }
     }
 
     fn read(bytes: &Bytes) -> Result<Vec<(String, Vec<u8>)>, String> {
@@ -199,13 +206,34 @@ pub(crate) mod tests {
             for at in 0..whole.len() {
                 let mut garbled = whole.to_vec();
                 garbled[at] ^= 0xff;
-                // Whatever comes out, it comes out without a panic; a garbled deflated stream never comes out as content.
+                // Whatever comes out, it comes out without a panic; a garbled member never comes out as content.
                 let result = read(&Bytes::from(garbled));
-                if deflated && (80..whole.len() - 300).contains(&at) {
+                if (80..whole.len() - 300).contains(&at) {
                     assert!(result.is_err(), "{at}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn two_members_of_one_name_are_refused() {
+        for deflated in [false, true] {
+            let mut twice = archive(&[("a.npy", b"one"), ("b.npy", b"two")], deflated).to_vec();
+            while let Some(at) = twice.windows(5).position(|bytes| bytes == b"b.npy") {
+                twice[at] = b'a';
+            }
+            let error = read(&Bytes::from(twice)).unwrap_err();
+            assert!(error.contains("two of its members have one name"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_stored_member_with_another_checksum_is_refused() {
+        let mut other = archive(&[("a.npy", b"content")], false).to_vec();
+        let at = other.windows(7).position(|bytes| bytes == b"content").unwrap();
+        other[at] ^= 1;
+        let error = read(&Bytes::from(other)).unwrap_err();
+        assert!(error.contains("a.npy is damaged"), "{error}");
     }
 
     #[test]

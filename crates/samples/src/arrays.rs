@@ -95,6 +95,19 @@ mod tests {
     }
 
     #[test]
+    fn bytes_behind_the_last_number_are_refused() {
+        let mut two = encode(NumberType::I16, &[2], &[1, 0, 2, 0]);
+        assert!(read_arrays(file(&[("a.npy", &two)]).path(), 1 << 20).is_ok());
+        two.extend(b"abc");
+        let error = read_arrays(file(&[("a.npy", &two)]).path(), 1 << 20).unwrap_err();
+        assert!(
+            error.message.contains("3 bytes follow its last number"),
+            "{}",
+            error.message
+        );
+    }
+
+    #[test]
     fn what_is_too_large_or_no_array_is_refused() {
         let two = encode(NumberType::I16, &[2], &[1, 0, 2, 0]);
         let small = file(&[("a.npy", &two)]);

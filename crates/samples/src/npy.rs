@@ -73,11 +73,20 @@ impl Array {
         Ok(array)
     }
 
-    /// The array in a member of an archive.
+    /// The array in a member of an archive, which is all that the member holds.
     pub(crate) fn of_member(name: &str, content: Content) -> Result<Array, DataError> {
-        match content {
+        let whole = content.bytes().clone();
+        let array = match content {
             Content::Stored(bytes) => Array::parse(name, &bytes),
             Content::Inflated(file) => Array::of_file(name, file),
+        }?;
+        let begin = header(&whole).map_or(0, |(_, begin)| begin);
+        match whole.len() - begin - array.bytes.len() {
+            0 => Ok(array),
+            more => {
+                let message = format!("{name} is not an array of NumPy: {more} bytes follow its last number");
+                Err(DataError::new(Kind::Format, message).help("write it again with numpy.savez"))
+            }
         }
     }
 
