@@ -233,14 +233,50 @@ fn a_panic_fails_at_panics() {
 }
 
 #[test]
-fn a_hang_fails_at_hangs_and_the_rest_goes_on() {
+fn a_hang_fails_at_hangs_and_nothing_else_is_asked() {
+    static HUNG: AtomicUsize = AtomicUsize::new(0);
     let kit = planted(|accumulators| {
+        if accumulators.contains(&i32::MAX) {
+            HUNG.fetch_add(1, Ordering::Relaxed);
+        }
         while accumulators.contains(&i32::MAX) {
             std::thread::sleep(Duration::from_secs(1));
         }
     });
     assert_eq!(failed(&kit, Group::Robustness), ["no hang"], "{kit}");
-    assert_eq!(line(&kit, "six networks").outcome(), "not checked");
+    assert_eq!(HUNG.load(Ordering::Relaxed), 1);
+    for other in kit
+        .lines
+        .iter()
+        .filter(|line| line.group != Group::Table && line.name != "no hang")
+    {
+        assert_eq!(other.outcome(), "not checked", "{kit}");
+    }
+    let why = Some("not asked, since a call hangs");
+    for name in ["ties", "no panic", "small networks", "recorded vectors"] {
+        assert_eq!(line(&kit, name).skipped.as_deref(), why, "{kit}");
+    }
+}
+
+#[test]
+fn each_line_counts_what_it_looked_at() {
+    let kit = planted(|_| {});
+    let number = |name: &str| -> u64 {
+        let count = line(&kit, name).checked.split(' ').next().unwrap();
+        count.parse().unwrap()
+    };
+    // Of seven lengths two calls, of four kinds of garbage one, of four threads one each.
+    let requantizations = number("kernels take what rows accept");
+    assert_eq!(number("no read past the input"), 14 * requantizations);
+    assert_eq!(number("garbage is refused"), 4 * requantizations);
+    assert_eq!(number("several threads at once"), 4 * requantizations);
+    let all = number("no panic");
+    assert_eq!(
+        all,
+        number("the same result each time") + (14 + 4 + 4) * requantizations
+    );
+    // One of 1 channel has none that could be taken for another.
+    assert_eq!(number("each channel by its own integers") % (5 + 19), 0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::build::{build, load, program, workshop};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use strait_conformance::{Examination, Group, Kit, examine};
 use strait_plugin_host::{Library, Patience, register};
 use strait_target::{Options, Registry};
@@ -154,10 +154,29 @@ fn a_library_that_hangs_fails_at_hangs_and_the_kit_comes_to_an_end() {
         call: Duration::from_millis(300),
         ..Patience::default()
     };
+    let begun = Instant::now();
     let kit = of_library(Library::load(&path, None, program(), patience).unwrap());
-    assert!(failed(&kit).contains(&(Group::Robustness, "no hang")), "{kit}");
-    assert!(
-        failed(&kit).iter().all(|(group, _)| *group != Group::Semantics),
-        "{kit}"
-    );
+    // One call that hangs, and none after it.
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert_eq!(failed(&kit), [(Group::Robustness, "no hang")], "{kit}");
+    let hang = kit.lines.iter().find(|line| line.name == "no hang").unwrap();
+    assert_eq!((hang.findings.len(), hang.more), (1, 0), "{kit}");
+    for line in kit.lines.iter().filter(|line| line.group > Group::Table) {
+        assert!(line.name == "no hang" || line.outcome() == "not checked", "{kit}");
+    }
+}
+
+#[test]
+fn of_a_library_that_computes_none_of_its_forms_nothing_has_passed() {
+    let Some(folder) = workshop() else { return };
+    // No accumulator has so many bits.
+    let kit = kit(folder.path(), "nothing", &["ONLY_BITS=7"]);
+    assert!(kit.is_ok(), "{kit}");
+    let groups = [Group::Semantics, Group::Robustness];
+    for line in kit.lines.iter().filter(|line| groups.contains(&line.group)) {
+        if !line.name.starts_with("fusion") {
+            let why = Some("the library computes none of its forms");
+            assert_eq!(line.skipped.as_deref(), why, "{}: {kit}", line.name);
+        }
+    }
 }

@@ -137,11 +137,16 @@ impl Fault {
             Some((_, said)) if beyond.iter().any(|text| said.contains(text)) => Subject::Reads,
             Some(_) => Subject::Panics,
             // Of a library's worker.
-            None if message.contains(" did not return within ") => Subject::Hangs,
+            None if Fault::is_hang(message) => Subject::Hangs,
             None if message.contains(" crashed: ") => Subject::Panics,
             None => otherwise,
         };
         Fault::new(subject, format!("{run}: {message}"))
+    }
+
+    /// True if a message says that a library's worker did not answer in time.
+    pub(super) fn is_hang(message: &str) -> bool {
+        message.contains(" did not return within ")
     }
 
     /// The same with what it happened on.

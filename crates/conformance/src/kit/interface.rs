@@ -1,26 +1,52 @@
 //! The C interface of a library: what it answers to hosts of other versions, and to calls that make no sense.
 
 use super::{
+    Progress,
     fault::{Fault, Subject},
-    lines::{Group, Line},
+    lines::{Group, HUNG, Line},
 };
 use crate::{numbers::Numbers, samples};
 use strait_plugin_host::{About, Library, Probe};
 use strait_requantize::Requantization;
 use strait_target::Target;
 
-/// The lines about the interface, and the faults that belong to others.
-pub(super) fn lines(library: &Library, target: &dyn Target) -> (Vec<Line>, Vec<Fault>) {
+/// Lines and faults of the interface.
+pub(super) struct Interface {
+    /// Its lines.
+    pub(super) lines: Vec<Line>,
+    /// Faults that belong to other lines.
+    pub(super) faults: Vec<Fault>,
+}
+
+impl Interface {
+    /// True if a call did not return.
+    pub(super) fn hangs(&self) -> bool {
+        self.faults.iter().any(|fault| fault.subject == Subject::Hangs)
+    }
+}
+
+/// Asks a library everything that a host of another version would. After a call that hangs it is asked nothing any more.
+pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn Progress) -> Interface {
     let line = |name| Line::new(Group::Interface, name);
     let [major, minor] = library.interface();
-    let mut lines = vec![
-        line("entry, versions and table").checked(format!("{}, interface {major}.{minor}", library.package())),
-        line("other versions"),
-        line("smaller and larger structs"),
-        line("no arguments"),
-    ];
-    let mut faults = Vec::new();
-    let forms = forms(target);
+    let mut its = Interface {
+        lines: vec![
+            line("entry, versions and table").checked(format!("{}, interface {major}.{minor}", library.package())),
+            line("other versions"),
+            line("smaller and larger structs"),
+            line("no arguments"),
+        ],
+        faults: Vec::new(),
+    };
+    progress.begin("interface", Probe::all().count());
+    let forms = match forms(target) {
+        Ok(forms) => forms,
+        Err(fault) => {
+            its.faults.push(*fault);
+            skip(&mut its.lines[1..]);
+            return its;
+        }
+    };
     let mut counts = [0; 4];
     let call = |(row, form): &(&str, Requantization), probe| {
         let answer = library.probe(&target.spec().chosen, (*row, form), probe);
@@ -28,8 +54,18 @@ pub(super) fn lines(library: &Library, target: &dyn Target) -> (Vec<Line>, Vec<F
         fault.map(|fault| format!("{probe}: {fault}"))
     };
     // What fails anyway has lines of its own.
-    let works = forms.first().is_some_and(|form| call(form, Probe::Plain).is_none());
-    for probe in Probe::all().filter(|probe| works || !probe.requantizes()) {
+    let plain = forms.first().and_then(|form| Some((form, call(form, Probe::Plain)?)));
+    if let Some(((row, form), fault)) = plain.as_ref().filter(|(_, fault)| Fault::is_hang(fault)) {
+        its.faults.push(Fault::new(Subject::Hangs, fault).on(row, form, None));
+        skip(&mut its.lines[1..]);
+        return its;
+    }
+    let works = !forms.is_empty() && plain.is_none();
+    for (done, probe) in Probe::all().enumerate() {
+        progress.advance(done);
+        if probe.requantizes() && !works {
+            continue;
+        }
         let subject = match probe.about() {
             About::Versions => Ok(1),
             About::Sizes => Ok(2),
@@ -45,45 +81,90 @@ pub(super) fn lines(library: &Library, target: &dyn Target) -> (Vec<Line>, Vec<F
         };
         for form in forms {
             let fault = call(form, probe);
+            let (row, its_form) = form;
+            if let Some(fault) = fault.as_ref().filter(|fault| Fault::is_hang(fault)) {
+                its.faults
+                    .push(Fault::new(Subject::Hangs, fault).on(row, its_form, None));
+                skip(&mut its.lines[1..]);
+                return its;
+            }
             match subject {
                 Ok(at) => {
                     counts[at] += 1;
-                    fault.into_iter().for_each(|fault| lines[at].find(fault));
+                    fault.into_iter().for_each(|fault| its.lines[at].find(fault));
                 }
                 Err(subject) => {
-                    let (row, form) = form;
-                    faults.extend(fault.map(|fault| Fault::new(subject, fault).on(row, form, None)));
+                    its.faults
+                        .extend(fault.map(|fault| Fault::new(subject, fault).on(row, its_form, None)));
                 }
             }
         }
     }
-    for (line, count) in lines.iter_mut().zip(counts).skip(1) {
+    for (line, count) in its.lines.iter_mut().zip(counts).skip(1) {
         line.checked = format!("{count} calls");
         if !works {
             line.checked += "; none of requantize, which fails on a plain tile";
         }
     }
-    (lines, faults)
+    its
+}
+
+/// Says of lines without a fault that the library was not asked.
+fn skip(lines: &mut [Line]) {
+    let without = lines.iter_mut().filter(|line| line.findings.is_empty());
+    without.for_each(|line| line.skipped = Some(HUNG.into()));
 }
 
 /// A requantization of each form, of several channels where there is one, that the library computes; of each form one that
-/// it does not compute, where it computes none.
-fn forms(target: &dyn Target) -> Vec<(&str, Requantization)> {
-    let of = |name, row, own: bool| {
-        let samples = samples::samples(row, &mut Numbers::new(name));
-        let mut samples = samples.into_iter().filter(|(form, clamp)| {
-            clamp.is_none()
-                && row.accepts(form, None).is_ok()
-                && (!own || matches!(target.own_loops(form, None), Ok(Some(_))))
-        });
-        let first = samples.next()?;
-        let several = samples.find(|(form, _)| form.channels().is_some_and(|channels| channels > 1));
-        Some((name, several.unwrap_or(first).0))
-    };
-    let all = |own| -> Vec<(&str, Requantization)> {
-        let rows = target.spec().form.iter();
-        rows.filter_map(|(name, row)| of(name.as_str(), row, own)).collect()
-    };
-    let its = all(true);
-    if its.is_empty() { all(false) } else { its }
+/// it does not compute, where it computes none. A call that hangs is a fault.
+fn forms(target: &dyn Target) -> Result<Vec<(&str, Requantization)>, Box<Fault>> {
+    let (mut its, mut any) = (Vec::new(), Vec::new());
+    for (name, row) in &target.spec().form {
+        let samples = samples::samples(row, &mut Numbers::new(name)).into_iter();
+        let legal = samples.filter(|(form, clamp)| clamp.is_none() && row.accepts(form, None).is_ok());
+        let (mut of_any, mut of_its): (Chosen, Chosen) = Default::default();
+        for (form, _) in legal {
+            of_any.take(&form);
+            match target.own_loops(&form, None) {
+                Ok(Some(_)) => of_its.take(&form),
+                Ok(None) => {}
+                Err(error) => {
+                    let fault = Fault::refused(&form, &error);
+                    if fault.subject == Subject::Hangs {
+                        return Err(Box::new(fault.on(name, &form, None)));
+                    }
+                }
+            }
+            if of_its.is_complete() {
+                break;
+            }
+        }
+        any.extend(of_any.best().map(|form| (name.as_str(), form)));
+        its.extend(of_its.best().map(|form| (name.as_str(), form)));
+    }
+    Ok(if its.is_empty() { any } else { its })
+}
+
+/// The first requantization, and the first one of several channels.
+#[derive(Default)]
+struct Chosen {
+    first: Option<Requantization>,
+    several: Option<Requantization>,
+}
+
+impl Chosen {
+    fn take(&mut self, form: &Requantization) {
+        if form.channels().is_some_and(|channels| channels > 1) {
+            self.several.get_or_insert_with(|| form.clone());
+        }
+        self.first.get_or_insert_with(|| form.clone());
+    }
+
+    fn is_complete(&self) -> bool {
+        self.several.is_some()
+    }
+
+    fn best(self) -> Option<Requantization> {
+        self.several.or(self.first)
+    }
 }

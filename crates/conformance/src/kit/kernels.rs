@@ -4,7 +4,7 @@ use super::{
     Examination,
     class::{self, Class},
     fault::{Fault, Subject},
-    lines::{Group, Line},
+    lines::{Group, HUNG, Line},
     watch::{Alive, Lost, watched},
 };
 use crate::{
@@ -33,9 +33,15 @@ pub(super) enum Source {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Counts {
     results: u64,
+    /// All calls, and of these the ones of each line that makes calls of its own.
     calls: u64,
+    repeated: u64,
+    reads: u64,
+    garbage: u64,
+    together: u64,
     /// Accumulators of each [`Class`].
     classes: [u64; 4],
+    /// Channels of requantizations that have several.
     channels: u64,
     /// Requantizations of which a library has no model.
     left: u64,
@@ -57,7 +63,11 @@ pub(super) fn lines(
         .map(|(name, row)| (name, row, samples::samples(row, &mut Numbers::new(name))))
         .collect();
     progress.begin("requantizations", all.iter().map(|(.., samples)| samples.len()).sum());
+    let mut hangs = false;
     for (name, row, samples) in all {
+        if hangs {
+            break;
+        }
         let before = faults.len();
         for (form, clamp) in samples {
             done += 1;
@@ -73,7 +83,7 @@ pub(super) fn lines(
             });
             match answer {
                 Ok((found, counted)) => {
-                    let hangs = found.iter().any(|fault| fault.subject == Subject::Hangs);
+                    hangs = has_hung(&found);
                     faults.extend(found.into_iter().map(|fault| fault.on(name, &form, clamp)));
                     counts.add(&counted);
                     if hangs {
@@ -86,10 +96,8 @@ pub(super) fn lines(
                     break;
                 }
                 Err(Lost::Hung) => {
-                    let text = format!(
-                        "no answer after {} s; the form's others were not tried",
-                        patience.as_secs_f32()
-                    );
+                    hangs = true;
+                    let text = format!("no answer after {} s; nothing else was tried", patience.as_secs_f32());
                     faults.push(Fault::new(Subject::Hangs, text).on(name, &form, clamp));
                     break;
                 }
@@ -100,40 +108,66 @@ pub(super) fn lines(
         let unsteady = its.iter().any(|fault| fault.subject == Subject::Determinism);
         faults.extend(its.into_iter().filter(|fault| !unsteady || fault.subject.is_of_code()));
     }
+    if hangs {
+        return of_one_that_hangs(&faults);
+    }
     let forms = target.spec().form.len();
-    let of = |class: Class| counts.classes[class as usize];
+    let none = requantizations == 0 || counts.left == requantizations;
+    let of = |subject: Subject| counts.of(subject);
     let about = |subject: Subject| match subject {
         Subject::Rows if counts.left > 0 => {
             let left = counts.left;
             format!("{requantizations} requantizations of {forms} forms, {left} of which the library has no model of")
         }
         Subject::Rows => format!("{requantizations} requantizations of {forms} forms"),
-        Subject::Thresholds => format!("{} accumulators{}", of(Class::Threshold), spread(target.spec())),
-        Subject::Ties => format!("{} accumulators", of(Class::Tie)),
-        Subject::Extremes => format!("{} accumulators", of(Class::Extreme)),
-        Subject::Edges => format!("{} accumulators", of(Class::Edge)),
-        Subject::Channels => format!("{} channels", counts.channels),
-        Subject::Loops => format!(
-            "{} results on {} instruction sets",
-            counts.results,
-            contexts(source).len()
-        ),
+        Subject::Thresholds => format!("{} accumulators{}", of(subject), spread(target.spec())),
+        Subject::Ties | Subject::Extremes | Subject::Edges => format!("{} accumulators", of(subject)),
+        Subject::Channels => format!("{} channels", of(subject)),
+        Subject::Loops => format!("{} results on {} instruction sets", of(subject), contexts(source).len()),
         Subject::Garbage
         | Subject::Concurrency
         | Subject::Determinism
         | Subject::Reads
         | Subject::Panics
-        | Subject::Hangs => format!("{} calls", counts.calls),
+        | Subject::Hangs => format!("{} calls", of(subject)),
     };
     let line = |group: Group, subject: Subject| {
-        let mut line = Line::new(group, subject.name()).checked(about(subject));
+        let mut line = Line::new(group, subject.name());
         let its = faults.iter().filter(|fault| fault.subject == subject);
         its.for_each(|fault| line.find(fault.text.clone()));
-        line
+        let why = if none && source == Source::Model {
+            Some("the library computes none of its forms")
+        } else if subject == Subject::Concurrency && source == Source::Model {
+            Some("calls of a library come one after the other")
+        } else if of(subject) == 0 {
+            Some("nothing that was tried is of this kind")
+        } else {
+            None
+        };
+        line.skipped = why.filter(|_| line.findings.is_empty()).map(Into::into);
+        line.checked(about(subject))
     };
+    all_lines(line)
+}
+
+/// The lines of both groups.
+fn all_lines(line: impl Fn(Group, Subject) -> Line) -> Vec<Line> {
     let semantics = Subject::SEMANTICS.map(|subject| line(Group::Semantics, subject));
     let robustness = Subject::ROBUSTNESS.map(|subject| line(Group::Robustness, subject));
     semantics.into_iter().chain(robustness).collect()
+}
+
+/// The lines after a call that hung, with the faults that were found until then: nothing else is known.
+pub(super) fn of_one_that_hangs(faults: &[Fault]) -> Vec<Line> {
+    all_lines(|group, subject| {
+        let mut line = Line::skipped(group, subject.name(), HUNG);
+        let its = faults.iter().filter(|fault| fault.subject == subject);
+        its.for_each(|fault| line.find(fault.text.clone()));
+        if !line.findings.is_empty() {
+            line.skipped = None;
+        }
+        line
+    })
 }
 
 /// Thresholds that are left out, of results of more than 8 bits.
@@ -159,17 +193,41 @@ fn spread(spec: &TargetSpec) -> String {
 
 /// The same lines for a target without code: what would be held against the definitions is the definitions.
 pub(super) fn of_a_table() -> Vec<Line> {
-    let why = "the host computes its own definition";
-    let semantics = Subject::SEMANTICS.map(|subject| Line::skipped(Group::Semantics, subject.name(), why));
-    let why = "a table has no code";
-    let robustness = Subject::ROBUSTNESS.map(|subject| Line::skipped(Group::Robustness, subject.name(), why));
-    semantics.into_iter().chain(robustness).collect()
+    all_lines(|group, subject| {
+        let why = match group {
+            Group::Semantics => "the host computes its own definition",
+            _ => "a table has no code",
+        };
+        Line::skipped(group, subject.name(), why)
+    })
 }
 
 impl Counts {
+    /// Things that a line looked at.
+    fn of(&self, subject: Subject) -> u64 {
+        let of = |class: Class| self.classes[class as usize];
+        match subject {
+            Subject::Rows | Subject::Panics | Subject::Hangs => self.calls,
+            Subject::Thresholds => of(Class::Threshold),
+            Subject::Ties => of(Class::Tie),
+            Subject::Extremes => of(Class::Extreme),
+            Subject::Edges => of(Class::Edge),
+            Subject::Channels => self.channels,
+            Subject::Loops => self.results,
+            Subject::Garbage => self.garbage,
+            Subject::Concurrency => self.together,
+            Subject::Determinism => self.repeated,
+            Subject::Reads => self.reads,
+        }
+    }
+
     fn add(&mut self, other: &Counts) {
         self.results += other.results;
         self.calls += other.calls;
+        self.repeated += other.repeated;
+        self.reads += other.reads;
+        self.garbage += other.garbage;
+        self.together += other.together;
         self.channels += other.channels;
         self.left += other.left;
         for (all, its) in self.classes.iter_mut().zip(other.classes) {
@@ -187,10 +245,7 @@ fn probe(
     numbers: &mut Numbers,
     alive: Alive<'_>,
 ) -> (Vec<Fault>, Counts) {
-    let mut counts = Counts {
-        channels: form.channels().unwrap_or(1) as u64,
-        ..Counts::default()
-    };
+    let mut counts = Counts::default();
     let loops = match prepared(target, source, form, clamp) {
         Ok(Some(loops)) => loops,
         Ok(None) => {
@@ -204,6 +259,7 @@ fn probe(
         let text = format!("the loops write {}, not {}", loops.out(), form.out());
         return (vec![Fault::new(Subject::Rows, text)], counts);
     }
+    counts.channels = form.channels().filter(|&channels| channels > 1).unwrap_or(0) as u64;
     let mut runs = Run::all(form, numbers);
     runs.extend(Run::thresholds(form, clamp));
     for run in &runs {
@@ -219,6 +275,7 @@ fn probe(
         }
         for context in contexts(source) {
             counts.calls += 2;
+            counts.repeated += 2;
             let call = || {
                 let results = run.results(&*loops, &context);
                 alive();
@@ -261,12 +318,21 @@ fn probe(
     }
     faults.extend(lengths(&*loops, form, numbers, &mut counts));
     alive();
+    if has_hung(&faults) {
+        return (faults, counts);
+    }
     faults.extend(garbage(&*loops, form, &mut counts));
     alive();
-    if let Some(run) = runs.first() {
+    // A worker takes one call after the other.
+    if let Some(run) = runs.first().filter(|_| source == Source::Loops) {
         faults.extend(together(&*loops, run, &mut counts));
     }
     (faults, counts)
+}
+
+/// True if the target is not to be called again.
+fn has_hung(faults: &[Fault]) -> bool {
+    faults.iter().any(|fault| fault.subject == Subject::Hangs)
 }
 
 /// The instruction sets on which loops are run. A library's model has none of the host's.
@@ -339,6 +405,7 @@ fn lengths(loops: &dyn Loops, form: &Requantization, numbers: &mut Numbers, coun
             Ok(out)
         };
         counts.calls += 2;
+        counts.reads += 2;
         match (with(i32::MIN), with(i32::MAX)) {
             (Ok(a), Ok(b)) if a == b => {}
             (Ok(_), Ok(_)) => {
@@ -347,6 +414,9 @@ fn lengths(loops: &dyn Loops, form: &Requantization, numbers: &mut Numbers, coun
             }
             (Err(error), _) | (_, Err(error)) => {
                 faults.push(Fault::failed(&format!("{length} accumulators"), &error));
+                if has_hung(&faults) {
+                    break;
+                }
             }
         }
     }
@@ -368,10 +438,15 @@ fn garbage(loops: &dyn Loops, form: &Requantization, counts: &mut Counts) -> Vec
     for (case, input, output) in cases {
         let (input, mut out) = (vec![0x55; input], vec![0; output]);
         counts.calls += 1;
+        counts.garbage += 1;
         let answer = loops.requantize(&Context::detect(), [1, channels, 8], IntType::I32, &input, &mut out);
         match answer {
             Ok(()) => faults.push(Fault::new(Subject::Garbage, format!("{case} is taken"))),
             Err(error) if error.to_string().contains("panicked: ") => faults.push(Fault::failed(case, &error)),
+            Err(error) if Fault::is_hang(&error.to_string()) => {
+                faults.push(Fault::failed(case, &error));
+                break;
+            }
             Err(_) => {}
         }
     }
@@ -385,6 +460,7 @@ const THREADS: usize = 4;
 fn together(loops: &dyn Loops, run: &Run, counts: &mut Counts) -> Option<Fault> {
     let alone = run.results(loops, &Context::detect()).ok()?;
     counts.calls += THREADS as u64;
+    counts.together += THREADS as u64;
     let others = thread::scope(|scope| {
         let one = || run.results(loops, &Context::detect());
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(one)).collect();

@@ -50,6 +50,9 @@ pub struct Kit {
     pub lines: Vec<Line>,
 }
 
+/// Reason why a line was not checked after a call that hung.
+pub(super) const HUNG: &str = "not asked, since a call hangs";
+
 /// Faults that are kept of one line.
 const KEPT: usize = 5;
 

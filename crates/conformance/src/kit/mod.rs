@@ -76,10 +76,13 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
     let spec = target.spec();
     let mut lines = table::lines(entry, spec);
     if let Some(library) = how.library {
-        how.progress.begin("interface", 1);
-        let (its, faults) = interface::lines(library, &*target);
-        lines.extend(its);
-        lines.extend(kernels::lines(&target, Source::Model, faults, how));
+        let interface = interface::examined(library, &*target, how.progress);
+        let hangs = interface.hangs();
+        lines.extend(interface.lines);
+        lines.extend(match hangs {
+            true => kernels::of_one_that_hangs(&interface.faults),
+            false => kernels::lines(&target, Source::Model, interface.faults, how),
+        });
     } else {
         let why = "the target is no library";
         lines.push(Line::skipped(Group::Interface, "the C interface", why));
@@ -88,17 +91,18 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
             false => kernels::of_a_table(),
         });
     }
-    // A kernel that hangs would do so here, too. A library's target runs on the host's.
     let hangs = |line: &Line| line.name == fault::Subject::Hangs.name() && !line.findings.is_empty();
-    if how.library.is_none() && lines.iter().any(hangs) {
-        lines.push(Line::skipped(Group::Networks, "six networks", "a kernel hangs"));
-    } else {
-        lines.extend(networks::lines(
-            &target,
-            &variants(entry, how.options, spec),
-            how.progress,
-        ));
+    if lines.iter().any(hangs) {
+        lines.push(Line::skipped(Group::Networks, "small networks", lines::HUNG));
+        lines.push(silicon::named(spec, how.recordings));
+        lines.push(Line::skipped(Group::Silicon, "recorded vectors", lines::HUNG));
+        return Ok(kit(entry, spec, lines));
     }
+    lines.extend(networks::lines(
+        &target,
+        &variants(entry, how.options, spec),
+        how.progress,
+    ));
     lines.push(silicon::named(spec, how.recordings));
     match how.recordings {
         [] => lines.push(Line::skipped(Group::Silicon, "recorded vectors", "none were given")),
@@ -110,13 +114,17 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
             }
         }
     }
+    Ok(kit(entry, spec, lines))
+}
+
+fn kit(entry: &Entry, spec: &TargetSpec, mut lines: Vec<Line>) -> Kit {
     lines.sort_by_key(|line| line.group);
-    Ok(Kit {
+    Kit {
         target: spec.id.clone(),
         version: spec.version.clone(),
         origin: entry.origin().to_string(),
         lines,
-    })
+    }
 }
 
 /// The target with each other value of an option that has an overlay. One that cannot be made is the table's fault, and told there.
