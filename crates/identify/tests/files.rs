@@ -35,6 +35,11 @@ fn i32s(shape: &[usize], numbers: &[i32]) -> Vec<u8> {
     encode(NumberType::I32, shape, &bytes)
 }
 
+fn u64s(shape: &[usize], numbers: &[u64]) -> Vec<u8> {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+    encode(NumberType::U64, shape, &bytes)
+}
+
 fn f32s(shape: &[usize], numbers: &[f32]) -> Vec<u8> {
     let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
     encode(NumberType::F32, shape, &bytes)
@@ -134,6 +139,10 @@ fn what_is_wrong_is_said_with_file_array_and_what_would_be_right() {
             ["a/accumulator: its numbers are float32", "integers"],
         ),
         (
+            vec![output(), ("a/accumulator", u64s(&[2], &[10, 1 << 63]))],
+            ["a/accumulator: it has a number of more than 64 bits", "below 2^63"],
+        ),
+        (
             vec![output(), sums(), ("a/scale", f32s(&[], &[1.0]))],
             ["a/scale: no layer has such an array", "input_scale"],
         ),
@@ -153,7 +162,10 @@ fn what_is_wrong_is_said_with_file_array_and_what_would_be_right() {
                 ("a/weight_scale", f32s(&[], &[1.0])),
                 ("a/output_scale", f32s(&[], &[1.0])),
             ],
-            ["a/input_scale: it has no scale", "above zero"],
+            [
+                "a/input_scale: as float32 it has the scale 0",
+                "one number, finite and above zero",
+            ],
         ),
         (
             vec![("a/output", i8s(&[2], &[1, 0])), sums()],
@@ -203,7 +215,10 @@ fn no_file_and_bytes_that_are_no_archive_are_errors() {
     let path = folder.path().join("v.npz");
     assert!(Vectors::read(&path).unwrap_err().wrong.contains("cannot be read"));
     std::fs::write(&path, b"PK\x03\x04 and no more").unwrap();
-    assert!(Vectors::read(&path).unwrap_err().wrong.contains("not an archive"));
+    let error = Vectors::read(&path).unwrap_err();
+    assert!(error.wrong.contains("not an archive"));
+    // The file is named once.
+    assert_eq!(error.to_string().matches("v.npz").count(), 1, "{error}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub fn read_arrays(path: &Path, most: u64) -> Result<BTreeMap<String, Array>, Da
         .iter()
         .try_fold(0u64, |sum, member| sum.checked_add(archive.size(member)?));
     if sizes.is_none_or(|sum| sum > most) {
-        let message = format!("the arrays of {shown} take more than {most} bytes");
+        let message = format!("{shown} has arrays of more than {most} bytes");
         return Err(DataError::new(Kind::Format, message).help("write several files with fewer layers each"));
     }
     let mut arrays = BTreeMap::new();

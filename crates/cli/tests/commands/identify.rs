@@ -50,7 +50,7 @@ fn a_layer_that_is_not_there_and_a_file_that_is_not_are_said_so() {
     for (arguments, expected) in [
         (vec!["identify", &path, "--layer", "fc"], "error[D013]: "),
         (vec!["identify", &path, "--layer", "fc"], "it has conv"),
-        (vec!["identify", "nowhere.npz"], "nowhere.npz cannot be read"),
+        (vec!["identify", "nowhere.npz"], "nowhere.npz: it cannot be read"),
     ] {
         let done = run(&arguments);
         assert_eq!(done.status.code(), Some(1));

@@ -87,14 +87,14 @@ impl<'a> Fields<'a> {
 
     /// The numbers of an array of integers.
     pub(super) fn integers(&self, field: &str, array: &Array) -> Result<Vec<i64>, VectorsError> {
-        let wrong = || {
-            let wrong = format!("its numbers are {}", array.number_type().name());
-            self.error(field, wrong, "integers of at most 64 bits with a sign".into())
-        };
         if array.number_type().is_float() {
-            return Err(wrong());
+            let wrong = format!("its numbers are {}", array.number_type().name());
+            return Err(self.error(field, wrong, "integers of at most 64 bits with a sign".into()));
         }
-        array.integers().ok_or_else(wrong)
+        array.integers().ok_or_else(|| {
+            let wrong = "it has a number of more than 64 bits with a sign".to_owned();
+            self.error(field, wrong, "integers below 2^63".into())
+        })
     }
 
     /// A few integers, `default` where the array is not there.
@@ -141,13 +141,17 @@ impl<'a> Fields<'a> {
             let array = self.need(name, "input_scale, weight_scale and output_scale, or none of them")?;
             self.few(name, array, most)?;
             let scales = array.reals();
-            let legal = !scales.is_empty() && scales.iter().all(|scale| *scale > 0.0 && scale.is_finite());
-            let right = || format!("1 to {most} numbers, finite and above zero");
-            if legal {
-                Ok(scales)
-            } else {
-                Err(self.error(name, "it has no scale, or one that is none".into(), right()))
-            }
+            let illegal = scales.iter().find(|scale| !(**scale > 0.0 && scale.is_finite()));
+            let wrong = match (scales.first(), illegal) {
+                (Some(_), None) => return Ok(scales),
+                (None, _) => "it is empty".to_owned(),
+                (_, Some(scale)) => format!("as float32 it has the scale {scale}"),
+            };
+            let right = match most {
+                1 => "one number, finite and above zero".to_owned(),
+                most => format!("1 to {most} numbers, finite and above zero"),
+            };
+            Err(self.error(name, wrong, right))
         };
         let (input, weight, output) = (read(names[0], 1)?, read(names[1], channels)?, read(names[2], 1)?);
         let weight = match weight.as_slice() {

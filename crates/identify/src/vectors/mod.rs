@@ -68,7 +68,7 @@ impl Vectors {
                 .first()
                 .cloned()
                 .unwrap_or_else(|| "an archive as numpy.savez writes it".into()),
-            wrong: error.sentence(),
+            wrong: without(&file, &error.sentence()),
             file: file.clone(),
         })?;
         let mut layers: BTreeMap<&str, BTreeMap<&str, &Array>> = BTreeMap::new();
@@ -94,6 +94,17 @@ impl Vectors {
         let read = |(name, arrays): (&str, _)| layer(&Fields::new(&file, name, arrays)?);
         let layers = layers.into_iter().map(read).collect::<Result<_, _>>()?;
         Ok(Vectors { layers })
+    }
+}
+
+/// A sentence about a file, or about an array in it, behind the file's name.
+fn without(file: &str, sentence: &str) -> String {
+    match sentence.strip_prefix(file) {
+        Some(rest) => match rest.strip_prefix(", ") {
+            Some(of_array) => of_array.to_owned(),
+            None => format!("it{rest}"),
+        },
+        None => sentence.to_owned(),
     }
 }
 
