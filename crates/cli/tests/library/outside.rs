@@ -8,9 +8,9 @@ use std::process::Command;
 /// Standard output of a command, which must succeed.
 pub(crate) fn done(command: &mut Command) -> String {
     let out = command.output().unwrap();
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{command:?}: {said}");
-    String::from_utf8_lossy(&out.stdout).into_owned()
+    let [shown, said] = [&out.stdout, &out.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(out.status.success(), "{command:?}: {shown}{said}");
+    shown
 }
 
 /// The packages of ours that were built last, behind the compiler's option for each.
