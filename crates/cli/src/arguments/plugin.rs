@@ -35,7 +35,7 @@ Examples:
   strait plugin check libmy_npu.so --json
   strait plugin check sima --option requantization_mode=tflite")]
 pub(crate) struct Check {
-    /// A table (.toml), a library (.so, .dylib, .dll), or the id of a target of this program
+    /// A table (.toml), a library (.so, .dylib, .dll, or known by its content), or the id of a target of this program
     #[arg(value_name = "FILE|LIB|ID")]
     pub(crate) subject: String,
     /// Also hold it against recorded layers, of the layout of docs/plugins/silicon.md; may be given several times

@@ -154,6 +154,32 @@ fn a_folder_that_is_not_empty_is_left_alone_and_names_are_checked() {
 }
 
 #[test]
+fn names_that_could_not_be_built_or_told_from_others_are_refused() {
+    let bench = Bench::new();
+    let folder = bench.path("new");
+    let strait = repository("").to_string_lossy().into_owned();
+    for (name, language, why) in [
+        ("fn", "rust", "no crate in Rust"),
+        ("self", "rust", "no crate in Rust"),
+        ("std", "rust", "no crate in Rust"),
+        ("proc-macro", "rust", "no crate in Rust"),
+        ("strait-cli", "rust", "the crates of Strait"),
+        ("strait", "c", "the crates of Strait"),
+        ("sima", "toml", "a target of this program"),
+        ("generic-int8", "rust", "a target of this program"),
+    ] {
+        let done = run(&[
+            "plugin", "new", name, "--lang", language, "--folder", &folder, "--strait", &strait,
+        ]);
+        assert_eq!(done.status.code(), Some(1), "{name}");
+        assert!(text(&done.stderr).contains(why), "{name}: {}", text(&done.stderr));
+        assert!(!Path::new(&folder).exists(), "{name}");
+    }
+    let done = run(&["plugin", "new", "fn", "--lang", "c", "--folder", &folder]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+}
+
+#[test]
 fn a_target_of_the_program_passes_and_what_is_wrong_is_said() {
     let done = run(&["plugin", "check", "generic-int8", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();

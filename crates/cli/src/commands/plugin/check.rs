@@ -11,6 +11,7 @@ use strait_target::{
     spec::{OptionType, OptionValue},
 };
 
+use super::subject::Subject;
 use crate::{arguments::Check, commands::identify, console, exit::Exit, watch::Watch};
 
 pub(super) fn run(arguments: &Check) -> Exit {
@@ -32,16 +33,17 @@ pub(super) fn run(arguments: &Check) -> Exit {
 fn examined(arguments: &Check) -> Result<Kit, Stop> {
     let mut registry = Registry::default();
     let subject = Path::new(&arguments.subject);
-    let extension = subject.extension().and_then(|extension| extension.to_str());
+    let builtin = Registry::builtin().map_err(|error| finding(&error))?;
+    let kind = Subject::of(&arguments.subject, &builtin);
     let mut loaded: Option<Arc<Library>> = None;
-    let entry = match extension {
-        Some("toml") => registry.add_file(subject),
-        Some("so" | "dylib" | "dll") => {
+    let entry = match kind {
+        Subject::Table => registry.add_file(subject),
+        Subject::Library => {
             let library = library(subject, arguments)?;
             register(&mut registry, loaded.insert(library).clone())
         }
-        _ => {
-            registry = Registry::builtin().map_err(|error| finding(&error))?;
+        Subject::Id => {
+            registry = builtin;
             registry.entry(&arguments.subject)
         }
     };
@@ -63,7 +65,7 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
     }
     let mut files = arguments.vectors.clone();
     // Those of a table in a file lie beside it, if they came with it.
-    let beside = subject.parent().filter(|_| extension == Some("toml"));
+    let beside = subject.parent().filter(|_| kind == Subject::Table);
     let named = spec.silicon.iter().flat_map(|silicon| &silicon.evidence);
     let named = beside
         .into_iter()

@@ -2,7 +2,9 @@
 
 mod check;
 mod lock;
+mod names;
 mod new;
+mod subject;
 
 use crate::{arguments::PluginCommand, exit::Exit};
 

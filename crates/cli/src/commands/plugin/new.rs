@@ -7,6 +7,7 @@ use std::{
 
 use strait_driver::{diagnostic::Diagnostic, failure::codes, stop::Stop};
 
+use super::names;
 use crate::{
     arguments::{Language, New},
     console,
@@ -43,6 +44,7 @@ type File = (String, String);
 
 fn written(arguments: &New) -> Result<PathBuf, Stop> {
     let name = &arguments.name;
+    names::legal(name, arguments.lang)?;
     let folder = arguments.folder.clone().unwrap_or_else(|| name.into());
     let files = match arguments.lang {
         Language::Toml => toml(name),
@@ -65,14 +67,31 @@ fn written(arguments: &New) -> Result<PathBuf, Stop> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(failed(&folder, &error)),
     }
-    for (path, content) in files {
-        let path = folder.join(path);
-        let parent = path.parent().unwrap_or(&folder);
-        fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
-        fs::write(&path, content).map_err(|error| failed(&path, &error))?;
-        executable(&path).map_err(|error| failed(&path, &error))?;
-    }
+    put(&folder, &files).map_err(|(path, error)| failed(&path, &error))?;
     Ok(folder)
+}
+
+/// Writes the files of a project, or nothing: where one cannot be written, those that were are taken away again. The folder
+/// is empty or not there.
+fn put(folder: &Path, files: &[File]) -> Result<(), (PathBuf, io::Error)> {
+    let was_there = folder.exists();
+    let all = || {
+        for (path, content) in files {
+            let path = folder.join(path);
+            let parent = path.parent().unwrap_or(folder);
+            fs::create_dir_all(parent).map_err(|error| (parent.to_owned(), error))?;
+            let written = fs::write(&path, content).and_then(|()| executable(&path));
+            written.map_err(|error| (path, error))?;
+        }
+        Ok(())
+    };
+    all().inspect_err(|_| {
+        // What is told is why it could not be written.
+        let _ = fs::remove_dir_all(folder);
+        if was_there {
+            let _ = fs::create_dir(folder);
+        }
+    })
 }
 
 /// Scripts can be run.
@@ -176,5 +195,24 @@ impl Source {
         };
         // As TOML writes a text.
         format!("strait-{folder} = {{ {key} = {value:?} }}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_project_that_cannot_be_written_nothing_is_left() {
+        let files = ["a/b", "c", "c/d"].map(|path| (path.to_owned(), String::new()));
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("new");
+        assert!(put(&folder, &files).is_err());
+        assert!(!folder.exists());
+        fs::create_dir(&folder).unwrap();
+        assert!(put(&folder, &files).is_err());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        put(&folder, &files[..2]).unwrap();
+        assert!(folder.join("a/b").exists());
     }
 }

@@ -1,0 +1,88 @@
+//! Names that a new target cannot have.
+
+use strait_driver::{diagnostic::Diagnostic, failure::codes, stop::Stop, targets::finding};
+use strait_target::Registry;
+
+use crate::arguments::Language;
+
+/// Words that are no name of a crate: the keywords of Rust, those that are kept for later, and the crates of its own.
+/// Source: the Rust reference, "Keywords" and "Preludes", edition 2024.
+const OF_RUST: &[&str] = &[
+    "abstract",
+    "alloc",
+    "as",
+    "async",
+    "await",
+    "become",
+    "box",
+    "break",
+    "const",
+    "continue",
+    "core",
+    "crate",
+    "do",
+    "dyn",
+    "else",
+    "enum",
+    "extern",
+    "false",
+    "final",
+    "fn",
+    "for",
+    "gen",
+    "if",
+    "impl",
+    "in",
+    "let",
+    "loop",
+    "macro",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "override",
+    "priv",
+    "proc-macro",
+    "pub",
+    "ref",
+    "return",
+    "self",
+    "static",
+    "std",
+    "struct",
+    "super",
+    "test",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "typeof",
+    "unsafe",
+    "unsized",
+    "use",
+    "virtual",
+    "where",
+    "while",
+    "yield",
+];
+
+/// An error where a target of this name could not be built or not be told from another one.
+pub(super) fn legal(name: &str, language: Language) -> Result<(), Stop> {
+    let registry = Registry::builtin().map_err(|error| finding(&error))?;
+    let why = if registry.entries().any(|(id, _)| id == name) {
+        "a target of this program has this id"
+    } else if name == "strait" || name.starts_with("strait-") {
+        "the crates of Strait have such names"
+    } else if language == Language::Rust && OF_RUST.contains(&name) {
+        "no crate in Rust can have this name"
+    } else {
+        return Ok(());
+    };
+    let message = format!("a new target cannot be called {name:?}: {why}");
+    Err(Diagnostic::error(codes::OUTPUT, message)
+        .help(format!(
+            "give it another name, {:?} for instance; nothing was written",
+            format!("my-{name}")
+        ))
+        .into())
+}
