@@ -200,6 +200,8 @@ impl Table {
         };
         spec.digest = self.digest;
         spec.bases.clone_from(&self.bases);
+        // Those that are not chosen belong to the table as well.
+        spec.overlay.clone_from(&plain.spec.overlay);
         spec.chosen = chosen;
         Ok((spec, merged))
     }
