@@ -13,6 +13,7 @@ mod check;
 pub mod codes;
 pub mod diagnostic;
 mod document;
+mod line;
 pub mod nearest;
 mod page;
 mod scalar;
@@ -22,6 +23,7 @@ mod words;
 
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use document::{Document, read, syntax, utf8};
+pub use line::is_plain_line;
 pub use page::Page;
 pub use scalar::Scalar;
 pub use schema::{Format, Key, Rule, Shape, json_schema};

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use strait_core::Reason;
+use strait_document::is_plain_line;
 use strait_plugin_interface::PANIC;
 use strait_requantize::Requantization;
 use strait_target::Options;
@@ -196,7 +197,7 @@ impl Library {
         let clock = Clock::new(self.patience.load);
         let answer = session.ask(&request, &[], MAX_TABLE_BYTES as u64, &clock);
         match answer.map_err(|trouble| self.error("its entry", trouble))? {
-            (Answer::Loaded(description), _) if !wire::is_plain_line(&description.package) => {
+            (Answer::Loaded(description), _) if !is_plain_line(&description.package) => {
                 let text = format!("the package {:?}, which is not one plain line", description.package);
                 Err(self.error("its entry", Broken::Garbage(text).into()))
             }

@@ -127,12 +127,6 @@ impl Sizes {
     }
 }
 
-/// True for text in one line that says what it shows: no control characters, none that turn the direction of writing.
-pub(crate) fn is_plain_line(text: &str) -> bool {
-    let turns = |letter| matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    !text.contains(|letter: char| letter.is_control() || turns(letter))
-}
-
 /// Text of the other side as it may be printed: no control characters but line ends.
 pub(crate) fn plain(text: &str) -> String {
     let shown = |letter: char| {

@@ -407,6 +407,21 @@ fn every_finding_is_told_at_once_in_the_order_of_the_text() {
 }
 
 #[test]
+fn names_and_texts_are_plain_lines() {
+    let oracle = TABLE.lines().find(|line| line.starts_with("oracle")).unwrap();
+    let named = |name| format!("[op.\"{name}\"]\nops = [\"erf\"]\nrun = \"host\"\nwhy = \"a test\"\n");
+    let plain = "a text of a table is one line, without control characters";
+    for text in ["a\\nerror[T001]: of nobody", "\\u001b[2J", "\\u202eback to front"] {
+        let found = said(oracle, &format!("oracle = \"{text}\""));
+        assert!(found.contains(plain), "{found}");
+        let found = findings(&format!("{TABLE}\n{}", named(text)));
+        assert!(found.contains(plain), "{found}");
+    }
+    let found = findings(&format!("{TABLE}\n{}", named("")));
+    assert!(found.contains("a name is empty"), "{found}");
+}
+
+#[test]
 fn text_that_is_hostile_is_refused_without_harm() {
     let deep = format!("schema = {}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let long = format!("#{}", "x".repeat(2 << 20));

@@ -11,7 +11,7 @@ mod whole;
 
 use super::{Format, TargetSpec, Verb};
 use std::fmt;
-use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, nearest};
+use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Place, nearest};
 
 use terms::attribute_keys;
 pub(crate) use terms::{DERIVED, Quantity, position, terms};
@@ -85,6 +85,12 @@ impl Findings<'_> {
     /// A finding about the value at `path`, or the table around it.
     fn add(&mut self, path: &KeyPath, message: impl Into<String>) {
         self.push(path, self.tree.error(CODE, path, message, ""));
+    }
+
+    /// A finding about what stands at a place.
+    fn at(&mut self, place: &Place, message: &str) {
+        let finding = Diagnostic::error(CODE, message).at(place.excerpt(""));
+        self.found.push((place.order(), finding));
     }
 
     /// As [`Findings::add`], with what is allowed, or what was probably meant.

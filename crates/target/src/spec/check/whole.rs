@@ -4,10 +4,11 @@ use super::Findings;
 use crate::spec::{Codes, Integer, Observed, OptionValue, WeightPer, WeightScheme};
 use std::collections::BTreeSet;
 use strait_core::Term;
-use strait_document::{KeyPath, Value, nearest};
+use strait_document::{KeyPath, Place, Value, is_plain_line, nearest};
 use strait_requantize::IntType;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
+    texts(findings);
     types(findings);
     options(findings);
     let spec = findings.spec;
@@ -16,6 +17,36 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     }
     findings.once(&KeyPath::of(&["emit"]), &spec.emit);
     findings.once(&KeyPath::of(&["rules"]), &spec.rules);
+}
+
+/// Names and texts of a table are printed in lines of reports and messages, which show what they say and no more.
+fn texts(findings: &mut Findings<'_>) {
+    let mut nodes = vec![findings.tree];
+    while let Some(node) = nodes.pop() {
+        match &node.value {
+            Value::Text(text) => line(findings, text, &node.place),
+            Value::List(items) => nodes.extend(items),
+            Value::Table(entries) => {
+                for (name, entry) in entries {
+                    line(findings, name, &entry.key);
+                    if name.is_empty() {
+                        findings.at(&entry.key, "a name is empty");
+                    }
+                    nodes.push(&entry.node);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn line(findings: &mut Findings<'_>, text: &str, place: &Place) {
+    if !is_plain_line(text) {
+        findings.at(
+            place,
+            "a text of a table is one line, without control characters and without those that turn the direction of writing",
+        );
+    }
 }
 
 fn types(findings: &mut Findings<'_>) {
