@@ -46,10 +46,11 @@ pub(crate) fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shar
                 None => {
                     let (form, clamp, wide) = asked;
                     let answer = target.models(form, clamp, wide);
-                    answer.map_err(|error| of_layer(module, node, &error.to_string()))?
+                    let answer = answer.map_err(|error| of_layer(module, node, &error.to_string()))?;
+                    known.push((asked, answer));
+                    answer
                 }
             };
-            known.push((asked, answer));
             own = answer.map(|answer| answer && own.unwrap_or(true));
         }
         let Some(own) = own else { continue };

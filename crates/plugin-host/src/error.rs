@@ -61,7 +61,6 @@ pub enum LoadError {
 
 impl LoadError {
     /// Error of reading the file.
-    #[cfg_attr(not(unix), allow(dead_code, reason = "there are no workers on this system yet"))]
     pub(crate) fn unreadable(error: std::io::Error) -> LoadError {
         match error.kind() {
             std::io::ErrorKind::InvalidInput => LoadError::NotALibrary,

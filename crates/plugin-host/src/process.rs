@@ -189,7 +189,7 @@ impl Worker {
     /// Its end, in words. A pipe closes a little before its process is gone.
     fn end(&mut self) -> Option<String> {
         for _ in 0..200 {
-            if self.waiting(&Clock::new(Duration::ZERO)).is_gone() {
+            if is_gone(self.child.id()) {
                 end_all(&mut self.child);
                 return self.child.wait().ok().map(ended);
             }
@@ -245,18 +245,19 @@ pub(crate) struct Clock {
 struct Waiting<'a> {
     clock: &'a Clock,
     /// The number of its process.
-    #[cfg_attr(not(unix), allow(dead_code, reason = "there are no workers on this system yet"))]
     worker: u32,
 }
 
-impl Waiting<'_> {
-    /// True if the worker has ended. It stays to be waited for.
-    fn is_gone(&self) -> bool {
-        #[cfg(unix)]
-        return unix::state(self.worker) != Some(unix::State::Runs);
-        #[cfg(not(unix))]
-        false
-    }
+/// True if a worker has ended. It stays to be waited for.
+#[cfg(unix)]
+fn is_gone(worker: u32) -> bool {
+    unix::state(worker) != Some(unix::State::Runs)
+}
+
+/// There are no workers on this system yet.
+#[cfg(not(unix))]
+fn is_gone(_: u32) -> bool {
+    true
 }
 
 #[cfg(unix)]
@@ -302,7 +303,7 @@ impl Clock {
 mod pipes {
     //! Pipes that wait until a time and no longer.
 
-    use super::Waiting;
+    use super::{Waiting, is_gone};
     use crate::wire::{self, Request};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use std::io::{self, Read};
@@ -364,7 +365,7 @@ mod pipes {
         let rest = waiting.clock.rest()?.min(LOOK);
         let timeout = Timespec::try_from(rest).map_err(io::Error::other)?;
         match poll(&mut [PollFd::new(pipe, flags)], Some(&timeout)) {
-            Ok(0) if waiting.is_gone() => Err(io::ErrorKind::BrokenPipe.into()),
+            Ok(0) if is_gone(waiting.worker) => Err(io::ErrorKind::BrokenPipe.into()),
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
