@@ -279,7 +279,7 @@ impl TileKernel for Tiles {
 
     fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
         if !self.widths[0] {
-            return defined(form, tile, accumulators, out);
+            return tile.defined(form, accumulators, out);
         }
         let done = self.call(form, tile, false, bytemuck::cast_slice(accumulators), out);
         done.map_err(|error| stopped(&error))
@@ -293,7 +293,7 @@ impl TileKernel for Tiles {
         out: &mut [u8],
     ) -> Result<(), KernelError> {
         if !self.widths[1] {
-            return defined(form, tile, accumulators, out);
+            return tile.defined(form, accumulators, out);
         }
         let done = self.call(form, tile, true, bytemuck::cast_slice(accumulators), out);
         done.map_err(|error| stopped(&error))
@@ -308,22 +308,4 @@ fn stopped(error: &PluginError) -> KernelError {
         } => format!("{error} (STRAIT_UNSUPPORTED), of a form that it computes for other accumulators"),
         _ => error.to_string(),
     })
-}
-
-/// Codes of a tile as the form defines them.
-fn defined<T: Copy + Into<i64>>(
-    form: &Requantization,
-    tile: &Tile,
-    accumulators: &[T],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    let size = Elem::from(form.out()).size();
-    for (at, (&accumulator, code)) in accumulators.iter().zip(out.chunks_exact_mut(size)).enumerate() {
-        let channel = form.channels().map_or(0, |_| tile.channel(at));
-        let (low, high) = form.domain(channel).into_inner();
-        let found = form.eval(channel, accumulator.into().max(low).min(high));
-        let found = found.map_err(|error| KernelError::Requantization(error.to_string()))?;
-        code.copy_from_slice(&found.to_ne_bytes()[..size]);
-    }
-    Ok(())
 }

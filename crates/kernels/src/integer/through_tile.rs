@@ -33,6 +33,30 @@ impl Tile {
                 Axis::Columns => at % self.columns.max(1),
             }
     }
+
+    /// Codes of the accumulators by the form's definition. An accumulator outside of the form's domain counts as its nearer
+    /// end.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] where the form is not legal.
+    pub fn defined<T: Copy + Into<i64>>(
+        &self,
+        form: &Requantization,
+        accumulators: &[T],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        let refused = |e: &dyn std::fmt::Display| KernelError::Requantization(e.to_string());
+        let width = width(form.out());
+        for (at, (&x, to)) in accumulators.iter().zip(out.chunks_exact_mut(width)).enumerate() {
+            let channel = self.channel(at).min(form.channels().unwrap_or(1).saturating_sub(1));
+            let (low, high) = form.domain(channel).into_inner();
+            let code = form
+                .eval(channel, x.into().min(high).max(low))
+                .map_err(|e| refused(&e))?;
+            to.copy_from_slice(&code.to_ne_bytes()[..width]);
+        }
+        Ok(())
+    }
 }
 
 /// A batch kernel: one call per tile of accumulators that fits in the first-level cache, never one per element. What a
@@ -62,15 +86,7 @@ pub trait TileKernel: Send + Sync {
         accumulators: &[i64],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        let refused = |e: &dyn std::fmt::Display| KernelError::Requantization(e.to_string());
-        let width = width(form.out());
-        for (at, (&x, to)) in accumulators.iter().zip(out.chunks_exact_mut(width)).enumerate() {
-            let channel = tile.channel(at).min(form.channels().unwrap_or(1).saturating_sub(1));
-            let (low, high) = form.domain(channel).into_inner();
-            let code = form.eval(channel, x.min(high).max(low)).map_err(|e| refused(&e))?;
-            to.copy_from_slice(&code.to_ne_bytes()[..width]);
-        }
-        Ok(())
+        tile.defined(form, accumulators, out)
     }
 }
 
