@@ -11,26 +11,21 @@
 import argparse
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
 import onnx
 import peers
+from node_tests import SHAPE_OPERANDS, all_cases, bound_inputs, with_constants
 from onnx import TensorProto, helper, numpy_helper, shape_inference
-from onnx.backend.test.case.node import collect_testcases
 
 ELEMENTS = {1: "f32", 2: "u8", 3: "i8", 5: "i16", 6: "i32", 7: "i64", 9: "bool", 10: "f16", 11: "f64"}
 LEAST_NODE_TESTS = 400  # that we read; the rest is about other operators, element types, or operands computed at run time
 FOUR_BITS = (TensorProto.INT4, TensorProto.UINT4)
 RELATIVE, ABSOLUTE = 1e-3, 1e-5  # tolerances of the node tests, and of ours
 
-# Operands that must be known when a model is read. The node tests pass them as inputs; here they become constants.
-KNOWN_OPERANDS = {
-    "Reshape": [1], "Squeeze": [1], "Unsqueeze": [1], "Split": [1], "Slice": [1, 2, 3, 4], "Pad": [1, 2, 3],
-    "Resize": [1, 2, 3], "Upsample": [1], "Clip": [1, 2], "ReduceMean": [1], "ReduceSum": [1], "ReduceMax": [1],
-    "ReduceMin": [1], "ConstantOfShape": [0], "Dropout": [1, 2], "Max": [1], "Min": [1],
-}  # fmt: skip
+# Operands that become constants here, though they decide no shape: so what we write has them as attributes, too.
+KNOWN_OPERANDS = {**SHAPE_OPERANDS, "Clip": [1, 2], "Dropout": [1, 2], "Max": [1], "Min": [1], "Pad": [1, 2, 3]}
 
 
 def main():
@@ -112,9 +107,7 @@ def differences(found, expected):
 
 
 def node_tests(arguments):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tests = [test for test in collect_testcases(None) if test.model is not None and test.data_sets]
+    tests = [test for test in all_cases() if test.model is not None and test.data_sets]
     equal, refused, apart, wrong = 0, 0, 0, []
     for test in tests:
         if any(value.type.tensor_type.elem_type in FOUR_BITS for value in (*test.model.graph.input, *test.model.graph.output)):
@@ -128,7 +121,8 @@ def node_tests(arguments):
         except (TypeError, ValueError, RuntimeError):
             refused += 1  # sequences and optional values, which are no tensors
             continue
-        model, feeds = with_constants(test.model, tensors)
+        model, inputs = with_constants(test.model, tensors, bound_inputs(test.model, KNOWN_OPERANDS))
+        feeds = {info.name: numpy_helper.to_array(tensor) for info, tensor in zip(model.graph.input, inputs, strict=True)}
         target, reason = rewrite(arguments, model)
         if reason:
             refused += 1
@@ -142,23 +136,6 @@ def node_tests(arguments):
     print(f"ok      node tests: {equal} give the expected outputs, {refused} are refused, {apart} have codes of 4 bits, which "
           "ONNX Runtime hands to nobody", flush=True)  # fmt: skip
     return wrong + ([f"only {equal} node tests are read"] if equal < LEAST_NODE_TESTS else [])
-
-
-def with_constants(model, tensors):
-    """The model with those inputs as constants that must be known, and the other inputs as arrays."""
-    known = {node.input[k] for node in model.graph.node for k in KNOWN_OPERANDS.get(node.op_type, [])
-             if k < len(node.input)}  # fmt: skip
-    copy, feeds = onnx.ModelProto(), {}
-    copy.CopyFrom(model)
-    del copy.graph.input[:]
-    for info, tensor in zip(model.graph.input, tensors):
-        if info.name in known:
-            tensor.name = info.name
-            copy.graph.initializer.append(tensor)
-        else:
-            copy.graph.input.append(info)
-            feeds[info.name] = numpy_helper.to_array(tensor)
-    return copy, feeds
 
 
 def floats(*values):

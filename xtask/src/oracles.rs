@@ -12,6 +12,8 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
 };
 
 const HELP: &str = "
+Runs ONNX's own node tests: read, planned and run in float, none may give something else than expected, and those of
+tests/onnx/passing.txt have to pass.
 Compares our reader and writer of ONNX with the onnx package and ONNX Runtime, on its node tests and on models.
 Compares the requantization forms with LiteRT's reference kernels, TOSA's reference model and ONNX Runtime's quantized
 operators, kernel by kernel (docs/oracles.md).
@@ -22,13 +24,21 @@ our metrics against the figures stored there. Needs Python: virtual environments
 target folder on first use; STRAIT_PYTHON and STRAIT_PYTHON_TOSA name other interpreters that have them.
 
 Usage: cargo xtask oracles [--optional] [--forms] [--document]
+       cargo xtask oracles --nodes [--bless] [--refused] [--by-operator] [NAME]
 
-  --optional   without a way to get the packages, say so and end well
-  --forms      only the requantization forms
-  --document   write what was found about them to docs/oracles.md
+  --optional     without a way to get the packages, say so and end well
+  --forms        only the requantization forms
+  --document     write what was found about them to docs/oracles.md
+  --nodes        only ONNX's node tests, or those of them whose name contains NAME
+  --bless        add those that pass to tests/onnx/passing.txt
+  --refused      say of each that is not read why
+  --by-operator  say how many are not read for which operator
 ";
 
 fn run(arguments: &[String]) -> Outcome {
+    if let Some(("--nodes", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return node_tests(&python::interpreter()?, rest);
+    }
     let (mut optional, mut forms_only, mut document) = (false, false, false);
     for argument in arguments {
         match argument.as_str() {
@@ -59,6 +69,7 @@ fn run(arguments: &[String]) -> Outcome {
         }
         None => println!("skipped: the metrics on the real models, {}", python::NO_DATA),
     }
+    node_tests(&python, &[])?;
     process::run(&mut onnx_files(&python)?)?;
     process::run(&mut script)
 }
@@ -89,6 +100,15 @@ fn forms(python: &Path, tosa: &Path, document: bool) -> Outcome {
         println!("docs/oracles.md says something else than {}", found.display());
     }
     Ok(())
+}
+
+/// Runs ONNX's node tests in one process, after a script has written them to the target folder, once for each version of them.
+fn node_tests(interpreter: &Path, arguments: &[String]) -> Outcome {
+    let folder = workspace::target().join("node-tests");
+    process::run(python::script(interpreter, "node_tests.py").arg(&folder))?;
+    let list = workspace::root().join("tests").join("onnx").join("passing.txt");
+    let mut runner = Command::new(workspace::build_example("node_tests")?);
+    process::run(runner.arg(&folder).arg(&list).args(arguments))
 }
 
 /// The script that compares our reader and writer of ONNX, with the two small programs that it runs them by.

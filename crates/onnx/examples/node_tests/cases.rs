@@ -1,0 +1,75 @@
+//! The folder of cases.
+
+use crate::numbers::{self, Kind};
+use std::error::Error;
+use std::path::Path;
+use strait_core::Elem;
+
+/// A tensor of a case.
+pub(crate) struct Tensor {
+    pub(crate) kind: Kind,
+    pub(crate) shape: Vec<usize>,
+    /// Row-major, little-endian.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Tensor {
+    /// The same numbers as the type that the graph takes.
+    pub(crate) fn as_elem(&self, elem: Elem) -> Result<strait_execute::Tensor, String> {
+        let bytes = numbers::convert(self.kind, &self.bytes, elem)?;
+        strait_execute::Tensor::from_bytes(elem, &self.shape, &bytes).map_err(|error| error.to_string())
+    }
+}
+
+/// One node test.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    /// A float may differ by `absolute` and `relative` times the expected one.
+    pub(crate) relative: f64,
+    pub(crate) absolute: f64,
+    pub(crate) inputs: Vec<Tensor>,
+    pub(crate) outputs: Vec<Tensor>,
+}
+
+impl Case {
+    /// True if the model is the body of the function that defines the operator.
+    pub(crate) fn is_expanded(&self) -> bool {
+        self.name.contains("_expanded")
+    }
+}
+
+/// The cases of a folder, in the order of its list.
+pub(crate) fn read(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
+    let elements = std::fs::read(folder.join("tensors.bin"))?;
+    let mut cases: Vec<Case> = Vec::new();
+    for line in std::fs::read_to_string(folder.join("cases.txt"))?.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        match (words.as_slice(), cases.last_mut()) {
+            (["case", name, relative, absolute], _) => cases.push(Case {
+                name: (*name).into(),
+                relative: relative.parse()?,
+                absolute: absolute.parse()?,
+                inputs: Vec::new(),
+                outputs: Vec::new(),
+            }),
+            ([side @ ("in" | "out"), kind, shape, offset, length], Some(case)) => {
+                let (offset, length): (usize, usize) = (offset.parse()?, length.parse()?);
+                let bytes = elements.get(offset..offset + length).ok_or("tensors.bin is cut")?;
+                let tensor = Tensor {
+                    kind: Kind::parse(kind).ok_or_else(|| format!("the element type {kind} is not known"))?,
+                    shape: match *shape {
+                        "-" => Vec::new(),
+                        shape => shape.split('x').map(str::parse).collect::<Result<_, _>>()?,
+                    },
+                    bytes: bytes.into(),
+                };
+                match *side {
+                    "in" => case.inputs.push(tensor),
+                    _ => case.outputs.push(tensor),
+                }
+            }
+            _ => return Err(format!("cases.txt: `{line}`").into()),
+        }
+    }
+    Ok(cases)
+}

@@ -1,0 +1,246 @@
+//! Runs ONNX's node tests: each model is read, planned and run in float, and its results are held against the expected ones.
+//!
+//! `cargo run -p strait-onnx --example node_tests -- FOLDER LIST [--bless] [--refused] [--by-operator] [NAME]`
+//!
+//! FOLDER is written by `xtask/python/node_tests.py`, and LIST names the cases that pass. The program fails if a case gives
+//! something else than expected, or if one of LIST no longer passes. `--bless` adds the cases that pass to LIST. `--refused`
+//! shows why the others are not read, `--by-operator` groups them. With NAME, only the cases whose name contains it run, and
+//! all that is wrong is shown.
+
+mod cases;
+mod numbers;
+
+use cases::{Case, Tensor};
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::ExitCode;
+use strait_execute::{ExecuteError, Plan, PlanOptions, StepError, Threads, Workspace};
+use strait_onnx::{OnnxError, ReadOptions, read};
+
+/// The cases of the package's version that is pinned.
+const PLAIN: usize = 1133;
+const EXPANDED: usize = 371;
+
+/// Result of a case.
+enum Outcome {
+    Passed,
+    /// Not read, planned or run: the operator at fault, where one is named, and the reason.
+    Refused(String, String),
+    /// Something else than expected, or a defect.
+    Wrong(String),
+}
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let (options, arguments): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
+    if let Some(unknown) = options
+        .iter()
+        .find(|o| !["--bless", "--refused", "--by-operator"].contains(&o.as_str()))
+    {
+        return Err(format!("`{unknown}` is no option").into());
+    }
+    let has = |option: &str| options.iter().any(|o| o == option);
+    let (folder, list, only) = match arguments.as_slice() {
+        [folder, list] => (Path::new(folder), Path::new(list), None),
+        [folder, list, name] => (Path::new(folder), Path::new(list), Some(name.as_str())),
+        _ => return Err("a folder and a list are expected".into()),
+    };
+    let cases = cases::read(folder)?;
+    let chosen: Vec<&Case> = cases
+        .iter()
+        .filter(|case| only.is_none_or(|name| case.name.contains(name)))
+        .collect();
+    // A panic is a result of its own here; its message is enough.
+    std::panic::set_hook(Box::new(|_| {}));
+    let outcomes: Vec<(&Case, Outcome)> = chosen.iter().map(|case| (*case, guarded(folder, case))).collect();
+
+    let listed: BTreeSet<String> = std::fs::read_to_string(list)?.lines().map(Into::into).collect();
+    let passed: BTreeSet<&str> = outcomes
+        .iter()
+        .filter(|(_, outcome)| matches!(outcome, Outcome::Passed))
+        .map(|(case, _)| case.name.as_str())
+        .collect();
+    let mut failures = Vec::new();
+    let mut refused: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (case, outcome) in &outcomes {
+        match outcome {
+            Outcome::Passed => {}
+            Outcome::Wrong(text) => failures.push(format!("WRONG   {}: {text}", case.name)),
+            Outcome::Refused(operator, text) => {
+                if listed.contains(&case.name) {
+                    failures.push(format!("LOST    {}: {text}", case.name));
+                }
+                let line = format!("refused {}: {text}", case.name);
+                if has("--refused") || only.is_some() {
+                    println!("{line}");
+                }
+                refused.entry(operator).or_default().push(line);
+            }
+        }
+    }
+    if has("--by-operator") {
+        let mut groups: Vec<_> = refused.iter().collect();
+        groups.sort_by_key(|(operator, lines)| (std::cmp::Reverse(lines.len()), **operator));
+        for (operator, lines) in groups {
+            println!("{:>5}  {operator}: {}", lines.len(), lines[0]);
+        }
+    }
+    if only.is_none() {
+        let gone = listed
+            .iter()
+            .filter(|name| cases.iter().all(|case| case.name != **name));
+        failures.extend(gone.map(|name| format!("GONE    {name}: there is no such case")));
+        if (plain(&cases), expanded(&cases)) != (PLAIN, EXPANDED) {
+            failures.push(format!("there are {} and {} cases", plain(&cases), expanded(&cases)));
+        }
+    }
+    let new = passed.iter().filter(|name| !listed.contains(**name)).count();
+    if has("--bless") && new > 0 {
+        let all: BTreeSet<&str> = passed
+            .iter()
+            .copied()
+            .chain(listed.iter().map(String::as_str))
+            .collect();
+        std::fs::write(list, all.iter().map(|name| format!("{name}\n")).collect::<String>())?;
+    }
+    for failure in &failures {
+        println!("{failure}");
+    }
+    let wrong = outcomes.iter().filter(|(_, o)| matches!(o, Outcome::Wrong(_))).count();
+    let passes = |is_expanded: bool| {
+        outcomes
+            .iter()
+            .filter(|(case, outcome)| case.is_expanded() == is_expanded && matches!(outcome, Outcome::Passed))
+            .count()
+    };
+    println!(
+        "node tests: {} of {}, {} of {} expanded; refused {}; wrong {wrong}",
+        passes(false),
+        plain(chosen.iter().copied()),
+        passes(true),
+        expanded(chosen.iter().copied()),
+        refused.values().map(Vec::len).sum::<usize>(),
+    );
+    if new > 0 {
+        let done = if has("--bless") {
+            "were added to"
+        } else {
+            "pass that are not in"
+        };
+        println!("{new} cases {done} {}", list.display());
+    }
+    Ok(if failures.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn expanded<'a>(cases: impl IntoIterator<Item = &'a Case>) -> usize {
+    cases.into_iter().filter(|case| case.is_expanded()).count()
+}
+
+fn plain<'a>(cases: impl IntoIterator<Item = &'a Case>) -> usize {
+    cases.into_iter().filter(|case| !case.is_expanded()).count()
+}
+
+/// One case; a panic is wrong, wherever it comes from.
+fn guarded(folder: &Path, case: &Case) -> Outcome {
+    catch_unwind(AssertUnwindSafe(|| run(folder, case))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Outcome::Wrong(format!("panic: {}", text.unwrap_or("without a text")))
+    })
+}
+
+fn run(folder: &Path, case: &Case) -> Outcome {
+    let module = match read(&folder.join(format!("{}.onnx", case.name)), &ReadOptions::default()) {
+        Ok(module) => module,
+        Err(error) => return not_read(error),
+    };
+    if let Err(fault) = strait_core::verifier::verify(&module) {
+        return Outcome::Wrong(format!("the module is not valid: {fault}"));
+    }
+    let plan = match Plan::new(&module, module.main, &PlanOptions::default()) {
+        Ok(plan) => plan,
+        Err(error) => return not_run(&error),
+    };
+    let inputs = plan
+        .inputs()
+        .zip(&case.inputs)
+        .map(|(port, tensor)| tensor.as_elem(port.elem));
+    let inputs = match inputs.collect::<Result<Vec<_>, _>>() {
+        Ok(inputs) if inputs.len() == case.inputs.len() => inputs,
+        Ok(_) => return Outcome::Wrong(format!("it has {} inputs", plan.inputs().len())),
+        Err(text) => return Outcome::Wrong(text),
+    };
+    let views: Vec<_> = inputs.iter().map(strait_execute::Tensor::view).collect();
+    let threads = match Threads::one() {
+        Ok(threads) => threads,
+        Err(error) => return not_run(&error),
+    };
+    let outputs = match plan.run(&mut Workspace::new(&plan, &threads), &views) {
+        Ok(outputs) => outputs,
+        Err(error) => return not_run(&error),
+    };
+    if outputs.len() != case.outputs.len() {
+        return Outcome::Wrong(format!("it has {} outputs", outputs.len()));
+    }
+    for (position, (found, expected)) in outputs.iter().zip(&case.outputs).enumerate() {
+        if let Err(text) = compare(expected, found, case) {
+            return Outcome::Wrong(format!("output {position}: {text}"));
+        }
+    }
+    Outcome::Passed
+}
+
+fn not_read(error: OnnxError) -> Outcome {
+    let operator = match &error {
+        OnnxError::Unsupported(faults) => faults.first().map(|fault| fault.op.clone()),
+        OnnxError::Node(fault) => Some(fault.op.clone()),
+        _ => None,
+    };
+    let text = match &error {
+        OnnxError::Unsupported(faults) => faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        error => error.to_string(),
+    };
+    Outcome::Refused(operator.unwrap_or_else(|| "other".into()), text)
+}
+
+fn not_run(error: &ExecuteError) -> Outcome {
+    match error {
+        ExecuteError::Ours(_)
+        | ExecuteError::InputCount { .. }
+        | ExecuteError::Input { .. }
+        | ExecuteError::Node {
+            source: StepError::Ours(_),
+            ..
+        } => Outcome::Wrong(error.to_string()),
+        ExecuteError::Node { op, .. } => Outcome::Refused(format!("op {op}"), error.to_string()),
+        _ => Outcome::Refused("other".into(), error.to_string()),
+    }
+}
+
+fn compare(expected: &Tensor, found: &strait_execute::Tensor, case: &Case) -> Result<(), String> {
+    if found.shape() != expected.shape {
+        return Err(format!(
+            "shape {} instead of {}",
+            extents(found.shape()),
+            extents(&expected.shape)
+        ));
+    }
+    numbers::compare(
+        expected.kind,
+        &expected.bytes,
+        found.elem(),
+        found.view().bytes(),
+        case.relative,
+        case.absolute,
+    )
+}
+
+fn extents(shape: &[usize]) -> String {
+    let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    format!("[{}]", extents.join(", "))
+}

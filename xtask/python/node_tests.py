@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Write the node tests of the onnx package to a folder. Started by `cargo xtask oracles`, which runs them in one process.
+
+A case is a model of one operator, or of the function that defines it (`_expanded`), with inputs and expected outputs. Left
+out is what we never read: losses, 8-bit and smaller floats, integers of less than 8 bits, strings and images, sequences and
+optional values, other domains, training, and random numbers. The operands that decide the shapes of results are constants
+in what is written; all others stay inputs.
+
+The folder has a model for each case, `tensors.bin` with all elements, and `cases.txt`, where a case is a line `case NAME RTOL
+ATOL` and then a line `in` or `out` for each of its tensors: element type, extents joined by `x` (`-` for none), offset and
+number of bytes.
+"""
+
+import argparse
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, numpy_helper
+
+REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+
+# Operands that decide a shape, or the axis along which something happens.
+SHAPE_OPERANDS = {
+    "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "Col2Im": [1, 2], "ConstantOfShape": [0],
+    "CumProd": [1], "CumSum": [1], "DFT": [1, 2], "Expand": [1], "HammingWindow": [0], "HannWindow": [0], "Loop": [0, 1],
+    "MaxUnpool": [2], "MelWeightMatrix": [0, 1], "OneHot": [1], "Pad": [1, 3], "Range": [0, 1, 2], "Reshape": [1],
+    "Resize": [1, 2, 3], "STFT": [1, 3], "Slice": [1, 2, 3, 4], "Split": [1], "Squeeze": [1], "Tile": [1], "TopK": [1],
+    "Unsqueeze": [1], "Upsample": [1], **{f"Reduce{name}": [1] for name in REDUCTIONS},
+}  # fmt: skip
+
+# Element types and operators that are out of scope, and names of cases of modes that are.
+TYPES = {number for name, number in TensorProto.DataType.items()
+         if name.startswith(("FLOAT8", "FLOAT4", "INT4", "UINT4", "INT2", "UINT2", "STRING"))}  # fmt: skip
+OPERATORS = {"ImageDecoder", "NegativeLogLikelihoodLoss", "OptionalGetElement", "OptionalHasElement",
+             "SoftmaxCrossEntropyLoss", "TfIdfVectorizer"}  # fmt: skip
+NAMES = re.compile(r"^test_(bernoulli|nllloss|sce_|training_)|training_mode")
+EXPANDED = re.compile(r"_expanded(_ver\d+)?$")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    stamp, wanted = folder / "stamp.txt", f"onnx {onnx.__version__}\n{Path(__file__).read_text()}"
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    write(folder)
+    stamp.write_text(wanted)  # last, so that what was interrupted counts as nothing
+
+
+def all_cases():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the functions that compute what is expected
+        from onnx.backend.test.loader import load_model_tests
+
+        return load_model_tests(kind="node")
+
+
+def in_scope(case):
+    types = [value.type for value in (*case.model.graph.input, *case.model.graph.output)]
+    return not (
+        NAMES.search(case.name)
+        or any(not kind.HasField("tensor_type") or kind.tensor_type.elem_type in TYPES for kind in types)
+        or any(node.domain or node.op_type in OPERATORS for node in case.model.graph.node)
+    )
+
+
+def bound_inputs(model, operands):
+    """The names of a model's inputs that are among the `operands` of their nodes."""
+    names = {node.input[k] for node in model.graph.node for k in operands.get(node.op_type, [])
+             if k < len(node.input)}  # fmt: skip
+    return names & {value.name for value in model.graph.input}
+
+
+def with_constants(model, tensors, bound):
+    """The model with the inputs `bound` as constants, and the other inputs."""
+    copy, inputs = onnx.ModelProto(), []
+    copy.CopyFrom(model)
+    del copy.graph.input[:]
+    for info, tensor in zip(model.graph.input, tensors, strict=True):
+        if info.name in bound:
+            tensor.name = info.name
+            copy.graph.initializer.append(tensor)
+        else:
+            copy.graph.input.append(info)
+            inputs.append(tensor)
+    return copy, inputs
+
+
+def as_tensor(value):
+    return value if isinstance(value, TensorProto) else numpy_helper.from_array(np.asarray(value))
+
+
+def write(folder):
+    cases = all_cases()
+    models = {case.name: case.model for case in cases}
+    lines, offset = [], 0
+    with open(folder / "tensors.bin", "wb") as elements:
+        for case in filter(in_scope, cases):
+            # A function has the operands of the operator that it defines.
+            plain = models.get(EXPANDED.sub("", case.name), case.model)
+            bound = bound_inputs(plain, SHAPE_OPERANDS)
+            for number, (given, expected) in enumerate(case.data_sets):
+                model, inputs = with_constants(case.model, [as_tensor(value) for value in given], bound)
+                name = case.name if number == 0 else f"{case.name}.{number}"
+                onnx.save(model, folder / f"{name}.onnx")
+                lines.append(f"case {name} {case.rtol} {case.atol}")
+                outputs = [as_tensor(value) for value in expected]
+                for side, tensor in [("in", t) for t in inputs] + [("out", t) for t in outputs]:
+                    data = numpy_helper.to_array(tensor).tobytes()
+                    extents = "x".join(map(str, tensor.dims)) or "-"
+                    kind = TensorProto.DataType.Name(tensor.data_type).lower()
+                    lines.append(f"{side} {kind} {extents} {offset} {len(data)}")
+                    offset += elements.write(data)
+    (folder / "cases.txt").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
