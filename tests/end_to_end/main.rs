@@ -2,6 +2,7 @@
 //! input decides its bytes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+mod tokens;
 mod types;
 
 use std::{
@@ -18,7 +19,7 @@ use strait_core::{Elem, Op, Placement};
 use strait_driver::{
     artifact::Opened,
     config::{self, Override},
-    evaluation::Accuracy,
+    evaluation::{Accuracy, Answer},
     pipeline::{self, Compiled},
     run,
     session::{Progress, Session, Silent},
@@ -313,12 +314,12 @@ fn what_run_writes_is_what_was_measured() {
     assert_eq!(floats.shape(), [640, 10]);
     let numbers: Vec<f32> = floats.view().unwrap().iter().copied().collect();
     let largest = |row: &[f32]| {
-        (0..10u32)
+        let class = (0..10u32)
             .rev()
-            .max_by(|&a, &b| row[a as usize].total_cmp(&row[b as usize]))
-            .unwrap()
+            .max_by(|&a, &b| row[a as usize].total_cmp(&row[b as usize]));
+        Answer::Class(class.unwrap().into())
     };
-    let answers: Vec<u32> = numbers.chunks(10).map(largest).collect();
+    let answers: Vec<Answer> = numbers.chunks(10).map(largest).collect();
     let labels = read_labels(&digits("eval_y.npy"), 640, 640).unwrap();
     let top1 = Accuracy::new(&answers, None, Some(&labels)).top1.unwrap();
     assert_eq!(top1.integer, compiled.report.accuracy.unwrap().top1.unwrap().integer);

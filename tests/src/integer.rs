@@ -1,7 +1,6 @@
 //! From a float graph to integers for a target, on calibration data that is in memory.
 
 use crate::passes::annotate_placed;
-use ndarray::ArrayD;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -21,10 +20,9 @@ use strait_verify::{Finding, analyse};
 pub struct InMemory(pub Vec<Vec<Tensor>>);
 
 impl Samples for InMemory {
-    fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String> {
-        let sample = self.0.get(index).ok_or_else(|| format!("there is no sample {index}"))?;
-        let arrays = sample.iter().map(|tensor| tensor.array().map(|array| array.to_owned()));
-        arrays.collect::<Result<_, _>>().map_err(|error| error.to_string())
+    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
+        let sample = self.0.get(index).cloned();
+        sample.ok_or_else(|| format!("there is no sample {index}"))
     }
 }
 

@@ -11,6 +11,7 @@ use strait_document::nearest;
 use strait_execute::{LoopsFor, PlanOptions, Standard};
 use strait_samples::{InputSpec, Kind, Samples};
 use strait_target::Registry;
+use strait_verify::Ranges;
 
 use crate::{
     config::types::Preprocess,
@@ -221,14 +222,28 @@ impl Opened {
     /// Samples that each input takes.
     ///
     /// # Errors
-    /// Inputs that do not take floats, which no artifact of ours has.
+    /// Preprocessing that is not possible, which no artifact of ours has.
     pub fn inputs(&self) -> Result<Vec<InputSpec>, Diagnostics> {
         let none = Preprocess::default();
-        let spec = |(name, shape): &(String, Vec<usize>)| {
-            let deployed = self.deployment.inputs.iter().find(|input| &input.name == name);
-            inputs::spec(name, shape, deployed.map_or(&none, |input| &input.preprocess))
+        let spec = |input: &inputs::Input| {
+            let deployed = self
+                .deployment
+                .inputs
+                .iter()
+                .find(|deployed| deployed.name == input.name);
+            inputs::spec(input, deployed.map_or(&none, |input| &input.preprocess))
         };
-        inputs::shapes(self.module())?.iter().map(spec).collect()
+        inputs::inputs(self.module()).iter().map(spec).collect()
+    }
+
+    /// The integers that random inputs are drawn from.
+    pub fn ranges(&self) -> Ranges {
+        let inputs = self.deployment.inputs.iter();
+        Ranges(
+            inputs
+                .filter_map(|input| Some((input.name.clone(), input.range?)))
+                .collect(),
+        )
     }
 }
 
@@ -304,6 +319,7 @@ mod tests {
     fn specs(names: &[&str]) -> Vec<InputSpec> {
         let spec = |name: &&str| InputSpec {
             name: (*name).to_owned(),
+            elem: strait_core::Elem::F32,
             shape: vec![1],
             preprocess: Plan::default(),
         };

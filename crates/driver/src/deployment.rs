@@ -34,4 +34,8 @@ pub struct DeployedInput {
     pub name: String,
     /// From stored samples to the input.
     pub preprocess: Preprocess,
+    /// The least and the largest number of the calibration samples, of an input that holds integers or truth values: what
+    /// random inputs of a verification are drawn from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[i64; 2]>,
 }

@@ -11,7 +11,7 @@ use crate::{
     artifact::Opened,
     config::Loaded,
     diagnostic::Diagnostic,
-    evaluation::{Accuracy, Side, Simulated, answers, class_count, doubts},
+    evaluation::{Accuracy, Asked, Side, Simulated, answers, asked, doubts},
     failure::{self, codes},
     pipeline,
     session::Session,
@@ -55,25 +55,24 @@ pub fn eval(
     let labels = labels.map(|labels| read_labels(labels, samples.count(), samples.stored()));
     let labels = labels.transpose().map_err(failure::data)?;
     let integer = opened.plan(session, true)?;
-    let classes = class_count(&integer.plan)?;
+    let wanted = asked(&integer.plan)?;
     if let Some(labels) = &labels {
-        check_labels(labels, classes)?;
+        check_labels(labels, wanted)?;
     }
     let float = float.map(|float| {
         let file = float.file;
         let module = session.phase("read", None, |_| float_module(opened, float))?;
         let (canonical, _) = session.phase("canonicalise", None, |_| pipeline::canonical(module))?;
-        let shapes = pipeline::inputs::shapes(&canonical)?;
-        let same = shapes
+        let same = pipeline::inputs::inputs(&canonical)
             .iter()
-            .map(|(name, shape)| (name, shape))
-            .eq(inputs.iter().map(|input| (&input.name, &input.shape)));
+            .map(|input| (&input.name, input.elem, &input.shape))
+            .eq(inputs.iter().map(|input| (&input.name, input.elem, &input.shape)));
         let options = PlanOptions {
             context: session.context,
             ..PlanOptions::default()
         };
         let side = Side::new(&canonical, &options, session)?;
-        if !same || class_count(&side.plan)? != classes {
+        if !same || asked(&side.plan)? != wanted {
             let message = format!("{} has other inputs or outputs than the artifact", file.display());
             return Err(Diagnostic::error(codes::EVALUATION, message).into());
         }
@@ -94,7 +93,7 @@ pub fn eval(
     let mut accuracy = Accuracy::new(&integer, float.as_deref(), labels.as_deref());
     accuracy.simulated = simulated.map(|simulated| Simulated::new(&integer, &simulated, labels.as_deref()));
     if let Some(share) = accuracy.top1.as_ref().and_then(|top1| top1.float) {
-        doubts(share, classes, None)
+        doubts(share, wanted.classes(), None)
             .0
             .iter()
             .for_each(|doubt| session.remark(doubt));
@@ -117,8 +116,17 @@ fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
     Err(finding.help("`--any-model` compares with it all the same").into())
 }
 
-/// Every label is one of the model's classes.
-pub(crate) fn check_labels(labels: &[u32], classes: usize) -> Result<(), Stop> {
+/// Every label is one of the model's classes, as far as these are known.
+pub(crate) fn check_labels(labels: &[u32], asked: Asked) -> Result<(), Stop> {
+    let classes = match asked {
+        Asked::Scores(classes) => classes,
+        Asked::Class => return Ok(()),
+        Asked::Numbers(count) => {
+            let message = format!("a label is one class, and the first output holds {count} integers or truth values");
+            let finding = Diagnostic::error(codes::EVALUATION, message);
+            return Err(finding.help("leave the labels out: what agrees can be measured").into());
+        }
+    };
     match labels.iter().position(|&label| label as usize >= classes) {
         None => Ok(()),
         Some(sample) => {

@@ -7,13 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ndarray::ArrayD;
 use serde_json::{Value as Json, json};
 use strait_container::{Beside, artifact_around};
 use strait_core::{Op, ValueId};
 use strait_execute::{Plan, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order};
 use strait_requantize::Per;
-use strait_samples::{NumberType, Samples, Scratch, Writer, escape};
+use strait_samples::{NumberType, Sample, Samples, Scratch, Writer, escape};
 
 use crate::{
     artifact::Opened,
@@ -151,7 +150,7 @@ fn folder_of(file: &Path) -> &Path {
 fn results(
     plan: &Plan,
     space: &mut Workspace,
-    inputs: &[ArrayD<f32>],
+    inputs: &[Sample],
     outputs: &[Output],
     raw: bool,
 ) -> Result<Vec<Tensor>, Stop> {

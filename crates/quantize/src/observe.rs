@@ -2,18 +2,19 @@
 
 use crate::requests::{Requests, softmax_axes};
 use crate::statistics::{self, Coverage, Kind, Leaders, Observation, Record, Statistics};
-use ndarray::ArrayD;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::shape::element_count;
 use strait_core::{Graph, GraphId, Module, ValueId};
-use strait_execute::{ExecuteError, Plan, PlanOptions, SampleError, TensorView, Threads, Workspace, map_in_order};
+use strait_execute::{
+    ExecuteError, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order,
+};
 
 /// The calibration data, ready for the graph.
 pub trait Samples: Sync {
     /// The graph's inputs for the sample at a position of the data, in the graph's order. The text of an error says what is wrong with the data.
-    fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String>;
+    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
 }
 
 /// Reason why nothing was observed.
@@ -81,8 +82,7 @@ pub fn observe(
     let work = |workspace: &mut Workspace, at: usize| -> Result<Seen, Failure> {
         let position = positions[at];
         let sample = samples.sample(position as usize).map_err(Failure::Data)?;
-        let views: Result<Vec<TensorView<'_>>, _> = sample.iter().map(TensorView::of_array).collect();
-        let views = views.map_err(|error| Failure::Data(error.to_string()))?;
+        let views: Vec<TensorView<'_>> = sample.iter().map(Tensor::view).collect();
         let mut seen = Seen::new();
         plan.run_observed(workspace, &views, &mut |value, tensor| {
             // Values of other types have no such elements.
@@ -204,9 +204,9 @@ mod tests {
 
     impl Samples for Ramp {
         /// Each element in a bin of its own.
-        fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String> {
-            let ramp = ndarray::Array1::from_iter((0..512).map(|i| (2 * i + index) as f32));
-            let ramp = ramp.into_shape_with_order(ndarray::IxDyn(&[64, 8]));
+        fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
+            let ramp: Vec<f32> = (0..512).map(|i| (2 * i + index) as f32).collect();
+            let ramp = Tensor::from_values(&[64, 8], &ramp);
             Ok(vec![ramp.map_err(|error| error.to_string())?])
         }
     }

@@ -153,6 +153,7 @@ mod tests {
         let steps = Steps::new(&preprocess, &stored[1..]).unwrap();
         let spec = InputSpec {
             name: "x".into(),
+            elem: strait_core::Elem::F32,
             shape: model.to_vec(),
             preprocess,
         };

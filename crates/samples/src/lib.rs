@@ -2,8 +2,11 @@
 //! crate that knows these formats.
 //!
 //! Samples lie along the first axis of an array, in place of the model's batch dimension, or in front of its shape where
-//! it has none. Files are mapped: a sample is read when it is asked for, so memory does not depend on their number. The
-//! numbers of a sample, of whatever type, become float32; then the [preprocessing](Plan) follows.
+//! it has none. Files are mapped: a sample is read when it is asked for, so memory does not depend on their number.
+//!
+//! For an input of floats the numbers of a sample, of whatever type, become float32; then the [preprocessing](Plan) follows.
+//! For an input of integers or truth values they stay what they are: a file has the input's type, or one whose numbers all are
+//! of it, such as int32 for int64, and of the preprocessing there are only the steps that move numbers.
 //!
 //! | samples in | are read as |
 //! |---|---|
@@ -33,6 +36,7 @@ mod npy;
 mod numbers;
 mod pack;
 mod plan;
+mod sample;
 mod samples;
 mod steps;
 
@@ -44,4 +48,5 @@ pub use npy::{Array, Writer, encode};
 pub use numbers::NumberType;
 pub use pack::{Pack, PackError};
 pub use plan::{Operation, Plan};
+pub use sample::Sample;
 pub use samples::{InputSpec, Samples, Scratch};

@@ -95,6 +95,45 @@ impl NumberType {
         matches!(self, NumberType::F16 | NumberType::F32 | NumberType::F64)
     }
 
+    /// True if every number of this type is one of `elem`, which holds no floats.
+    pub(crate) fn fits(self, elem: Elem) -> bool {
+        // The bits of the magnitude, and whether there is a sign.
+        let range = |number: NumberType| match number {
+            NumberType::Bool => Some((1, false)),
+            NumberType::U8 => Some((8, false)),
+            NumberType::I8 => Some((7, true)),
+            NumberType::U16 => Some((16, false)),
+            NumberType::I16 => Some((15, true)),
+            NumberType::U32 => Some((32, false)),
+            NumberType::I32 => Some((31, true)),
+            NumberType::U64 => Some((64, false)),
+            NumberType::I64 => Some((63, true)),
+            NumberType::F16 | NumberType::F32 | NumberType::F64 => None,
+        };
+        match (range(self), range(NumberType::from(elem))) {
+            (Some((bits, signed)), Some((most, may_be_signed))) => bits <= most && (!signed || may_be_signed),
+            _ => false,
+        }
+    }
+
+    /// The little-endian numbers in `bytes` as those of `elem`, which they [fit](Self::fits). As many as both sides have.
+    pub(crate) fn widen(self, bytes: &[u8], elem: Elem, out: &mut [u8]) {
+        let (from, to) = (self.size(), elem.size());
+        if from == to && self != NumberType::Bool {
+            let length = bytes.len().min(out.len());
+            out[..length].copy_from_slice(&bytes[..length]);
+            return;
+        }
+        for (number, out) in bytes.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
+            // Of a type that fits every number is whole, and in the range of the wider one.
+            let whole = match self {
+                NumberType::Bool => i64::from(number.iter().any(|&byte| byte != 0)),
+                _ => self.to_whole(number).unwrap_or(0),
+            };
+            out.copy_from_slice(&whole.to_le_bytes()[..to]);
+        }
+    }
+
     /// The number in `bytes` if it is whole, and in the range of `i64`.
     pub(crate) fn to_whole(self, bytes: &[u8]) -> Option<i64> {
         fn one<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Option<T> {
@@ -170,6 +209,47 @@ mod tests {
             assert_eq!(bytes.len(), number_type.size());
             assert_eq!(NumberType::of_code(number_type.code()), Some(number_type));
         }
+    }
+
+    #[test]
+    fn a_type_fits_into_those_that_have_all_of_its_numbers() {
+        use NumberType::{Bool, F32, I8, I32, I64, U8, U16, U32, U64};
+        for (number, elem, expected) in [
+            (I64, Elem::I64, true),
+            (I32, Elem::I64, true),
+            (U32, Elem::I64, true),
+            (U64, Elem::I64, false),
+            (I64, Elem::I32, false),
+            (U32, Elem::I32, false),
+            (U16, Elem::I32, true),
+            (U8, Elem::I8, false),
+            (I8, Elem::U8, false),
+            (I8, Elem::U16, false),
+            (Bool, Elem::I64, true),
+            (Bool, Elem::Bool, true),
+            (U8, Elem::Bool, false),
+            (F32, Elem::I64, false),
+        ] {
+            assert_eq!(number.fits(elem), expected, "{} as {elem}", number.name());
+        }
+    }
+
+    #[test]
+    fn wider_numbers_are_the_same_numbers() {
+        let mut out = [0; 16];
+        let numbers: Vec<u8> = [-2i32, 7].iter().flat_map(|x| x.to_le_bytes()).collect();
+        NumberType::I32.widen(&numbers, Elem::I64, &mut out);
+        assert_eq!(bytemuck::pod_collect_to_vec::<u8, i64>(&out), [-2, 7]);
+        NumberType::U32.widen(&[0, 0, 0, 128, 255, 255, 255, 255], Elem::I64, &mut out);
+        assert_eq!(
+            bytemuck::pod_collect_to_vec::<u8, i64>(&out),
+            [1 << 31, i64::from(u32::MAX)]
+        );
+        // A truth value is 0 or 1, whatever the byte of the file is.
+        NumberType::Bool.widen(&[0, 1, 255], Elem::Bool, &mut out[..3]);
+        assert_eq!(out[..3], [0, 1, 1]);
+        NumberType::I64.widen(&i64::MIN.to_le_bytes(), Elem::I64, &mut out[..8]);
+        assert_eq!(out[..8], i64::MIN.to_le_bytes());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The preprocessing of samples.
 //!
-//! A batch of samples `[samples, …]` of any numeric type is read as float32. The steps follow in order, each in
-//! float32 with one rounding per operation:
+//! A batch of samples `[samples, …]` of any numeric type is read as float32 for an input of floats. The steps follow in
+//! order, each in float32 with one rounding per operation. Samples for an input of integers or truth values are not read as
+//! floats, so that only the steps that move numbers are for them, `color` and `layout`.
 //!
 //! ```text
 //! scale = a                 x · a

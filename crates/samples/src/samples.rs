@@ -6,15 +6,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ndarray::{ArrayD, IxDyn};
+use half::f16;
 use sha2::{Digest as _, Sha256};
+
+use strait_core::Elem;
 
 use crate::{
     error::{DataError, Kind, count as counted},
     files::{self, Pieces},
     layout,
     npy::Array,
+    numbers::NumberType,
     plan::Plan,
+    sample::Sample,
     steps::Steps,
 };
 
@@ -23,6 +27,8 @@ use crate::{
 pub struct InputSpec {
     /// Its name.
     pub name: String,
+    /// Its type.
+    pub elem: Elem,
     /// Its shape, the batch dimension included where the model has one.
     pub shape: Vec<usize>,
     /// From stored samples to the input.
@@ -44,6 +50,8 @@ struct InputSamples {
     /// The number of samples up to and including each piece.
     ends: Vec<usize>,
     steps: Steps,
+    /// The model's.
+    elem: Elem,
     /// The model's.
     shape: Vec<usize>,
     elements: usize,
@@ -115,46 +123,24 @@ impl Samples {
         self.stored
     }
 
-    /// Writes one sample of one input, both by position, to `out`, which is as long as the input's shape asks for.
+    /// One sample: the numbers for each input, in the order of the inputs.
     ///
     /// # Errors
-    /// A sample with NaN or infinity in it, as stored or after preprocessing.
+    /// A sample for an input of floats with NaN or infinity in it, as stored, after preprocessing, or as a number of the input's
+    /// type.
     ///
     /// # Panics
-    /// Positions and lengths that do not fit are defects of the caller.
-    pub fn read(&self, input: usize, sample: usize, out: &mut [f32], scratch: &mut Scratch) -> Result<(), DataError> {
-        let input = &self.inputs[input];
-        assert_eq!(out.len(), input.elements, "the length of the model's input");
-        let (array, position) = input.locate(sample);
-        array.number_type().to_f32(&array.sample(position), out);
-        input.steps.apply(out, &mut scratch.0);
-        if out.iter().all(|x| x.is_finite()) {
-            return Ok(());
-        }
-        let place = format!("it is number {position} of {}, counted from 0", array.name());
-        array.number_type().to_f32(&array.sample(position), out);
-        if let Some(overflow) = input.steps.overflow(out, &mut scratch.0) {
-            let message = format!("sample {sample} of the input {:?}: {overflow}", input.name);
-            let finding = DataError::new(Kind::NotFinite, message).note(place);
-            return Err(finding.help("the numbers of the file are finite: change the steps of its preprocessing"));
-        }
-        let message = format!("sample {sample} of the input {:?} contains NaN or infinity", input.name);
-        let finding = DataError::new(Kind::NotFinite, message).note(place);
-        Err(finding.help("leave the sample out, or repair what made it"))
+    /// A position that no sample has is a defect of the caller.
+    pub fn sample(&self, sample: usize, scratch: &mut Scratch) -> Result<Vec<Sample>, DataError> {
+        let inputs = self.inputs.iter();
+        inputs.map(|input| input.read(sample, scratch)).collect()
     }
 
-    /// One sample: an array for each input, in the order of the inputs.
-    ///
-    /// # Errors
-    /// As for [`Samples::read`].
-    pub fn sample(&self, sample: usize, scratch: &mut Scratch) -> Result<Vec<ArrayD<f32>>, DataError> {
-        let array = |(index, input): (usize, &InputSamples)| {
-            let mut numbers = vec![0.0; input.elements];
-            self.read(index, sample, &mut numbers, scratch)?;
-            let array = ArrayD::from_shape_vec(IxDyn(&input.shape), numbers);
-            array.map_err(|error| DataError::new(Kind::Shape, format!("the input {:?}: {error}", input.name)))
-        };
-        self.inputs.iter().enumerate().map(array).collect()
+    /// The least and the largest number of the samples in use, for each input that holds integers or truth values; nothing for
+    /// one of floats, and where there are no numbers.
+    pub fn whole_ranges(&self) -> Vec<Option<[i64; 2]>> {
+        let inputs = self.inputs.iter();
+        inputs.map(|input| input.whole_range(self.count)).collect()
     }
 
     /// The SHA-256 of the samples that are used: types, shapes, numbers as stored, how they are split into arrays, and
@@ -213,6 +199,9 @@ impl InputSamples {
         }
         let steps = Steps::new(&spec.preprocess, &first.shape()[1..])
             .map_err(|what| DataError::new(Kind::Preprocess, format!("{}: {what}", first.name())))?;
+        if !spec.elem.is_float() {
+            keeps_numbers(&pieces, &steps, spec)?;
+        }
         layout::check(first, &steps.shape, spec)?;
         let mut total = 0;
         let ends = pieces.iter().map(|array| {
@@ -223,10 +212,93 @@ impl InputSamples {
             name: spec.name.clone(),
             ends: ends.collect(),
             elements: steps.shape.iter().product::<usize>(),
+            elem: spec.elem,
             shape: spec.shape.clone(),
             steps,
             pieces,
         })
+    }
+
+    fn read(&self, sample: usize, scratch: &mut Scratch) -> Result<Sample, DataError> {
+        let mut found = Sample::zeros(self.elem, &self.shape);
+        let (array, position) = self.locate(sample);
+        if !self.elem.is_float() {
+            let out = found.bytes_mut();
+            array.number_type().widen(&array.sample(position), self.elem, out);
+            // Words are aligned for all types.
+            match self.elem.size() {
+                1 => self.steps.move_numbers(out),
+                2 => self.steps.move_numbers(bytemuck::cast_slice_mut::<u8, u16>(out)),
+                4 => self.steps.move_numbers(bytemuck::cast_slice_mut::<u8, u32>(out)),
+                _ => self.steps.move_numbers(bytemuck::cast_slice_mut::<u8, u64>(out)),
+            }
+            return Ok(found);
+        }
+        if self.elem == Elem::F32 {
+            self.floats(sample, bytemuck::cast_slice_mut(found.bytes_mut()), scratch)?;
+            return Ok(found);
+        }
+        let mut floats = vec![0.0; self.elements];
+        self.floats(sample, &mut floats, scratch)?;
+        match self.elem {
+            Elem::F64 => {
+                let out: &mut [f64] = bytemuck::cast_slice_mut(found.bytes_mut());
+                (out.iter_mut().zip(&floats)).for_each(|(out, &x)| *out = f64::from(x));
+            }
+            _ => {
+                let out: &mut [u16] = bytemuck::cast_slice_mut(found.bytes_mut());
+                (out.iter_mut().zip(&floats)).for_each(|(out, &x)| *out = f16::from_f32(x).to_bits());
+                if let Some(large) = floats.iter().find(|&&x| !f16::from_f32(x).is_finite()) {
+                    let message = format!(
+                        "sample {sample} of the input {:?}: {large} is beyond float16, the input's type",
+                        self.name
+                    );
+                    let place = format!("it is number {position} of {}, counted from 0", array.name());
+                    return Err(DataError::new(Kind::NotFinite, message).note(place));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Writes one sample to `out`, which is as long as the input's shape asks for.
+    fn floats(&self, sample: usize, out: &mut [f32], scratch: &mut Scratch) -> Result<(), DataError> {
+        let (array, position) = self.locate(sample);
+        array.number_type().to_f32(&array.sample(position), out);
+        self.steps.apply(out, &mut scratch.0);
+        if out.iter().all(|x| x.is_finite()) {
+            return Ok(());
+        }
+        let place = format!("it is number {position} of {}, counted from 0", array.name());
+        array.number_type().to_f32(&array.sample(position), out);
+        if let Some(overflow) = self.steps.overflow(out, &mut scratch.0) {
+            let message = format!("sample {sample} of the input {:?}: {overflow}", self.name);
+            let finding = DataError::new(Kind::NotFinite, message).note(place);
+            return Err(finding.help("the numbers of the file are finite: change the steps of its preprocessing"));
+        }
+        let message = format!("sample {sample} of the input {:?} contains NaN or infinity", self.name);
+        let finding = DataError::new(Kind::NotFinite, message).note(place);
+        Err(finding.help("leave the sample out, or repair what made it"))
+    }
+
+    fn whole_range(&self, count: usize) -> Option<[i64; 2]> {
+        if self.elem.is_float() {
+            return None;
+        }
+        let mut range: Option<[i64; 2]> = None;
+        for sample in 0..count {
+            let (array, position) = self.locate(sample);
+            let numbers = array.number_type();
+            let bytes = array.sample(position);
+            let whole = bytes
+                .chunks_exact(numbers.size())
+                .filter_map(|number| numbers.to_whole(number));
+            range = whole.fold(range, |range, x| {
+                let [low, high] = range.unwrap_or([x, x]);
+                Some([low.min(x), high.max(x)])
+            });
+        }
+        range
     }
 
     /// The array that a sample is in, and where.
@@ -237,151 +309,33 @@ impl InputSamples {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{NumberType, Operation, npy};
-
-    fn array(shape: &[usize], values: &[f32]) -> Array {
-        let numbers: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
-        Array::parse("x.npy", &npy::encode(NumberType::F32, shape, &numbers).into()).unwrap()
-    }
-
-    fn spec(shape: &[usize]) -> InputSpec {
-        InputSpec {
-            name: "x".into(),
-            shape: shape.to_vec(),
-            preprocess: Plan::default(),
-        }
-    }
-
-    fn samples(arrays: &[Array], spec: InputSpec, most: Option<u32>) -> Result<Samples, DataError> {
-        Samples::new(vec![arrays.to_vec()], &[spec], most.and_then(NonZeroU32::new))
-    }
-
-    fn all(samples: &Samples) -> Vec<Vec<f32>> {
-        let mut scratch = Scratch::default();
-        let read = |sample| {
-            let mut out = vec![0.0; samples.inputs[0].elements];
-            samples.read(0, sample, &mut out, &mut scratch).map(|()| out)
-        };
-        (0..samples.count()).map(read).collect::<Result<_, _>>().unwrap()
-    }
-
-    #[test]
-    fn pieces_are_one_sequence() {
-        let found = samples(
-            &[
-                array(&[1, 2], &[1., 2.]),
-                array(&[0, 2], &[]),
-                array(&[2, 2], &[3., 4., 5., 6.]),
-            ],
-            spec(&[1, 2]),
-            None,
+/// Holds samples for an input of integers or truth values against its type, and its preprocessing against what is done to
+/// them.
+fn keeps_numbers(pieces: &[Array], steps: &Steps, spec: &InputSpec) -> Result<(), DataError> {
+    let wanted = NumberType::from(spec.elem).name();
+    if let Some(array) = pieces.iter().find(|array| !array.number_type().fits(spec.elem)) {
+        let found = array.number_type().name();
+        let message = format!(
+            "the input {:?} takes {wanted}, and {} holds {found}",
+            spec.name,
+            array.name()
         );
-        assert_eq!(all(&found.unwrap()), [[1., 2.], [3., 4.], [5., 6.]]);
+        let note =
+            "numbers for an input of integers or truth values are not converted, but to a type that has all of them";
+        let help = format!("convert the file: array.astype({wanted:?})");
+        return Err(DataError::new(Kind::Type, message).note(note).help(help));
     }
-
-    #[test]
-    fn preprocessing_comes_before_the_shape() {
-        let operations = vec![Operation::Permute { axes: vec![0, 2, 1] }, Operation::Scale(2.)];
-        let spec = InputSpec {
-            preprocess: Plan {
-                operations,
-                ..Plan::default()
-            },
-            ..spec(&[1, 2, 3])
-        };
-        let found = samples(&[array(&[1, 3, 2], &[1., 2., 3., 4., 5., 6.])], spec, None).unwrap();
-        assert_eq!(all(&found), [[2., 6., 10., 4., 8., 12.]]);
-    }
-
-    #[test]
-    fn counts_are_checked() {
-        let two = array(&[2, 1], &[1., 2.]);
-        assert_eq!(
-            samples(std::slice::from_ref(&two), spec(&[1]), Some(1))
-                .unwrap()
-                .count(),
-            1
-        );
-        assert_eq!(
-            samples(std::slice::from_ref(&two), spec(&[1]), Some(3))
-                .unwrap_err()
-                .kind,
-            Kind::Wanted
-        );
-        assert_eq!(
-            samples(&[array(&[0, 1], &[])], spec(&[1]), None).unwrap_err().kind,
-            Kind::Count
-        );
-        let three = array(&[3, 1], &[1., 2., 3.]);
-        let uneven = Samples::new(vec![vec![two], vec![three]], &[spec(&[1]), spec(&[1])], None);
-        assert_eq!(uneven.unwrap_err().kind, Kind::Count);
-    }
-
-    #[test]
-    fn a_sample_that_is_not_finite_is_named() {
-        let found = samples(
-            &[array(&[1, 1], &[0.]), array(&[2, 1], &[0., f32::NAN])],
-            spec(&[1]),
-            None,
-        )
-        .unwrap();
-        let error = found.read(0, 2, &mut [0.0], &mut Scratch::default()).unwrap_err();
-        assert_eq!(error.kind, Kind::NotFinite);
-        assert!(
-            error.sentence().contains("sample 2") && error.sentence().contains("number 1"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_step_that_makes_infinity_of_finite_numbers_is_named() {
-        let plan = Plan {
-            operations: vec![Operation::Offset(-1.), Operation::Scale(1e38)],
-            ..Plan::default()
-        };
-        let spec = InputSpec {
-            preprocess: plan,
-            ..spec(&[2])
-        };
-        let samples = samples(&[array(&[2, 2], &[1., 2., 3., 16.])], spec, None).unwrap();
-        let mut out = [0.; 2];
-        samples.read(0, 0, &mut out, &mut Scratch::default()).unwrap();
-        let error = samples.read(0, 1, &mut out, &mut Scratch::default()).unwrap_err();
-        assert_eq!(error.kind, Kind::NotFinite);
-        let sentence = error.sentence();
-        assert!(
-            sentence.contains("sample 1") && sentence.contains("the preprocessing step `scale` makes inf of 15"),
-            "{sentence}"
-        );
-    }
-
-    #[test]
-    fn the_digest_is_that_of_the_samples_in_use() {
-        let digest = |values: &[f32], spec: InputSpec, most| {
-            samples(&[array(&[values.len(), 1], values)], spec, most)
-                .unwrap()
-                .digest()
-        };
-        let one = digest(&[1., 2.], spec(&[1]), None);
-        assert_eq!(one, digest(&[1., 2., 3.], spec(&[1]), Some(2)));
-        assert_ne!(one, digest(&[1., 3.], spec(&[1]), None));
-        let plan = Plan {
-            operations: vec![Operation::Scale(2.)],
-            ..Plan::default()
-        };
-        assert_ne!(
-            one,
-            digest(
-                &[1., 2.],
-                InputSpec {
-                    preprocess: plan,
-                    ..spec(&[1])
-                },
-                None
-            )
-        );
-    }
+    let Some(step) = steps.computing() else { return Ok(()) };
+    let message = format!(
+        "the input {:?} takes {wanted}, and the preprocessing step `{step}` computes with floats",
+        spec.name
+    );
+    let help = format!(
+        "give it a preprocessing of its own without such steps: [input.{:?}.preprocess]",
+        spec.name
+    );
+    Err(DataError::new(Kind::Preprocess, message).help(help))
 }
+
+#[cfg(test)]
+mod tests;

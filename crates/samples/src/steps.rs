@@ -90,6 +90,26 @@ impl Steps {
         Ok(Steps { steps, shape })
     }
 
+    /// The key of the first step that computes with the numbers of a sample, and does not only move them.
+    pub(crate) fn computing(&self) -> Option<&'static str> {
+        let moves = |step: &&Step| matches!(step, Step::SwapColors { .. } | Step::Permute { .. });
+        self.steps.iter().find(|step| !moves(step)).map(Step::key)
+    }
+
+    /// Does the steps that move numbers, in place. There are no others in a plan for an input that holds no floats.
+    pub(crate) fn move_numbers<T: Copy>(&self, sample: &mut [T]) {
+        for step in &self.steps {
+            match step {
+                Step::SwapColors { inner } => swap_colors(sample, *inner),
+                Step::Permute { extents, strides } => {
+                    let source = sample.to_vec();
+                    permute(&source, extents, strides, sample);
+                }
+                Step::Scale(_) | Step::Offset(_) | Step::NormalizeAll { .. } | Step::NormalizeChannels { .. } => {}
+            }
+        }
+    }
+
     /// From a sample as stored to what the model takes, in place; `scratch` keeps its memory from call to call.
     pub(crate) fn apply(&self, sample: &mut [f32], scratch: &mut Vec<f32>) {
         self.steps.iter().for_each(|step| step.apply(sample, scratch));
@@ -139,12 +159,7 @@ impl Step {
                     block.iter_mut().for_each(|x| *x = (*x - mean) / std);
                 }
             }
-            Step::SwapColors { inner } => {
-                for colors in sample.chunks_exact_mut((3 * inner).max(1)) {
-                    let (first, rest) = colors.split_at_mut(*inner);
-                    first.swap_with_slice(&mut rest[*inner..]);
-                }
-            }
+            Step::SwapColors { inner } => swap_colors(sample, *inner),
             Step::Permute { extents, strides } => {
                 scratch.clear();
                 scratch.extend_from_slice(sample);
@@ -161,8 +176,16 @@ fn around(shape: &[usize], axis: usize) -> Result<(usize, usize), String> {
     Ok((shape[axis], shape[axis + 1..].iter().product::<usize>()))
 }
 
+/// The first of three colors of `inner` numbers each and the last change places.
+fn swap_colors<T>(sample: &mut [T], inner: usize) {
+    for colors in sample.chunks_exact_mut((3 * inner).max(1)) {
+        let (first, rest) = colors.split_at_mut(inner);
+        first.swap_with_slice(&mut rest[inner..]);
+    }
+}
+
 /// The numbers of `source` in the order of the result.
-fn permute(source: &[f32], extents: &[usize], strides: &[usize], out: &mut [f32]) {
+fn permute<T: Copy>(source: &[T], extents: &[usize], strides: &[usize], out: &mut [T]) {
     let from = ArrayView::from_shape(IxDyn(extents).strides(IxDyn(strides)), source);
     let to = ArrayViewMutD::from_shape(IxDyn(extents), out);
     // Extents and strides are those of a permutation of the sample's axes, so both views are there.

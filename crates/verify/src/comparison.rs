@@ -9,7 +9,7 @@ use crate::error::VerifyError;
 use crate::finding::{Fault, Finding, merge};
 use crate::intervals::{Interval, Intervals, Range};
 use crate::layers::{Deviation, Layers, deviation};
-use crate::samples;
+use crate::samples::{self, Ranges};
 use std::collections::BTreeMap;
 use strait_core::{Elem, Graph, ValueId};
 use strait_execute::{ExecuteError, Plan, PlanOptions, Port, Standard, Tensor, TensorView, Threads, Workspace};
@@ -77,16 +77,16 @@ impl<'a> Comparison<'a> {
         self.lowered.inputs()
     }
 
-    /// Inputs that are the same for the same seed and index.
+    /// Inputs that are the same for the same seed and index. Integers are those of `ranges`; where there is none for an input,
+    /// they are 0, which is an index and a length, or any code of an input of 16 bits or fewer.
     ///
     /// # Errors
     /// Inputs that are too large.
-    pub fn random_inputs(&self, seed: u64, index: usize) -> Result<Vec<Tensor>, VerifyError> {
-        samples::random(self.analysis.lowered_graph, self.lowered.inputs(), seed, index).map_err(|error| {
-            VerifyError::Execute {
-                graph: LOWERED,
-                source: ExecuteError::Ours(error.to_string()),
-            }
+    pub fn random_inputs(&self, seed: u64, index: usize, ranges: &Ranges) -> Result<Vec<Tensor>, VerifyError> {
+        let (graph, ports) = (self.analysis.lowered_graph, self.lowered.inputs());
+        samples::random(graph, ports, seed, index, ranges).map_err(|error| VerifyError::Execute {
+            graph: LOWERED,
+            source: ExecuteError::Ours(error.to_string()),
         })
     }
 

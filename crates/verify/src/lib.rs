@@ -44,6 +44,7 @@ pub use error::VerifyError;
 pub use finding::{Fault, Finding, merge};
 pub use functions::Undecided;
 pub use intervals::{Interval, Intervals, Range, intervals};
+pub use samples::Ranges;
 
 use strait_container::{Artifact, CertificateRecord, Integrity, Model};
 use strait_core::Module;
@@ -62,6 +63,8 @@ pub struct VerifyOptions<'a> {
     pub samples: usize,
     /// Source of the inputs.
     pub seed: u64,
+    /// The integers that random inputs have.
+    pub ranges: Option<&'a Ranges>,
     /// Who computes the requantizations of the fused graph: the target, or the host itself. Those of the lowered graph
     /// are the host's.
     pub loops: &'a dyn LoopsFor,
@@ -75,6 +78,7 @@ impl<'a> VerifyOptions<'a> {
         VerifyOptions {
             samples: 3,
             seed: 0,
+            ranges: None,
             loops: &Standard,
             threads,
         }
@@ -125,8 +129,10 @@ pub fn verify_module(
         };
         let comparison = Comparison::new(&analysis, &plan)?;
         let mut space = comparison.space(options.threads);
+        let none = Ranges::default();
+        let ranges = options.ranges.unwrap_or(&none);
         for sample in 0..options.samples {
-            let inputs = comparison.random_inputs(options.seed, sample)?;
+            let inputs = comparison.random_inputs(options.seed, sample, ranges)?;
             let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
             let found = comparison.run(&mut space, &views, &format!("random sample {sample}"))?;
             merge(&mut findings, found);

@@ -29,6 +29,18 @@ impl Random {
         (i64::from(low) + above as i64) as i32
     }
 
+    /// An integer from `low` to `high`, of any span; the ends with probability one half, where `extreme`.
+    pub(crate) fn whole(&mut self, low: i64, high: i64, extreme: bool) -> i64 {
+        let bits = self.bits();
+        if extreme && bits & 1 == 0 {
+            return if bits & 2 == 0 { low } else { high };
+        }
+        let span = i128::from(high) - i128::from(low) + 1;
+        // 64 random bits times at most 2^64.
+        let above = (u128::from(self.bits()) * span.max(1) as u128) >> 64;
+        (i128::from(low) + above as i128) as i64
+    }
+
     /// A real number in [−½, ½).
     pub(crate) fn fraction(&mut self) -> f32 {
         (self.bits() >> 40) as f32 / (1u64 << 24) as f32 - 0.5
@@ -44,6 +56,11 @@ mod tests {
         let mut random = Random::new(1);
         let drawn: Vec<i32> = (0..2000).map(|_| random.between(-3, 4, false)).collect();
         assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&-3), Some(&4)));
+        let drawn: Vec<i64> = (0..2000).map(|_| random.whole(-3, 4, false)).collect();
+        assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&-3), Some(&4)));
+        let wide = (0..2000).map(|_| random.whole(i64::MIN, i64::MAX, true));
+        assert!(wide.filter(|x| [i64::MIN, i64::MAX].contains(x)).count() > 900);
+        assert!((0..100).all(|_| random.whole(7, 7, false) == 7));
         let ends = (0..2000).map(|_| random.between(i32::MIN, i32::MAX, true));
         assert!(ends.filter(|x| [i32::MIN, i32::MAX].contains(x)).count() > 900);
         assert!((0..1000).map(|_| random.fraction()).all(|f| (-0.5..0.5).contains(&f)));

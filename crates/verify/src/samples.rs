@@ -1,8 +1,14 @@
 //! Inputs that nobody has chosen.
 
 use crate::random::Random;
+use std::collections::BTreeMap;
 use strait_core::{Elem, Graph, Op};
 use strait_execute::{Port, Tensor};
+
+/// The least and the largest number that random inputs have, by the name of an input that holds integers. What a number may be
+/// is not in a graph: an index of a table, a length, a class. Those of the calibration samples are all right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ranges(pub BTreeMap<String, [i64; 2]>);
 
 /// Random inputs for the ports of a graph: the same for the same seed and index, whatever was drawn before.
 pub(crate) fn random<'a>(
@@ -10,18 +16,31 @@ pub(crate) fn random<'a>(
     ports: impl Iterator<Item = &'a Port>,
     seed: u64,
     index: usize,
+    ranges: &Ranges,
 ) -> Result<Vec<Tensor>, strait_core::TensorError> {
     // The mixer is a bijection, so samples of one seed start from different states that have nothing in common.
     let mut random = Random::new(Random::new(seed.wrapping_add(index as u64)).bits());
     ports
-        .map(|port| Tensor::from_bytes(port.elem, &port.shape, &input(graph, port, &mut random, index == 0)))
+        .map(|port| {
+            Tensor::from_bytes(
+                port.elem,
+                &port.shape,
+                &input(graph, port, &mut random, index == 0, ranges),
+            )
+        })
         .collect()
 }
 
 /// The bytes of a random input: real numbers around every code of the grid that it is quantized to, so that every code
-/// occurs and rounding matters; codes for an input that is one.
-fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool) -> Vec<u8> {
+/// occurs and rounding matters; codes for an input that is one; integers in the input's range.
+fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool, ranges: &Ranges) -> Vec<u8> {
     let count = port.shape.iter().product();
+    if let (false, Some(&[low, high])) = (port.elem.is_float(), ranges.0.get(&port.name)) {
+        let mut whole = |_: usize| random.whole(low, high, extreme).to_le_bytes();
+        return (0..count)
+            .flat_map(|at| whole(at).into_iter().take(port.elem.size()))
+            .collect();
+    }
     let quantized = graph.uses(port.value).find_map(|u| {
         let node = graph.node(u.node).filter(|n| matches!(n.op, Op::Quantize(_)))?;
         let result = graph.value(*node.outputs.first()?)?;
@@ -52,7 +71,43 @@ fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool) -> Vec<
         Elem::I16 | Elem::U16 => (0..count)
             .flat_map(|_: usize| (random.bits() as i16).to_le_bytes())
             .collect(),
-        // Indices, shapes and conditions: 0 is one of each.
-        elem @ (Elem::F16 | Elem::I32 | Elem::I64 | Elem::Bool) => vec![0; count * elem.size()],
+        Elem::Bool => (0..count).map(|_: usize| random.bits() as u8 & 1).collect(),
+        Elem::F16 => (0..count)
+            .flat_map(|_: usize| half::f16::from_f32(real()).to_le_bytes())
+            .collect(),
+        // Indices and shapes, of which nothing is known: 0 is both.
+        elem @ (Elem::I32 | Elem::I64) => vec![0; count * elem.size()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strait_core::text::parse;
+    use strait_execute::{Plan, PlanOptions};
+
+    #[test]
+    fn integers_are_in_the_range_of_their_input_and_reach_its_ends() {
+        let text = "strait 1 float\ngraph @main(%ids: i64[1,64], %byte: u8[1,64], %mask: bool[1,64], %other: i32[4]) {\n  \
+                    return %ids, %byte, %mask, %other\n}";
+        let module = parse(text).unwrap();
+        let plan = Plan::new(&module, module.main, &PlanOptions::default()).unwrap();
+        let ranges = Ranges([("ids".to_owned(), [-7, 1 << 40]), ("byte".to_owned(), [3, 5])].into());
+        let drawn = |index| random(module.main(), plan.inputs(), 0, index, &ranges).unwrap();
+        let first = drawn(0);
+        let ids = first[0].values::<i64>().unwrap();
+        assert!(ids.contains(&-7) && ids.contains(&(1 << 40)) && ids.iter().all(|id| (-7..=1 << 40).contains(id)));
+        let later = drawn(3);
+        assert!(
+            later[1]
+                .values::<u8>()
+                .unwrap()
+                .iter()
+                .all(|byte| (3..=5).contains(byte))
+        );
+        let mask = later[2].view().bytes().to_vec();
+        assert!(mask.contains(&0) && mask.contains(&1) && mask.iter().all(|&bit| bit <= 1));
+        assert_eq!(later[3].values::<i32>().unwrap(), [0; 4]);
+        assert_eq!(drawn(3), later);
     }
 }

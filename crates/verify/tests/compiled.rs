@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use ndarray::{ArrayD, IxDyn};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,7 +9,7 @@ use std::sync::Arc;
 use strait_builtin as _;
 use strait_container::CertificateRecord;
 use strait_core::{GraphId, Module};
-use strait_execute::{PlanOptions, Threads};
+use strait_execute::{PlanOptions, Tensor, Threads};
 use strait_lower::{Baked, FusionPolicy, LowerError, bake, fuse, lower};
 use strait_onnx::{ReadOptions, free_dimensions, read};
 use strait_quantize::annotate::{Placing, Progress, TypeWishes, place, refuse};
@@ -26,11 +25,11 @@ const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/d
 struct Noise(Vec<Vec<usize>>);
 
 impl Samples for Noise {
-    fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String> {
+    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
         let input = |shape: &Vec<usize>| {
             let value = |i: usize| ((i * 2_654_435_761 + index * 40_503) % 1009) as f32 / 1009.0 - 0.3;
             let values: Vec<f32> = (0..shape.iter().product()).map(value).collect();
-            ArrayD::from_shape_vec(IxDyn(shape), values).map_err(|e| e.to_string())
+            Tensor::from_values(shape, &values).map_err(|e| e.to_string())
         };
         self.0.iter().map(input).collect()
     }

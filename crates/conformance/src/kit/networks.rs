@@ -114,10 +114,9 @@ pub(super) struct Made {
 struct Drawn(Vec<Vec<Tensor>>);
 
 impl Samples for Drawn {
-    fn sample(&self, index: usize) -> Result<Vec<ndarray::ArrayD<f32>>, String> {
-        let sample = self.0.get(index).ok_or_else(|| format!("there is no sample {index}"))?;
-        let arrays = sample.iter().map(|tensor| tensor.array().map(|array| array.to_owned()));
-        arrays.collect::<Result<_, _>>().map_err(|error| error.to_string())
+    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
+        let sample = self.0.get(index).cloned();
+        sample.ok_or_else(|| format!("there is no sample {index}"))
     }
 }
 

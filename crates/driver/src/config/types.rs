@@ -33,7 +33,9 @@ pub struct Config {
     pub input: BTreeMap<String, Input>,
     /// From samples as stored to what the model takes, for every input without preprocessing of its own.
     ///
-    /// Samples of any numeric type are read as float32. The steps follow in their order, each in float32. At the end a
+    /// Samples of any numeric type are read as float32 for an input of floats; the steps follow in their order, each in float32.
+    /// Those for an input of integers or truth values stay what they are: the file has the input's type, or one whose numbers
+    /// all are of it, such as int32 for int64, and of the steps only `color` and `layout` are possible. At the end a
     /// sample whose shape is not the model's, but which has as many elements, is given the model's; one whose axes are
     /// the model's in another order is refused.
     #[serde(default)]
@@ -453,9 +455,11 @@ impl Evaluation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
-    /// Share of samples whose largest output is that of the right class.
+    /// Share of samples whose answer is the right class: the position of the largest number of the first output, or the output
+    /// itself where it is one integer.
     Top1,
-    /// Share of samples whose largest output is that of the float model.
+    /// Share of samples whose answer is that of the float model. Where the first output holds several integers or truth values,
+    /// all of them are to be equal.
     Agreement,
 }
 

@@ -2,16 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::share::{Paired, Share};
+use super::{
+    answers::Answer,
+    share::{Paired, Share},
+};
 
 /// Measured accuracy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accuracy {
     /// On how many samples.
     pub samples: u64,
-    /// Share of samples whose largest output is that of the right class.
+    /// Share of samples whose answer is the right class.
     pub top1: Option<Top1>,
-    /// Share of samples on which the largest output of the integer model is that of the float model.
+    /// Share of samples on which the answer of the integer model is that of the float model.
     pub agreement: Option<Share>,
     /// The float graph that rounds where the integer one has codes; measured where it is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,15 +25,15 @@ pub struct Accuracy {
 /// model what the target's arithmetic does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Simulated {
-    /// Share of samples whose largest output is that of the right class.
+    /// Share of samples whose answer is the right class.
     pub top1: Option<Share>,
-    /// Share of samples on which the largest output of the integer model is that of the simulation.
+    /// Share of samples on which the answer of the integer model is that of the simulation.
     pub agreement: Share,
 }
 
 impl Simulated {
     /// Compares the answers of the simulation to the same samples with those of the integer model, and with what is right.
-    pub fn new(integer: &[u32], simulated: &[u32], labels: Option<&[u32]>) -> Simulated {
+    pub fn new(integer: &[Answer], simulated: &[Answer], labels: Option<&[u32]>) -> Simulated {
         Simulated {
             top1: labels.map(|labels| same(simulated, labels)),
             agreement: same(integer, simulated),
@@ -39,9 +42,9 @@ impl Simulated {
 }
 
 /// Share of samples with the same answer.
-fn same(left: &[u32], right: &[u32]) -> Share {
+fn same<A: PartialEq<B>, B>(left: &[A], right: &[B]) -> Share {
     Share {
-        count: left.iter().zip(right).filter(|(left, right)| left == right).count() as u64,
+        count: left.iter().zip(right).filter(|&(left, right)| left == right).count() as u64,
         samples: left.len() as u64,
     }
 }
@@ -59,14 +62,14 @@ pub struct Top1 {
 
 impl Accuracy {
     /// Compares answers to the same samples, with each other and with what is right.
-    pub fn new(integer: &[u32], float: Option<&[u32]>, labels: Option<&[u32]>) -> Accuracy {
+    pub fn new(integer: &[Answer], float: Option<&[Answer]>, labels: Option<&[u32]>) -> Accuracy {
         let samples = integer.len() as u64;
         let top1 = labels.map(|labels| {
             // Of the samples, those where one model is right and the other is not.
-            let only = |right: &[u32], wrong: &[u32]| {
+            let only = |right: &[Answer], wrong: &[Answer]| {
                 let answers = right.iter().zip(wrong).zip(labels);
                 answers
-                    .filter(|((right, wrong), label)| right == label && wrong != label)
+                    .filter(|&((right, wrong), label)| right == label && wrong != label)
                     .count() as u64
             };
             Top1 {
@@ -92,9 +95,13 @@ impl Accuracy {
 mod tests {
     use super::*;
 
+    fn classes<const N: usize>(of: [i64; N]) -> [Answer; N] {
+        of.map(Answer::Class)
+    }
+
     #[test]
     fn answers_are_counted_by_what_they_are() {
-        let (float, integer, labels) = ([1, 1, 2, 3, 1], [1, 2, 1, 3, 1], [1, 1, 1, 1, 1]);
+        let (float, integer, labels) = (classes([1, 1, 2, 3, 1]), classes([1, 2, 1, 3, 1]), [1; 5]);
         let accuracy = Accuracy::new(&integer, Some(&float), Some(&labels));
         let top1 = accuracy.top1.unwrap();
         let counts = (
@@ -113,16 +120,26 @@ mod tests {
 
     #[test]
     fn a_simulation_is_counted_beside_the_integers() {
-        let simulated = Simulated::new(&[1, 2, 3], &[1, 2, 1], Some(&[1, 1, 1]));
+        let simulated = Simulated::new(&classes([1, 2, 3]), &classes([1, 2, 1]), Some(&[1, 1, 1]));
         assert_eq!((simulated.agreement.count, simulated.top1.unwrap().count), (2, 2));
-        assert_eq!(Simulated::new(&[1], &[2], None).top1, None);
+        assert_eq!(Simulated::new(&classes([1]), &classes([2]), None).top1, None);
     }
 
     #[test]
     fn what_is_not_known_is_not_stated() {
-        let accuracy = Accuracy::new(&[1], None, Some(&[1]));
+        let accuracy = Accuracy::new(&classes([1]), None, Some(&[1]));
         assert_eq!((accuracy.agreement, accuracy.top1.unwrap().float), (None, None));
-        let accuracy = Accuracy::new(&[1], Some(&[1]), None);
+        let accuracy = Accuracy::new(&classes([1]), Some(&classes([1])), None);
         assert_eq!((accuracy.top1, accuracy.agreement.unwrap().count), (None, 1));
+    }
+
+    #[test]
+    fn several_numbers_agree_as_a_whole_and_are_no_class() {
+        let numbers = [[1; 32], [2; 32]].map(Answer::Numbers);
+        let other = [[1; 32], [3; 32]].map(Answer::Numbers);
+        let accuracy = Accuracy::new(&numbers, Some(&other), Some(&[1, 1]));
+        assert_eq!(accuracy.agreement.map(|share| share.count), Some(1));
+        assert_eq!(accuracy.top1.map(|top1| top1.integer.count), Some(0));
+        assert!(Answer::Class(-1) != u32::MAX);
     }
 }

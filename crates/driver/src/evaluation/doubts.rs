@@ -20,10 +20,10 @@ use super::share::Share;
 /// resizing make as much.
 const POINTS: f64 = 1.0;
 
-/// Doubts about a float model that is right on `share` of the samples.
-pub(crate) fn doubts(share: Share, classes: usize, expected: Option<f64>) -> Diagnostics {
+/// Doubts about a float model that is right on `share` of the samples. Where the number of classes is not known, neither is what
+/// guessing would make.
+pub(crate) fn doubts(share: Share, classes: Option<usize>, expected: Option<f64>) -> Diagnostics {
     let [low, high] = share.interval();
-    let guessing = 100.0 / classes.max(1) as f64;
     let right = format!(
         "the float model is right on {} of {} samples ({:.2} %)",
         share.count,
@@ -35,14 +35,20 @@ pub(crate) fn doubts(share: Share, classes: usize, expected: Option<f64>) -> Dia
     let mut warn = |code: &str, text: String, help: &str| {
         found.push(Diagnostic::warning(code, text).note(&interval).help(help));
     };
-    if high < guessing {
+    let guessed = classes.map(|classes| (classes, 100.0 / classes.max(1) as f64));
+    if let Some((classes, guessing)) = guessed
+        && high < guessing
+    {
         let text = format!("{right}: guessing one of {classes} classes is better");
         warn(
             codes::GUESSING,
             text,
             "look at the labels: classes count from 0, in the order of the model's outputs",
         );
-    } else if low <= guessing && high < (guessing + 100.0) / 2.0 {
+    } else if let Some((classes, guessing)) = guessed
+        && low <= guessing
+        && high < (guessing + 100.0) / 2.0
+    {
         let text = format!("{right}: no better than guessing one of {classes} classes");
         let help = "look at the preprocessing (layout, scale, color, mean and std), and at the labels";
         warn(codes::GUESSING, text, help);
@@ -82,11 +88,20 @@ mod tests {
             (49_600, 50_000, 10, Some(99.9), &[]),
             (65, 640, 10, Some(98.75), &[guessing, expected]),
         ] {
-            let found = doubts(Share { count, samples }, classes, known);
+            let found = doubts(Share { count, samples }, Some(classes), known);
             let found: Vec<&str> = found.0.iter().map(|finding| finding.code.as_str()).collect();
             assert_eq!(found, codes, "{count} of {samples}, {classes} classes, {known:?}");
         }
-        let text = |count| doubts(Share { count, samples: 640 }, 10, None).to_string();
+        let unknown = doubts(Share { count: 0, samples: 640 }, None, Some(50.0));
+        assert_eq!(
+            unknown
+                .0
+                .iter()
+                .map(|finding| finding.code.as_str())
+                .collect::<Vec<_>>(),
+            [expected]
+        );
+        let text = |count| doubts(Share { count, samples: 640 }, Some(10), None).to_string();
         assert!(
             text(65).contains("no better than guessing") && text(3).contains("guessing one of 10 classes is better")
         );

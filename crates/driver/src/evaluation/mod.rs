@@ -7,6 +7,6 @@ mod share;
 
 pub use accuracy::{Accuracy, Simulated, Top1};
 pub(crate) use answers::views;
-pub use answers::{Side, answers, class_count};
+pub use answers::{Answer, Asked, Side, answers, asked};
 pub(crate) use doubts::doubts;
 pub use share::{Paired, Share};

@@ -5,7 +5,7 @@ use strait_container::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, Node, Op, ValueId};
 use strait_execute::{PlanOptions, Tensor, TensorView, Threads, reference};
 use strait_target::{TargetSpec, spec::Row};
-use strait_verify::{Comparison, Fault, Finding, LOWERED, VerifyError, VerifyOptions, analyse, verify_module};
+use strait_verify::{Comparison, Fault, Finding, LOWERED, Ranges, VerifyError, VerifyOptions, analyse, verify_module};
 
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
@@ -20,12 +20,14 @@ pub(super) fn stop(
     module: &Module,
     certificates: &[CertificateRecord],
     findings: &[Finding],
+    ranges: &Ranges,
     threads: &Threads,
 ) -> Stop {
     let said: Vec<String> = findings.iter().map(ToString::to_string).collect();
     let ours = Stop::Defect(format!("the integer model does not hold: {}", said.join("; ")));
     let by_the_host = VerifyOptions {
         samples: 1,
+        ranges: Some(ranges),
         ..VerifyOptions::new(threads)
     };
     match verify_module(module, certificates, &by_the_host) {
@@ -33,7 +35,7 @@ pub(super) fn stop(
         _ => return ours,
     }
     let layers: Vec<Diagnostic> = (findings.iter())
-        .filter_map(|finding| layer(spec, module, certificates, finding))
+        .filter_map(|finding| layer(spec, module, certificates, finding, ranges))
         .collect();
     match layers.is_empty() {
         false => Diagnostics(layers).into(),
@@ -50,6 +52,7 @@ fn layer(
     module: &Module,
     certificates: &[CertificateRecord],
     finding: &Finding,
+    ranges: &Ranges,
 ) -> Option<Diagnostic> {
     let Fault::Layer {
         element,
@@ -63,7 +66,7 @@ fn layer(
     let (_, node) = named(module, module.main(), &finding.value)?;
     let form = requantization(node)?;
     let name = spec.form_name(&[], form).unwrap_or_default();
-    let accumulator = accumulator(module, certificates, &finding.value, *element)
+    let accumulator = accumulator(module, certificates, (&finding.value, *element), ranges)
         .ok()
         .flatten();
     let of = match accumulator {
@@ -84,8 +87,8 @@ fn layer(
 fn accumulator(
     module: &Module,
     certificates: &[CertificateRecord],
-    value: &str,
-    element: usize,
+    (value, element): (&str, usize),
+    ranges: &Ranges,
 ) -> Result<Option<i64>, VerifyError> {
     let lowered = module
         .graphs
@@ -98,7 +101,7 @@ fn accumulator(
         return Ok(None);
     };
     let analysis = analyse(module, certificates)?;
-    let inputs = Comparison::new(&analysis, &PlanOptions::default())?.random_inputs(0, 0)?;
+    let inputs = Comparison::new(&analysis, &PlanOptions::default())?.random_inputs(0, 0, ranges)?;
     let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
     let mut found = None;
     let mut observe = |id: ValueId, tensor: TensorView<'_>| {

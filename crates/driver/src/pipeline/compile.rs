@@ -17,7 +17,7 @@ use crate::{
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
     diagnostic::Diagnostic,
     eval::check_labels,
-    evaluation::{Accuracy, Side, answers, class_count, doubts},
+    evaluation::{Accuracy, Answer, Side, answers, asked, doubts},
     failure::{self, codes},
     report::{self, Material, Quantization, Report},
     session::Session,
@@ -106,6 +106,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         .map(|e| float_answers(e, &canonical, loaded, session))
         .transpose()?;
 
+    let ranges = inputs::ranges(&specs, &samples);
     let mut sources = Sources {
         config: sha256(b""),
         data: [("calibration".to_owned(), Digest(samples.digest()))].into(),
@@ -130,6 +131,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             target,
             origin,
             formats,
+            ranges: &ranges,
         };
         let lowered = lowered(&job, session)?;
         let applied = [&rewritten.applied[..], &of_target.rewritten.applied].concat();
@@ -240,15 +242,15 @@ fn float_answers(
     canonical: &Module,
     loaded: &Loaded,
     session: &Session<'_>,
-) -> Result<Vec<u32>, Stop> {
+) -> Result<Vec<Answer>, Stop> {
     let options = PlanOptions {
         context: session.context,
         ..PlanOptions::default()
     };
     let side = Side::new(canonical, &options, session)?;
-    let classes = class_count(&side.plan)?;
+    let asked = asked(&side.plan)?;
     if let Some(labels) = &evaluation.labels {
-        check_labels(labels, classes)?;
+        check_labels(labels, asked)?;
     }
     let answers = answers(&side, &evaluation.samples, session, "evaluate (float)")?;
     if let Some(top1) = Accuracy::new(&answers, None, evaluation.labels.as_deref()).top1 {
@@ -257,7 +259,7 @@ fn float_answers(
             .evaluation
             .as_ref()
             .and_then(|evaluation| evaluation.expect_float);
-        let doubts = doubts(top1.integer, classes, expected);
+        let doubts = doubts(top1.integer, asked.classes(), expected);
         let doubts = inputs::at(loaded, &["evaluation", "labels"], doubts);
         doubts.0.iter().for_each(|doubt| session.remark(doubt));
     }
@@ -266,7 +268,7 @@ fn float_answers(
 
 fn accuracy(
     evaluation: &Prepared,
-    float: Option<&[u32]>,
+    float: Option<&[Answer]>,
     job: &Job<'_>,
     integer: &Module,
     session: &Session<'_>,
@@ -355,22 +357,22 @@ fn documents(job: &Job<'_>, lowered: &Lowered, report: &Report, writer: &Artifac
         .add_with(QUANTIZATION_FILE, |out| quantization.write_json(out))
         .map_err(failure::writing)?;
     let mut deployment =
-        serde_json::to_vec_pretty(&deployment(job)?).map_err(|error| Stop::Defect(error.to_string()))?;
+        serde_json::to_vec_pretty(&deployment(job)).map_err(|error| Stop::Defect(error.to_string()))?;
     deployment.push(b'\n');
     writer.add_bytes(DEPLOYMENT_FILE, &deployment).map_err(failure::writing)
 }
 
-fn deployment(job: &Job<'_>) -> Result<Deployment, Stop> {
-    let shapes = inputs::shapes(job.canonical)?;
+fn deployment(job: &Job<'_>) -> Deployment {
     let config = &job.loaded.config;
-    Ok(Deployment {
+    Deployment {
         schema: SCHEMA,
         reading: Reading::new(&config.model),
-        inputs: shapes
+        inputs: inputs::inputs(job.canonical)
             .into_iter()
-            .map(|(name, _)| DeployedInput {
-                preprocess: inputs::preprocessing(job.loaded, &name).clone(),
-                name,
+            .map(|input| DeployedInput {
+                preprocess: inputs::preprocessing(job.loaded, &input.name).clone(),
+                range: job.ranges.0.get(&input.name).copied(),
+                name: input.name,
             })
             .collect(),
         options: config
@@ -379,5 +381,5 @@ fn deployment(job: &Job<'_>) -> Result<Deployment, Stop> {
             .get(job.target.spec().id.as_str())
             .cloned()
             .unwrap_or_default(),
-    })
+    }
 }

@@ -5,48 +5,53 @@ use std::{num::NonZeroU32, path::Path};
 use strait_core::{Elem, Module};
 use strait_document::nearest;
 
-use strait_samples::{InputSpec, Kind, Samples};
+use strait_samples::{InputSpec, Kind, NumberType, Samples};
+use strait_verify::Ranges;
 
 use crate::{
-    config::{KeyPath, Loaded, preprocess, types::Preprocess},
+    config::{
+        KeyPath, Loaded, preprocess,
+        types::{Preprocess, Step},
+    },
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
 };
 
-/// Name and shape of each input of the main graph, whose shapes are fixed.
-///
-/// # Errors
-/// An input that does not take floats: samples are read as floats.
-pub(crate) fn shapes(module: &Module) -> Result<Vec<(String, Vec<usize>)>, Diagnostics> {
+/// An input of the main graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Input {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its type.
+    pub(crate) elem: Elem,
+    /// Its shape.
+    pub(crate) shape: Vec<usize>,
+}
+
+/// The inputs of the main graph, whose shapes are fixed.
+pub(crate) fn inputs(module: &Module) -> Vec<Input> {
     let graph = module.main();
-    let shape = |&id| {
+    let input = |&id| {
         let value = graph.value(id)?;
-        let extents = value
-            .ty
-            .dims()?
-            .iter()
-            .map(|&extent| usize::try_from(extent).ok())
-            .collect::<Option<Vec<_>>>()?;
-        Some((module.name(value.name).to_owned(), value.ty.elem, extents))
+        let extents = value.ty.dims()?;
+        let extents = extents.iter().map(|&extent| usize::try_from(extent).ok());
+        Some(Input {
+            name: module.name(value.name).to_owned(),
+            elem: value.ty.elem,
+            shape: extents.collect::<Option<_>>()?,
+        })
     };
-    let mut found = Vec::new();
-    for (name, elem, extents) in graph.inputs().iter().filter_map(shape) {
-        if elem != Elem::F32 {
-            let message = format!("the input {name:?} takes {elem}, and samples are read as floats");
-            return Err(Diagnostic::error(codes::MODEL, message).into());
-        }
-        found.push((name, extents));
-    }
-    Ok(found)
+    graph.inputs().iter().filter_map(input).collect()
 }
 
 /// Samples that each input takes: with the input's own preprocessing, or that of all inputs.
 ///
 /// # Errors
-/// A table `[input.NAME]` for an input that is not there.
+/// A table `[input.NAME]` for an input that is not there; steps that compute with the numbers of an input that holds no
+/// floats.
 pub(super) fn specs(module: &Module, loaded: &Loaded) -> Result<Vec<InputSpec>, Diagnostics> {
-    let shapes = shapes(module)?;
-    let names = || shapes.iter().map(|(name, _)| name.as_str());
+    let found = inputs(module);
+    let names = || found.iter().map(|input| input.name.as_str());
     let strangers = loaded
         .config
         .input
@@ -64,18 +69,48 @@ pub(super) fn specs(module: &Module, loaded: &Loaded) -> Result<Vec<InputSpec>, 
             }
         })
         .collect();
+    let computed = found.iter().filter_map(|input| computed(input, loaded));
+    let findings: Vec<Diagnostic> = findings.into_iter().chain(computed).collect();
     if !findings.is_empty() {
         return Err(Diagnostics(findings));
     }
-    let spec = |(name, shape): &(String, Vec<usize>)| spec(name, shape, preprocessing(loaded, name));
-    shapes.iter().map(spec).collect()
+    let spec = |input: &Input| spec(input, preprocessing(loaded, &input.name));
+    found.iter().map(spec).collect()
+}
+
+/// The finding for a step that computes with the numbers of an input that holds integers or truth values.
+fn computed(input: &Input, loaded: &Loaded) -> Option<Diagnostic> {
+    if input.elem.is_float() {
+        return None;
+    }
+    let (steps, table) = match own(loaded, &input.name) {
+        Some(own) => (&own.steps, KeyPath::of(&["input", &input.name, "preprocess"])),
+        None => (&loaded.config.preprocess.steps, KeyPath::of(&["preprocess"])),
+    };
+    let moves = |step: &Step| matches!(step, Step::Color(_) | Step::Layout(_));
+    let at = steps.iter().position(|step| !moves(step))?;
+    let path = table.key("steps").index(at);
+    let message = format!(
+        "the input {:?} takes {}, which no step of the preprocessing computes with",
+        input.name,
+        NumberType::from(input.elem).name()
+    );
+    let finding = loaded.error(crate::config::codes::PREPROCESS, &path, message, "computes with floats");
+    Some(finding.help(match own(loaded, &input.name) {
+        Some(_) => "leave the step out: only `color` and `layout` are for such an input".to_owned(),
+        None => format!(
+            "give the input a preprocessing of its own, which may be empty: [input.{:?}.preprocess]",
+            input.name
+        ),
+    }))
 }
 
 /// One input with its preprocessing.
 ///
 /// # Errors
 /// Preprocessing that is not possible.
-pub(crate) fn spec(name: &str, shape: &[usize], steps: &Preprocess) -> Result<InputSpec, Diagnostics> {
+pub(crate) fn spec(input: &Input, steps: &Preprocess) -> Result<InputSpec, Diagnostics> {
+    let Input { name, elem, shape } = input;
     let plan = preprocess::plan(steps).map_err(|error| {
         let message = format!(
             "preprocessing of the input {name:?}, step {}: {}",
@@ -84,20 +119,33 @@ pub(crate) fn spec(name: &str, shape: &[usize], steps: &Preprocess) -> Result<In
         Diagnostic::error(crate::config::codes::PREPROCESS, message).help(error.help)
     })?;
     Ok(InputSpec {
-        name: name.to_owned(),
-        shape: shape.to_vec(),
+        name: name.clone(),
+        elem: *elem,
+        shape: shape.clone(),
         preprocess: plan,
     })
 }
 
 /// The preprocessing of an input.
 pub(super) fn preprocessing<'a>(loaded: &'a Loaded, input: &str) -> &'a Preprocess {
-    let own = loaded
-        .config
-        .input
-        .get(input)
-        .and_then(|input| input.preprocess.as_ref());
-    own.unwrap_or(&loaded.config.preprocess)
+    own(loaded, input).unwrap_or(&loaded.config.preprocess)
+}
+
+/// The preprocessing of an input alone.
+fn own<'a>(loaded: &'a Loaded, input: &str) -> Option<&'a Preprocess> {
+    let input = loaded.config.input.get(input)?;
+    input.preprocess.as_ref()
+}
+
+/// The integers that random inputs of a verification are drawn from: those of these samples, by the name of an input that
+/// holds integers or truth values.
+pub(super) fn ranges(specs: &[InputSpec], samples: &Samples) -> Ranges {
+    let ranges = specs.iter().zip(samples.whole_ranges());
+    Ranges(
+        ranges
+            .filter_map(|(spec, range)| Some((spec.name.clone(), range?)))
+            .collect(),
+    )
 }
 
 /// The samples at a path of the configuration; findings without a place get that of the key.

@@ -14,7 +14,7 @@ use strait_target::{
     Origin, Target, TargetSpec,
     spec::{Difference, Format, Nearness},
 };
-use strait_verify::{VerifyError, VerifyOptions};
+use strait_verify::{Ranges, VerifyError, VerifyOptions};
 
 use crate::{
     config::{self, KeyPath, Loaded, types::Refused},
@@ -45,6 +45,8 @@ pub(super) struct Job<'a> {
     pub(super) origin: Origin,
     /// Formats that are written besides the artifact.
     pub(super) formats: Vec<Format>,
+    /// The integers of the calibration samples, by input.
+    pub(super) ranges: &'a Ranges,
 }
 
 /// The integer model of one target.
@@ -128,6 +130,7 @@ fn verify(
     let loops = TargetLoops(job.target.clone());
     let options = VerifyOptions {
         samples: 1,
+        ranges: Some(job.ranges),
         loops: &loops,
         ..VerifyOptions::new(&threads)
     };
@@ -139,7 +142,14 @@ fn verify(
         return Ok(());
     }
     let spec = job.target.spec();
-    Err(blame::stop(spec, module, certificates, &report.findings, &threads))
+    Err(blame::stop(
+        spec,
+        module,
+        certificates,
+        &report.findings,
+        job.ranges,
+        &threads,
+    ))
 }
 
 /// Holds a module against every invariant of its stage.

@@ -5,10 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ndarray::ArrayD;
 use strait_container::{Beside, Digest};
 use strait_core::{Module, bytes};
-use strait_execute::{PlanOptions, cost};
+use strait_execute::{PlanOptions, Tensor, cost};
 use strait_quantize::{
     Observation, ObserveError, Requests, observe,
     statistics::{self, Coverage, Key},
@@ -162,9 +161,13 @@ pub(super) fn constant_inputs(module: &Module, observation: &Observation) -> Dia
 struct Adapter<'a>(&'a Samples);
 
 impl observe::Samples for Adapter<'_> {
-    fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String> {
+    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
         let sample = self.0.sample(index, &mut Scratch::default());
-        sample.map_err(|error| error.sentence())
+        let sample = sample.map_err(|error| error.sentence())?;
+        let tensors = sample
+            .iter()
+            .map(|one| Tensor::from_bytes(one.elem(), one.shape(), one.bytes()));
+        tensors.collect::<Result<_, _>>().map_err(|error| error.to_string())
     }
 }
 

@@ -4,6 +4,7 @@ use strait_container::Digest;
 use strait_core::Module;
 use strait_lower::Parameters;
 use strait_target::Registry;
+use strait_verify::Ranges;
 
 use crate::{
     artifact::Opened,
@@ -66,6 +67,7 @@ pub(crate) fn simulated(
     }
     let cache = loaded.config.calibration.cache.as_ref();
     let observation = observe::statistics(&canonical, &requests, &samples, cache, session)?;
+    let ranges = Ranges::default();
     let known = (&canonical, &selection, &observation);
     let of_target = of_target(known, target.spec(), session, |module, unmet| {
         observe::statistics(module, unmet, &samples, cache, session)
@@ -78,6 +80,7 @@ pub(crate) fn simulated(
         target,
         origin,
         formats: Vec::new(),
+        ranges: &ranges,
     };
     let annotated = annotated(&job, session)?;
     strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals)

@@ -249,6 +249,7 @@ impl Work<'_> {
             layers: comparison.layer_count(),
             outputs: analysis.is_exact(),
         };
+        let ranges = opened.ranges();
         let worker = || {
             let threads = Threads::one()?;
             Ok((comparison.space(&threads), Scratch::default()))
@@ -262,7 +263,7 @@ impl Work<'_> {
                     (Ok(tensors), format!("sample {index}"))
                 }
                 None => (
-                    comparison.random_inputs(request.seed, index),
+                    comparison.random_inputs(request.seed, index, &ranges),
                     format!("random sample {index}"),
                 ),
             };

@@ -1,0 +1,45 @@
+//! One sample of one input, in the type of the input.
+
+use strait_core::Elem;
+
+/// The numbers of one sample for one input: of the input's type and shape, little-endian, the last axis fastest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    elem: Elem,
+    shape: Vec<usize>,
+    /// The bytes, in words, so that numbers of every type are aligned.
+    words: Vec<u64>,
+}
+
+impl Sample {
+    /// Zeros. The shape's elements fit into memory: samples of as many have been found in files.
+    pub(crate) fn zeros(elem: Elem, shape: &[usize]) -> Sample {
+        let bytes = elem.size() * shape.iter().product::<usize>();
+        Sample {
+            elem,
+            shape: shape.to_vec(),
+            words: vec![0; bytes.div_ceil(size_of::<u64>())],
+        }
+    }
+
+    /// Type of the numbers.
+    pub fn elem(&self) -> Elem {
+        self.elem
+    }
+
+    /// The input's shape, the batch dimension included where the model has one.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The bytes. They are aligned for the type.
+    pub fn bytes(&self) -> &[u8] {
+        let bytes: &[u8] = bytemuck::cast_slice(&self.words);
+        &bytes[..self.elem.size() * self.shape.iter().product::<usize>()]
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        let length = self.bytes().len();
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..length]
+    }
+}

@@ -1,0 +1,265 @@
+//! Samples from arrays in memory.
+
+use super::*;
+use crate::{NumberType, Operation, npy};
+
+fn array(shape: &[usize], values: &[f32]) -> Array {
+    let numbers: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    Array::parse("x.npy", &npy::encode(NumberType::F32, shape, &numbers).into()).unwrap()
+}
+
+fn spec(shape: &[usize]) -> InputSpec {
+    InputSpec {
+        name: "x".into(),
+        elem: Elem::F32,
+        shape: shape.to_vec(),
+        preprocess: Plan::default(),
+    }
+}
+
+fn samples(arrays: &[Array], spec: InputSpec, most: Option<u32>) -> Result<Samples, DataError> {
+    Samples::new(vec![arrays.to_vec()], &[spec], most.and_then(NonZeroU32::new))
+}
+
+fn all(samples: &Samples) -> Vec<Vec<f32>> {
+    let mut scratch = Scratch::default();
+    let read = |sample| {
+        let sample = samples.sample(sample, &mut scratch)?;
+        Ok::<_, DataError>(bytemuck::pod_collect_to_vec(sample[0].bytes()))
+    };
+    (0..samples.count()).map(read).collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn pieces_are_one_sequence() {
+    let found = samples(
+        &[
+            array(&[1, 2], &[1., 2.]),
+            array(&[0, 2], &[]),
+            array(&[2, 2], &[3., 4., 5., 6.]),
+        ],
+        spec(&[1, 2]),
+        None,
+    );
+    assert_eq!(all(&found.unwrap()), [[1., 2.], [3., 4.], [5., 6.]]);
+}
+
+#[test]
+fn preprocessing_comes_before_the_shape() {
+    let operations = vec![Operation::Permute { axes: vec![0, 2, 1] }, Operation::Scale(2.)];
+    let spec = InputSpec {
+        preprocess: Plan {
+            operations,
+            ..Plan::default()
+        },
+        ..spec(&[1, 2, 3])
+    };
+    let found = samples(&[array(&[1, 3, 2], &[1., 2., 3., 4., 5., 6.])], spec, None).unwrap();
+    assert_eq!(all(&found), [[2., 6., 10., 4., 8., 12.]]);
+}
+
+#[test]
+fn counts_are_checked() {
+    let two = array(&[2, 1], &[1., 2.]);
+    assert_eq!(
+        samples(std::slice::from_ref(&two), spec(&[1]), Some(1))
+            .unwrap()
+            .count(),
+        1
+    );
+    assert_eq!(
+        samples(std::slice::from_ref(&two), spec(&[1]), Some(3))
+            .unwrap_err()
+            .kind,
+        Kind::Wanted
+    );
+    assert_eq!(
+        samples(&[array(&[0, 1], &[])], spec(&[1]), None).unwrap_err().kind,
+        Kind::Count
+    );
+    let three = array(&[3, 1], &[1., 2., 3.]);
+    let uneven = Samples::new(vec![vec![two], vec![three]], &[spec(&[1]), spec(&[1])], None);
+    assert_eq!(uneven.unwrap_err().kind, Kind::Count);
+}
+
+#[test]
+fn a_sample_that_is_not_finite_is_named() {
+    let found = samples(
+        &[array(&[1, 1], &[0.]), array(&[2, 1], &[0., f32::NAN])],
+        spec(&[1]),
+        None,
+    )
+    .unwrap();
+    let error = found.sample(2, &mut Scratch::default()).unwrap_err();
+    assert_eq!(error.kind, Kind::NotFinite);
+    assert!(
+        error.sentence().contains("sample 2") && error.sentence().contains("number 1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_step_that_makes_infinity_of_finite_numbers_is_named() {
+    let plan = Plan {
+        operations: vec![Operation::Offset(-1.), Operation::Scale(1e38)],
+        ..Plan::default()
+    };
+    let spec = InputSpec {
+        preprocess: plan,
+        ..spec(&[2])
+    };
+    let samples = samples(&[array(&[2, 2], &[1., 2., 3., 16.])], spec, None).unwrap();
+    samples.sample(0, &mut Scratch::default()).unwrap();
+    let error = samples.sample(1, &mut Scratch::default()).unwrap_err();
+    assert_eq!(error.kind, Kind::NotFinite);
+    let sentence = error.sentence();
+    assert!(
+        sentence.contains("sample 1") && sentence.contains("the preprocessing step `scale` makes inf of 15"),
+        "{sentence}"
+    );
+}
+
+fn stored<T: bytemuck::NoUninit>(number_type: NumberType, shape: &[usize], numbers: &[T]) -> Array {
+    Array::parse(
+        "x.npy",
+        &npy::encode(number_type, shape, bytemuck::cast_slice(numbers)).into(),
+    )
+    .unwrap()
+}
+
+fn of(elem: Elem, shape: &[usize], operations: Vec<Operation>) -> InputSpec {
+    InputSpec {
+        elem,
+        preprocess: Plan {
+            operations,
+            ..Plan::default()
+        },
+        ..spec(shape)
+    }
+}
+
+#[test]
+fn integers_stay_what_they_are() {
+    // 2^53 + 1 is no float, and 16,777,217 no float32.
+    let ids = [(1i64 << 53) + 1, -5, 16_777_217, 0];
+    let found = samples(
+        &[stored(NumberType::I64, &[2, 2], &ids)],
+        of(Elem::I64, &[1, 2], vec![]),
+        None,
+    )
+    .unwrap();
+    let sample = found.sample(1, &mut Scratch::default()).unwrap();
+    assert_eq!((sample[0].elem(), sample[0].shape()), (Elem::I64, &[1, 2][..]));
+    assert_eq!(bytemuck::cast_slice::<u8, i64>(sample[0].bytes()), [16_777_217, 0]);
+    assert_eq!(found.whole_ranges(), [Some([-5, (1 << 53) + 1])]);
+    let first = samples(
+        &[stored(NumberType::I64, &[2, 1], &ids[1..3])],
+        of(Elem::I64, &[1], vec![]),
+        Some(1),
+    );
+    assert_eq!(first.unwrap().whole_ranges(), [Some([-5, -5])]);
+    let floats = samples(&[array(&[1, 1], &[1.])], spec(&[1]), None).unwrap();
+    assert_eq!(floats.whole_ranges(), [None]);
+}
+
+#[test]
+fn a_narrower_type_of_a_file_is_widened_and_any_other_refused() {
+    let wider = samples(
+        &[stored(NumberType::I32, &[1, 2], &[-1i32, 7])],
+        of(Elem::I64, &[2], vec![]),
+        None,
+    )
+    .unwrap();
+    let sample = wider.sample(0, &mut Scratch::default()).unwrap();
+    assert_eq!(bytemuck::cast_slice::<u8, i64>(sample[0].bytes()), [-1, 7]);
+    for (array, elem, parts) in [
+        (
+            array(&[1, 1], &[1.]),
+            Elem::I64,
+            ["takes int64", "holds float32", r#"astype("int64")"#],
+        ),
+        (
+            stored(NumberType::I64, &[1, 1], &[1i64]),
+            Elem::I32,
+            ["takes int32", "holds int64", r#"astype("int32")"#],
+        ),
+        (
+            stored(NumberType::U8, &[1, 1], &[1u8]),
+            Elem::Bool,
+            ["takes bool", "holds uint8", r#"astype("bool")"#],
+        ),
+    ] {
+        let error = samples(&[array], of(elem, &[1], vec![]), None).unwrap_err();
+        assert_eq!(error.kind, Kind::Type);
+        let told = format!("{} {}", error.sentence(), error.help.join(" "));
+        assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+    }
+}
+
+#[test]
+fn steps_that_move_numbers_are_done_to_integers_and_no_others() {
+    // Two pixels of three colors, as an image is stored: [1, 2, 3], channels last.
+    let image = || stored(NumberType::U8, &[1, 1, 2, 3], &[1u8, 2, 3, 4, 5, 6]);
+    let moves = vec![
+        Operation::SwapColors { axis: 3 },
+        Operation::Permute { axes: vec![0, 3, 1, 2] },
+    ];
+    let found = samples(&[image()], of(Elem::U8, &[1, 3, 1, 2], moves.clone()), None).unwrap();
+    assert_eq!(
+        found.sample(0, &mut Scratch::default()).unwrap()[0].bytes(),
+        [3, 6, 2, 5, 1, 4]
+    );
+    let words = stored(NumberType::U8, &[1, 1, 2, 3], &[1u8, 2, 3, 4, 5, 6]);
+    let found = samples(&[words], of(Elem::I32, &[1, 3, 1, 2], moves), None).unwrap();
+    let sample = found.sample(0, &mut Scratch::default()).unwrap();
+    assert_eq!(bytemuck::cast_slice::<u8, i32>(sample[0].bytes()), [3, 6, 2, 5, 1, 4]);
+    let scaled = samples(
+        &[image()],
+        of(Elem::U8, &[1, 1, 2, 3], vec![Operation::Scale(0.5)]),
+        None,
+    );
+    let error = scaled.unwrap_err();
+    assert_eq!(error.kind, Kind::Preprocess);
+    assert!(error.message.contains("`scale` computes with floats"), "{error}");
+}
+
+#[test]
+fn floats_of_other_widths_are_rounded_once() {
+    let half = samples(&[array(&[1, 2], &[0.1, -2.])], of(Elem::F16, &[2], vec![]), None).unwrap();
+    let sample = half.sample(0, &mut Scratch::default()).unwrap();
+    let expected = [0.1f32, -2.].map(|x| f16::from_f32(x).to_bits());
+    assert_eq!(bytemuck::cast_slice::<u8, u16>(sample[0].bytes()), expected);
+    let double = samples(&[array(&[1, 1], &[0.1])], of(Elem::F64, &[1], vec![]), None).unwrap();
+    let sample = double.sample(0, &mut Scratch::default()).unwrap();
+    assert_eq!(bytemuck::cast_slice::<u8, f64>(sample[0].bytes()), [f64::from(0.1f32)]);
+    let large = samples(&[array(&[1, 1], &[1e5])], of(Elem::F16, &[1], vec![]), None).unwrap();
+    let error = large.sample(0, &mut Scratch::default()).unwrap_err();
+    assert!(error.message.contains("100000 is beyond float16"), "{error}");
+}
+
+#[test]
+fn the_digest_is_that_of_the_samples_in_use() {
+    let digest = |values: &[f32], spec: InputSpec, most| {
+        samples(&[array(&[values.len(), 1], values)], spec, most)
+            .unwrap()
+            .digest()
+    };
+    let one = digest(&[1., 2.], spec(&[1]), None);
+    assert_eq!(one, digest(&[1., 2., 3.], spec(&[1]), Some(2)));
+    assert_ne!(one, digest(&[1., 3.], spec(&[1]), None));
+    let plan = Plan {
+        operations: vec![Operation::Scale(2.)],
+        ..Plan::default()
+    };
+    assert_ne!(
+        one,
+        digest(
+            &[1., 2.],
+            InputSpec {
+                preprocess: plan,
+                ..spec(&[1])
+            },
+            None
+        )
+    );
+}
