@@ -104,6 +104,8 @@ reason_codes! {
         MatmulRank = "matmul-rank",
         /// The results of a call are known where the called graph is: in the module.
         ModuleNeeded = "module-needed",
+        /// Types, ranks or extents of the operands do not fit each other, or the attributes.
+        Operands = "operands",
         /// The amounts of padding do not fit the operand, or an axis cannot be padded so.
         Pad = "pad",
         /// A permutation does not name each axis once.

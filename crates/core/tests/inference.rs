@@ -42,6 +42,12 @@ fn conv(stride: u32, pad: &str, dilation: u32, groups: u32) -> String {
     )
 }
 
+fn transposed(stride: u32, more: &str, pad: &str, groups: u32) -> String {
+    format!(
+        "conv_transpose(%a, %b) {{stride=[{stride},{stride}], pad={pad}, dilation=[1,1], output_padding={more}, groups={groups}}}"
+    )
+}
+
 fn pool(size: u32, stride: u32, pad: &str, ceil: u32) -> String {
     format!("max_pool(%a) {{size=[{size},{size}], stride=[{stride},{stride}], pad={pad}, dilation=[1,1], ceil={ceil}}}")
 }
@@ -129,6 +135,30 @@ fn shapes_are_those_of_the_table() {
         ("resize(%a) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=[1.0,1.0,2.0,2.5], sizes=[]}".into(), &["f32[N,3,4,5]"], "f32[N,3,8,12]"),
         ("resize(%a) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=f32[], sizes=[3,7]}".into(), &["f32[3,5]"], "f32[3,7]"),
         ("resize(%a) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=[nan(0x7fc00000)], sizes=[]}".into(), &["f32[3]"], "resize"),
+        ("resize(%a) {mode=cubic, coordinate=tf_crop_and_resize, nearest=floor, scales=[1.5,2.0], sizes=[4,7], region=[0.0,0.0,1.0,0.5,9.0]}".into(), &["f32[3,5]"], "f32[4,7]"),
+        ("resize(%a) {mode=cubic, coordinate=tf_crop_and_resize, nearest=floor, scales=[1.5,2.0], sizes=[]}".into(), &["f32[3,5]"], "resize"),
+        ("resize(%a) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=[0.0], sizes=[2]}".into(), &["f32[3]"], "resize"),
+        // (x − 1)·stride + (kernel − 1)·dilation + 1 + output_padding − pads.
+        (transposed(2, "[1,0]", "[1,0,0,1]", 1), &["f32[N,3,4,5]", "f32[3,8,3,2]"], "f32[N,8,9,9]"),
+        (transposed(1, "[0,0]", "[0,0,0,0]", 3), &["f32[1,3,N,5]", "f32[3,2,1,1]"], "f32[1,6,N,5]"),
+        (transposed(2, "[0,0]", "[0,0,0,0]", 1), &["f32[1,3,N,5]", "f32[3,2,1,1]"], "symbolic-window"),
+        (transposed(1, "[0,0]", "[9,0,0,0]", 1), &["f32[1,3,4,5]", "f32[3,2,3,3]"], "window"),
+        (transposed(0, "[0,0]", "[0,0,0,0]", 1), &["f32[1,3,4,5]", "f32[3,2,3,3]"], "window"),
+        (transposed(1, "[0,0]", "[0,0,0,0]", 2), &["f32[1,3,4,5]", "f32[3,2,3,3]"], "conv-channels"),
+        (transposed(1, "[0,0]", "[0,0,0,0]", 1), &["f32[1,3,4,5]", "f32[4,2,3,3]"], "conv-channels"),
+        (transposed(1, "[0]", "[0,0,0,0]", 1), &["f32[1,3,4,5]", "f32[3,2,3,3]"], "conv-attributes"),
+        (transposed(1, "[0,0]", "[0,0,0,0]", 1).replace("%b", "%b, %c"), &["f32[1,3,4,5]", "f32[3,2,3,3]", "f32[3]"], "conv-bias"),
+        (transposed(1, "[0,0]", "[0,0,0,0]", 1), &["i8[1,3,4,5]", "i8[3,2,3,3]"], "element-types"),
+        ("deform_conv(%a, %b, %c) {stride=[1,1], pad=[1,1,0,0], dilation=[1,1], groups=1, offset_groups=2}".into(), &["f32[N,4,5,5]", "f32[8,4,2,2]", "f32[N,16,5,5]"], "f32[N,8,5,5]"),
+        ("deform_conv(%a, %b, %c) {stride=[1,1], pad=[1,1,0,0], dilation=[1,1], groups=1, offset_groups=2}".into(), &["f32[N,4,5,5]", "f32[8,4,2,2]", "f32[N,8,5,5]"], "operands"),
+        ("deform_conv(%a, %b, %c) {stride=[1,1], pad=[1,1,0,0], dilation=[1,1], groups=1, offset_groups=3}".into(), &["f32[N,4,5,5]", "f32[8,4,2,2]", "f32[N,24,5,5]"], "conv-channels"),
+        ("col2im(%a) {image=[5,5], block=[1,5], stride=[1,1], pad=[0,0,0,0], dilation=[1,1]}".into(), &["f32[N,10,5]"], "f32[N,2,5,5]"),
+        ("col2im(%a) {image=[5,5], block=[1,5], stride=[1,1], pad=[0,0,0,0], dilation=[1,1]}".into(), &["f32[N,10,4]"], "operands"),
+        ("col2im(%a) {image=[5], block=[6], stride=[1], pad=[0,0], dilation=[1]}".into(), &["f32[N,6,1]"], "window"),
+        ("grid_sample(%a, %b) {mode=cubic, border=zeros, align_corners=0}".into(), &["f32[N,3,8,9]", "f32[N,4,5,2]"], "f32[N,3,4,5]"),
+        ("grid_sample(%a, %b) {mode=linear, border=border, align_corners=1}".into(), &["f32[2,3,8,9,4]", "f32[2,4,5,6,3]"], "f32[2,3,4,5,6]"),
+        ("grid_sample(%a, %b) {mode=linear, border=border, align_corners=1}".into(), &["f32[2,3,8,9]", "f32[2,4,5,3]"], "operands"),
+        ("grid_sample(%a, %b) {mode=linear, border=border, align_corners=1}".into(), &["f32[2,3,0,9]", "f32[2,4,5,2]"], "operands"),
         ("gather(%a, %b) {axis=1}".into(), &["f32[2,9,4]", "i64[3,5]"], "f32[2,3,5,4]"),
         ("gather(%a, %b) {axis=1}".into(), &["f32[2,9,4]", "i32[3]"], "gather"),
         // The way into integers and out.

@@ -8,6 +8,7 @@ use crate::plan::is_aligned;
 use crate::scratch::scratch;
 use crate::site::slot;
 use smallvec::SmallVec;
+use strait_core::op::Sampling;
 use strait_core::shape::element_count;
 use strait_core::{Def, GraphId, Module, Node, Op, TensorType, ValueId};
 use strait_kernels::integer::{ConvWeights, GemmWeights};
@@ -168,6 +169,23 @@ pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorT
     let for_each = match op {
         // C / groups times the kernel: what belongs to one output channel.
         Op::Conv(_) => operand(1).map(|weight| count(weight) / extent(1, |_| Some(0)).unwrap_or(1).max(1)),
+        // Each element of the operand is multiplied with the kernels of its group.
+        Op::ConvTranspose(_) => {
+            let (Some(x), Some(weight)) = (operand(0), operand(1)) else {
+                return made;
+            };
+            let kernels = count(weight) / extent(1, |_| Some(0)).unwrap_or(1).max(1);
+            return count(x).saturating_mul(kernels).max(made);
+        }
+        Op::DeformConv(_) => operand(1).map(|weight| count(weight) / extent(1, |_| Some(0)).unwrap_or(1).max(1)),
+        Op::GridSample(op) => {
+            let axes = operand(0).map_or(0, |x| x.shape.len().saturating_sub(2)) as u32;
+            Some(match op.mode {
+                Sampling::Nearest => 1,
+                Sampling::Linear => 2u64.saturating_pow(axes),
+                Sampling::Cubic => 4u64.saturating_pow(axes),
+            })
+        }
         Op::Gemm(op) if op.transpose_a => extent(0, |_| Some(0)),
         Op::Gemm(_) | Op::MatMul(_) => extent(0, |rank| rank.checked_sub(1)),
         Op::MaxPool(op) => operand(0).map(|x| taps(&op.size, x)),

@@ -50,7 +50,10 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         return Err(unsupported(site));
     }
     match &site.node.op {
+        Op::Conv(op) if float::volume::applies(site) => float::volume::prepare_conv(op, site),
         Op::Conv(op) => float::conv::prepare(op, site),
+        Op::ConvTranspose(op) => float::conv_transpose::prepare(op, site),
+        Op::DeformConv(op) => float::deform_conv::prepare(op, site),
         Op::Gemm(op) => float::gemm::prepare(op, site),
         Op::MatMul(_) => float::matmul::prepare(site),
         Op::BatchNormalization(op) => float::batch_normalization::prepare(op, site),
@@ -60,7 +63,11 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) => {
             float::activation::prepare(site)
         }
+        Op::GridSample(op) => float::grid_sample::prepare(op, site),
+        Op::Col2Im(op) => float::col2im::prepare(op, site),
+        Op::MaxPool(op) if float::volume::applies(site) => float::volume::prepare_max(op, site),
         Op::MaxPool(op) => float::max_pool::prepare(op, site),
+        Op::AveragePool(op) if float::volume::applies(site) => float::volume::prepare_average(op, site),
         Op::AveragePool(op) => float::average_pool::prepare(op, site),
         Op::GlobalAveragePool(_) => float::global_average_pool::prepare(site),
         Op::Reduce(op) => float::reduce::prepare(op, site),

@@ -2,11 +2,12 @@
 //! that steps hold, and what they make while they run.
 
 use crate::float::reduce::runs;
+use crate::float::resize::neighbours;
 use crate::reference::Primitive;
 use smallvec::SmallVec;
-use strait_core::op::{PadMode, Reduction, ResizeMode};
+use strait_core::op::{PadMode, Reduction};
 use strait_core::shape::{count_of, element_count};
-use strait_core::{Elem, Node, Op, TensorType};
+use strait_core::{Dim, Elem, Node, Op, TensorType};
 
 /// Bytes of one node beside its values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,9 @@ const WORD: u64 = 8;
 /// Bytes of an element of a result that the definition computes: the exact number, and one in front of and behind what is
 /// fused.
 const EXACT: u64 = 32;
+
+/// Bytes of an element of the float stage.
+const FLOAT: u64 = 4;
 
 /// Bytes of the taps of a row or a column of a pool, and of the neighbours of a position that is resampled.
 const TAPS: u64 = 24;
@@ -74,6 +78,8 @@ fn alone(
         return run(read.fold(times(count(y), EXACT), u64::saturating_add));
     }
     match &node.op {
+        Op::Conv(op) if x.shape.len() == 5 => run(volume(op, operands, y)),
+        Op::MaxPool(_) | Op::AveragePool(_) if x.shape.len() == 5 => held(times(axes(y, 2), TAPS)),
         Op::Conv(op) => run(padded(op, x, operands.get(1).copied().flatten())),
         Op::MatMul(_) => held(times(batch(y), PAIR)),
         Op::Add(_) | Op::Sub(_) if node.fused.is_some() => run(times(count(y), x.elem.size() as u64)),
@@ -113,14 +119,20 @@ fn alone(
             let between = x.shape.iter().zip(&y.shape).map(|(from, to)| from.max(to).fixed());
             let between: Option<SmallVec<[u64; 4]>> = between.collect();
             let between = between.and_then(|dims| count_of(&dims)).unwrap_or(u64::MAX);
+            let along = |(axis, (from, to)): (usize, (&Dim, &Dim))| {
+                let [from, to] = [from, to].map(|dim| dim.fixed().unwrap_or(u64::MAX) as usize);
+                times(to as u64, 1 + 2 * WORD * neighbours(op, axis, [from, to]) as u64)
+            };
+            let held = x.shape.iter().zip(&y.shape).enumerate().map(along);
             Scratch {
-                held: times(axes(y, 0), TAPS),
-                run: if op.mode == ResizeMode::Nearest {
-                    0
-                } else {
-                    times(between, WORD)
-                },
+                held: held.fold(0, u64::saturating_add),
+                run: if op.moves() { 0 } else { times(between, WORD) },
             }
+        }
+        Op::ConvTranspose(_) | Op::DeformConv(_) => run(columns(&node.op, operands, y)),
+        Op::GridSample(_) => {
+            let each = count(y) / extent(y, 0).max(1);
+            run(times(each, FLOAT).saturating_add(times(TAPS, 1 << (2 * x.shape.len()).min(16))))
         }
         Op::Gather(_) => run(operands
             .get(1)
@@ -172,6 +184,44 @@ fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(
     }
 }
 
+/// The layers that one layer of a convolution over three axes reads, which are padded, and the one that it makes.
+fn volume(op: &strait_core::op::Conv, operands: &[Option<&TensorType>], y: &TensorType) -> u64 {
+    let (Some(Some(x)), Some(Some(weight))) = (operands.first(), operands.get(1)) else {
+        return 0;
+    };
+    let read = extent(x, 1).saturating_mul(extent(weight, 2));
+    let pads = |axis: usize| {
+        let pad = |index: usize| op.pad.get(index).copied().map_or(0, u64::from);
+        let stride = op.stride.get(axis).copied().map_or(1, u64::from);
+        pad(axis).saturating_add(pad(axis + 3)).saturating_add(stride)
+    };
+    let plane = |axis: usize| extent(x, axis + 2).saturating_add(pads(axis));
+    let read = times(read, plane(1).saturating_mul(plane(2)));
+    let made = times(extent(y, 1), extent(y, 3).saturating_mul(extent(y, 4)));
+    times(read.saturating_mul(2).saturating_add(made), FLOAT)
+}
+
+/// The matrix of one image: the kernels of all elements of a transposed convolution, or the elements that taps are moved to;
+/// with the weights, which a product transposes.
+fn columns(op: &Op, operands: &[Option<&TensorType>], y: &TensorType) -> u64 {
+    let (Some(Some(x)), Some(Some(weight))) = (operands.first(), operands.get(1)) else {
+        return 0;
+    };
+    let from = |ty: &TensorType, axis: usize| {
+        let extents = ty.shape.iter().skip(axis).map(|dim| dim.fixed().unwrap_or(u64::MAX));
+        extents.fold(1, u64::saturating_mul)
+    };
+    let (rows, positions) = match op {
+        Op::ConvTranspose(_) => (from(weight, 1), from(x, 2)),
+        _ => (extent(x, 1).saturating_mul(from(weight, 2)), from(y, 2)),
+    };
+    times(rows.saturating_mul(positions).saturating_add(count(weight)), FLOAT)
+}
+
+fn extent(ty: &TensorType, axis: usize) -> u64 {
+    ty.shape.get(axis).and_then(|dim| dim.fixed()).unwrap_or(1)
+}
+
 /// One image of a convolution in the layout of the kernels, where it does not have it already.
 fn padded(op: &strait_core::op::Conv, x: &TensorType, weight: Option<&TensorType>) -> u64 {
     let words = [Some(x), weight].into_iter().flatten().any(|ty| ty.elem.size() > 1);
@@ -180,7 +230,7 @@ fn padded(op: &strait_core::op::Conv, x: &TensorType, weight: Option<&TensorType
         return 0;
     }
     let spatial = x.shape.len().saturating_sub(2);
-    let extent = |(axis, dim): (usize, &strait_core::Dim)| {
+    let extent = |(axis, dim): (usize, &Dim)| {
         let pads = [axis, axis + spatial].map(|side| op.pad.get(side).copied().map_or(0, u64::from));
         // A row is a multiple of its stride.
         let rest = if axis + 1 == spatial { along - 1 } else { 0 };

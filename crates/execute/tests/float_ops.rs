@@ -2,6 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
+#[path = "float_ops/samples.rs"]
+mod samples;
+#[path = "float_ops/windows.rs"]
+mod windows;
 
 use common::{Builder, float_op, run};
 use smallvec::smallvec;
@@ -369,11 +373,9 @@ fn elements_move() {
     );
     assert_eq!(float_op(pad(PadMode::Edge, &[1, 1]), &[row]), [1.0, 1.0, 2.0, 3.0, 3.0]);
     let mut resize = op::Resize {
-        mode: ResizeMode::Nearest,
-        coordinate: Coordinate::Asymmetric,
         nearest: Nearest::Floor,
         scales: vec![1.0, 2.0],
-        sizes: smallvec![],
+        ..op::Resize::to_sizes(ResizeMode::Nearest, Coordinate::Asymmetric, &[])
     };
     let columns: (&[u64], &[f32]) = (&[1, 2], &[1.0, 3.0]);
     assert_eq!(float_op(resize.clone(), &[columns]), [1.0, 1.0, 3.0, 3.0]);

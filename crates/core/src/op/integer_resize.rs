@@ -40,9 +40,11 @@ impl IntegerResize {
     pub fn along(&self, from: u64, to: u64) -> Resampled {
         let sampling = match self.coordinate {
             Coordinate::PytorchHalfPixel if to <= 1 => Sampling::Asymmetric,
-            Coordinate::HalfPixel | Coordinate::PytorchHalfPixel => Sampling::HalfPixel,
+            Coordinate::HalfPixel | Coordinate::PytorchHalfPixel | Coordinate::HalfPixelSymmetric => {
+                Sampling::HalfPixel
+            }
             Coordinate::AlignCorners => Sampling::AlignCorners,
-            Coordinate::Asymmetric => Sampling::Asymmetric,
+            Coordinate::Asymmetric | Coordinate::Crop => Sampling::Asymmetric,
         };
         Resampled {
             bits: self.fraction,
@@ -63,6 +65,9 @@ impl Infer for IntegerResize {
         let extents = x
             .dims()
             .filter(|dims| codes && dims.len() == self.sizes.len() && !dims.contains(&0));
+        support::ensure(self.coordinate != Coordinate::Crop, ReasonCode::Resize, || {
+            "codes of a region are not resampled".into()
+        })?;
         let extents = extents.ok_or_else(|| refused(format!("{x} is no tensor of codes with the axes of `sizes`")))?;
         let sizes: Option<Vec<u64>> = { self.sizes.iter().map(|&size| u64::try_from(size).ok()) }
             .map(|size| size.filter(|size| (1..=MAX_ELEMENTS).contains(size)))

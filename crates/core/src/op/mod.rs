@@ -11,8 +11,11 @@ mod call;
 mod cast;
 mod clamp;
 mod clip;
+mod col2im;
 mod concat;
 mod conv;
+mod conv_transpose;
+mod deform_conv;
 mod dequantize;
 mod div;
 mod elu;
@@ -21,6 +24,7 @@ mod foreign;
 mod gather;
 mod gemm;
 mod global_average_pool;
+mod grid_sample;
 mod hard_sigmoid;
 mod identity;
 mod integer_layer_normalization;
@@ -61,8 +65,11 @@ pub use call::*;
 pub use cast::*;
 pub use clamp::*;
 pub use clip::*;
+pub use col2im::*;
 pub use concat::*;
 pub use conv::*;
+pub use conv_transpose::*;
+pub use deform_conv::*;
 pub use dequantize::*;
 pub use div::*;
 pub use elu::*;
@@ -71,6 +78,7 @@ pub use foreign::*;
 pub use gather::*;
 pub use gemm::*;
 pub use global_average_pool::*;
+pub use grid_sample::*;
 pub use hard_sigmoid::*;
 pub use identity::*;
 pub use integer_layer_normalization::*;
@@ -225,6 +233,8 @@ macro_rules! ops {
 ops! {
     plain:
     Conv,
+    ConvTranspose,
+    DeformConv,
     Gemm,
     MatMul,
     BatchNormalization,
@@ -243,6 +253,7 @@ ops! {
     AveragePool,
     GlobalAveragePool,
     SumPool,
+    Col2Im,
     Softmax,
     Reshape,
     Flatten,
@@ -253,6 +264,7 @@ ops! {
     Split,
     Slice,
     Pad,
+    GridSample,
     Resize,
     Gather,
     Cast,

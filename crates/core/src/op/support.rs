@@ -347,6 +347,17 @@ pub(super) fn pool(
     one(elem(x.elem), shape)
 }
 
+/// Floats of one type are all that there is among the operands.
+pub(super) fn all_float(operands: &Operands<'_>) -> Result<(), Reason> {
+    let mut elems = operands.iter().flatten().map(|ty| ty.elem);
+    let first = elems.next();
+    let fits = first.is_none_or(Elem::is_float) && elems.all(|elem| Some(elem) == first);
+    ensure(fits, ReasonCode::ElementTypes, || {
+        let elems: Vec<&str> = operands.iter().flatten().map(|ty| ty.elem.name()).collect();
+        format!("{} are not floats of one type", elems.join(", "))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

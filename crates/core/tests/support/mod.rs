@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 mod lines;
+mod windows;
 
 use smallvec::smallvec;
 use std::sync::Arc;
@@ -334,14 +335,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             value: choices.float(),
         }
         .into(),
-        "resize" => Resize {
-            mode: ResizeMode::Linear,
-            coordinate: Coordinate::HalfPixel,
-            nearest: Nearest::Floor,
-            scales: vec![2.0, 1.0],
-            sizes: smallvec![],
-        }
-        .into(),
+        name @ ("resize" | "conv_transpose" | "deform_conv" | "col2im" | "grid_sample") => windows::op(name, choices),
         "identity" => Identity {}.into(),
         "quantize" => Quantize {
             to: Elem::I8,

@@ -1,53 +1,148 @@
-//! Linear resampling, one axis after the other.
+//! Resampling by weights, one axis after the other.
 
 use crate::error::StepError;
-use crate::layout::{around, resize::coordinate};
+use crate::layout::around;
+use crate::layout::resize::{coordinate, nearest};
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
-use strait_core::op;
+use strait_core::op::{self, Coordinate, ResizeMode};
 
-/// Per resized axis: its extents `[outer, axis, inner]` when its turn comes, and for each output position the lower
-/// neighbour, the upper one and the weight of the upper one.
+/// One resized axis.
+struct Axis {
+    /// Extents in front of the axis, of it, and behind it when its turn comes.
+    extents: [usize; 3],
+    /// Neighbours of each position of the result.
+    count: usize,
+    /// For each position of the result and each of its neighbours: the neighbour's place and weight.
+    taps: Vec<(usize, f32)>,
+    /// The positions that lie beside the operand.
+    outside: Vec<bool>,
+}
+
 struct Resize {
-    axes: Vec<([usize; 3], Vec<(usize, usize, f32)>)>,
+    axes: Vec<Axis>,
+    /// The number beside the operand.
+    beside: f32,
+}
+
+/// The neighbours of a position along one axis at most, from extents to extents; for a position's memory, too.
+pub(crate) fn neighbours(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> usize {
+    let reach = match op.mode {
+        ResizeMode::Nearest => return 1,
+        ResizeMode::Linear => 1.0,
+        ResizeMode::Cubic => 2.0,
+    };
+    2 * (reach / width(op, axis, [from, to])).ceil() as usize
+}
+
+/// The scale of an axis that shrinks, where that widens the neighbourhood; 1 elsewhere.
+fn width(op: &op::Resize, axis: usize, [from, to]: [usize; 2]) -> f32 {
+    let scale = op.scales.get(axis).copied().unwrap_or(to as f32 / from.max(1) as f32);
+    // A position never has more neighbours than twice the operand has elements.
+    if op.antialias.0 {
+        scale.min(1.0).max(1.0 / from.max(1) as f32)
+    } else {
+        1.0
+    }
+}
+
+/// The weight of a neighbour at a distance, before the weights of a position are made to add up to one.
+fn weight(op: &op::Resize, distance: f32) -> f32 {
+    let (a, x) = (op.cubic.0, distance.abs());
+    match op.mode {
+        ResizeMode::Nearest => 1.0,
+        ResizeMode::Linear => (1.0 - x).max(0.0),
+        ResizeMode::Cubic if x <= 1.0 => ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0,
+        ResizeMode::Cubic if x < 2.0 => ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a,
+        ResizeMode::Cubic => 0.0,
+    }
+}
+
+/// The neighbours of the position of the result that stands for the coordinate `at`, appended to `taps`.
+fn taps(op: &op::Resize, axis: usize, extents: [usize; 2], at: f32, taps: &mut Vec<(usize, f32)>) {
+    let last = extents[0].saturating_sub(1);
+    let plain = !op.antialias.0;
+    match op.mode {
+        ResizeMode::Nearest => taps.push((nearest(op.nearest, at, extents[0]), 1.0)),
+        // Beside the operand both neighbours are the element at its border, whether the other one is left out or not.
+        ResizeMode::Linear if plain => {
+            let at = at.clamp(0.0, last as f32);
+            let lower = at.floor() as usize;
+            let weight = at - lower as f32;
+            taps.extend([(lower, 1.0 - weight), ((lower + 1).min(last), weight)]);
+        }
+        ResizeMode::Linear | ResizeMode::Cubic => {
+            let (scale, count) = (width(op, axis, extents), neighbours(op, axis, extents));
+            let below = at.floor();
+            let first = below + 1.0 - (count / 2) as f32;
+            let start = taps.len();
+            for index in 0..count {
+                let place = first + index as f32;
+                let inside = (0.0..=last as f32).contains(&place);
+                let taken = inside || !op.exclude_outside.0;
+                let weight = if taken { weight(op, (place - at) * scale) } else { 0.0 };
+                taps.push((place.clamp(0.0, last as f32) as usize, weight));
+            }
+            let sum: f32 = taps[start..].iter().map(|(_, weight)| weight).sum();
+            if (op.antialias.0 || op.exclude_outside.0) && sum != 0.0 {
+                taps[start..].iter_mut().for_each(|(_, weight)| *weight /= sum);
+            }
+        }
+    }
 }
 
 pub(crate) fn prepare(op: &op::Resize, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (x, result) = (site.input(0)?, site.output()?);
     let mut dims = x.dims.clone();
     let mut axes = Vec::new();
-    for axis in 0..dims.len() {
+    let crops = op.coordinate == Coordinate::Crop;
+    let rank = dims.len();
+    for axis in 0..rank {
         let (from, to) = (dims[axis], result.dims[axis]);
-        if from == to && op.scales.get(axis).is_none_or(|&s| s == 1.0) {
+        let whole = !crops || (op.region.0.get(axis), op.region.0.get(rank + axis)) == (Some(&0.0), Some(&1.0));
+        if from == to && op.scales.get(axis).is_none_or(|&s| s == 1.0) && whole {
             continue;
         }
-        let last = from.saturating_sub(1);
-        let neighbours = |i: usize| {
-            let at = coordinate(op, axis, [from, to], i).clamp(0.0, last as f32);
-            let lower = at.floor() as usize;
-            (lower, (lower + 1).min(last), at - lower as f32)
-        };
-        axes.push((around(&dims, axis), (0..to).map(neighbours).collect()));
+        let mut all = Vec::new();
+        let mut outside = Vec::with_capacity(to);
+        for i in 0..to {
+            let at = coordinate(op, axis, [from, to], i);
+            outside.push(crops && !(0.0..=from.saturating_sub(1) as f32).contains(&at));
+            taps(op, axis, [from, to], at, &mut all);
+        }
+        axes.push(Axis {
+            extents: around(&dims, axis),
+            count: neighbours(op, axis, [from, to]),
+            taps: all,
+            outside,
+        });
         dims[axis] = to;
     }
-    Ok(Box::new(Resize { axes }))
+    let beside = op.region.0.last().copied().unwrap_or(0.0);
+    Ok(Box::new(Resize { axes, beside }))
 }
 
 impl Step for Resize {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let mut values = io.input::<f32>(0)?.to_vec();
-        for ([_, extent, inner], neighbours) in &self.axes {
-            let mut next = Vec::with_capacity(values.len() / extent.max(&1) * neighbours.len());
+        for axis in &self.axes {
+            let [_, extent, inner] = axis.extents;
+            let mut next = Vec::with_capacity(values.len() / extent.max(1) * axis.outside.len());
             if extent * inner > 0 {
                 for block in values.chunks_exact(extent * inner) {
-                    for &(lower, upper, weight) in neighbours {
+                    for (taps, &outside) in axis.taps.chunks_exact(axis.count).zip(&axis.outside) {
+                        let start = next.len();
+                        if outside {
+                            next.resize(start + inner, self.beside);
+                            continue;
+                        }
                         let row = |at: usize| &block[at * inner..(at + 1) * inner];
-                        next.extend(
-                            row(lower)
-                                .iter()
-                                .zip(row(upper))
-                                .map(|(&a, &b)| a * (1.0 - weight) + b * weight),
-                        );
+                        let (first, others) = (taps[0], &taps[1..]);
+                        next.extend(row(first.0).iter().map(|x| x * first.1));
+                        for &(at, weight) in others {
+                            let sums = next[start..].iter_mut().zip(row(at));
+                            sums.for_each(|(sum, x)| *sum += x * weight);
+                        }
                     }
                 }
             }

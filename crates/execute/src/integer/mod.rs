@@ -91,6 +91,10 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::Clip(_)
         | Op::LeakyRelu(_)
         | Op::HardSigmoid(_)
+        | Op::ConvTranspose(_)
+        | Op::GridSample(_)
+        | Op::DeformConv(_)
+        | Op::Col2Im(_)
         | Op::Elu(_)
         | Op::RoundTo(_) => return Err(unsupported(site)),
         // Moved for every element type, or from floats.

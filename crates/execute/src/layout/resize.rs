@@ -6,7 +6,7 @@ use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::tensor::Dims;
 use strait_core::Elem;
-use strait_core::op::{self, Coordinate, Nearest, ResizeMode};
+use strait_core::op::{self, Coordinate, Nearest};
 
 struct Resize {
     elem: Elem,
@@ -16,25 +16,18 @@ struct Resize {
 
 /// True if elements are only moved.
 pub(crate) fn applies(op: &op::Resize) -> bool {
-    op.mode == ResizeMode::Nearest
+    op.moves()
 }
 
 pub(crate) fn prepare(op: &op::Resize, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (x, result) = (site.input(0)?, site.output()?);
     let picks = (0..x.dims.len()).map(|axis| {
         let (from, to) = (x.dims[axis], result.dims[axis]);
-        let nearest = |i: usize| {
+        let pick = |i: usize| {
             let at = coordinate(op, axis, [from, to], i);
-            let rounded = match op.nearest {
-                Nearest::RoundPreferFloor => (at - 0.5).ceil(),
-                Nearest::RoundPreferCeil => (at + 0.5).floor(),
-                Nearest::Floor => at.floor(),
-                Nearest::Ceil => at.ceil(),
-            };
-            // A float to usize saturates at 0.
-            (rounded as usize).min(from.saturating_sub(1))
+            nearest(op.nearest, at, from)
         };
-        (from != to || op.scales.get(axis).is_some_and(|&s| s != 1.0)).then(|| (0..to).map(nearest).collect())
+        (from != to || op.scales.get(axis).is_some_and(|&s| s != 1.0)).then(|| (0..to).map(pick).collect())
     });
     Ok(Box::new(Resize {
         elem: x.elem,
@@ -43,16 +36,50 @@ pub(crate) fn prepare(op: &op::Resize, site: &NodeSlots<'_>) -> Result<Box<dyn S
     }))
 }
 
+/// The element of an axis of extent `from` that a coordinate is rounded to.
+pub(crate) fn nearest(rounding: Nearest, at: f32, from: usize) -> usize {
+    let rounded = match rounding {
+        Nearest::RoundPreferFloor => (at - 0.5).ceil(),
+        Nearest::RoundPreferCeil => (at + 0.5).floor(),
+        Nearest::Floor => at.floor(),
+        Nearest::Ceil => at.ceil(),
+    };
+    // A float to usize saturates at 0.
+    (rounded as usize).min(from.saturating_sub(1))
+}
+
+/// The extent of a result that a scale stands for: it need not be a whole number, but is where the scale is the nearest float
+/// to the quotient of the extents.
+fn made(scale: f32, [from, to]: [f32; 2]) -> f32 {
+    let made = scale * from;
+    if (made - to).abs() <= 2.0 * f32::EPSILON * to {
+        to
+    } else {
+        made
+    }
+}
+
 /// The coordinate in the operand that position `i` of the result stands for, along one axis of extents `[from, to]`.
 pub(crate) fn coordinate(op: &op::Resize, axis: usize, [from, to]: [usize; 2], i: usize) -> f32 {
-    let (from, to, x) = (from as f32, to as f32, i as f32);
-    let scale = op.scales.get(axis).copied().unwrap_or(to / from);
+    let (from, extent, x) = (from as f32, to as f32, i as f32);
+    let scale = op.scales.get(axis).copied().unwrap_or(extent / from);
+    let to = made(scale, [from, extent]);
+    let region = |end: usize| {
+        op.region
+            .0
+            .get(end * (op.region.0.len() / 2) + axis)
+            .copied()
+            .unwrap_or(0.0)
+    };
     match op.coordinate {
         Coordinate::PytorchHalfPixel if to <= 1.0 => 0.0,
         Coordinate::HalfPixel | Coordinate::PytorchHalfPixel => (x + 0.5) / scale - 0.5,
-        Coordinate::AlignCorners if to <= 1.0 => 0.0,
+        Coordinate::HalfPixelSymmetric => from / 2.0 * (1.0 - extent / to) + (x + 0.5) / scale - 0.5,
+        Coordinate::AlignCorners if to == 1.0 => 0.0,
         Coordinate::AlignCorners => x * (from - 1.0) / (to - 1.0),
         Coordinate::Asymmetric => x / scale,
+        Coordinate::Crop if to == 1.0 => (region(0) + region(1)) * (from - 1.0) / 2.0,
+        Coordinate::Crop => (region(0) + x * (region(1) - region(0)) / (to - 1.0)) * (from - 1.0),
     }
 }
 

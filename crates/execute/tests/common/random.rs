@@ -546,13 +546,10 @@ impl Maker {
             _ => {
                 let mut scales = vec![1.0; rank as usize];
                 scales[rank as usize - 1] = 2.0;
-                let (mode, nearest) = (ResizeMode::Nearest, Nearest::Floor);
                 let op = op::Resize {
-                    mode,
-                    coordinate: Coordinate::Asymmetric,
-                    nearest,
+                    nearest: Nearest::Floor,
                     scales,
-                    sizes: smallvec![],
+                    ..op::Resize::to_sizes(ResizeMode::Nearest, Coordinate::Asymmetric, &[])
                 };
                 self.add(op, &[x.id], None);
             }

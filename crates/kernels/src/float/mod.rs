@@ -1,5 +1,6 @@
 //! Float kernels: the same bits on every instruction set and for any number of threads.
 
+mod col2im;
 mod columns;
 mod conv;
 mod depthwise;
@@ -8,6 +9,7 @@ mod maths;
 mod pool;
 mod reduce;
 
+pub use col2im::{Blocks, col2im};
 pub use conv::conv;
 pub use gemm::{Bias, Matrix, gemm};
 pub use maths::{Unary, pow, unary};

@@ -15,8 +15,8 @@ use crate::proto::{ModelProto, OperatorSetIdProto};
 use emitter::Emitter;
 use prost::Message;
 use std::io::Write;
-use strait_core::op::Op;
-use strait_core::{Elem, Module, Value};
+use strait_core::op::{Coordinate, Op};
+use strait_core::{Elem, Module, Node, Value};
 
 /// The operator set that is written: old enough for most runtimes. With its version of the file format.
 const OPSET: (i64, i64) = (17, 8);
@@ -81,9 +81,23 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), OnnxError> {
 fn needs_newer(module: &Module) -> bool {
     let graph = module.main();
     let is_dilated = |op: &Op| matches!(op, Op::AveragePool(pool) if pool.dilation.iter().any(|&d| d != 1));
+    // Operators and words that are newer.
+    let is_young = |op: &Op| match op {
+        Op::DeformConv(_) | Op::Col2Im(_) => true,
+        Op::Resize(resize) => resize.antialias.0 || resize.coordinate == Coordinate::HalfPixelSymmetric,
+        _ => false,
+    };
+    // Samples of something else than images.
+    let is_volume = |node: &Node| {
+        let grid = node.inputs.get(1).copied().flatten().and_then(|id| graph.value(id));
+        matches!(node.op, Op::GridSample(_)) && grid.is_some_and(|grid| grid.ty.shape.len() != 4)
+    };
     // Codes of 16 and of 4 bits.
     let is_newer = |elem: Elem| matches!(elem, Elem::I16 | Elem::U16 | Elem::I4 | Elem::U4);
     let has_blocks = |value: &Value| value.quant.as_ref().is_some_and(|grid| grid.block.is_some());
     let is_newer = |value: &Value| is_newer(value.ty.elem) || has_blocks(value);
-    graph.values().any(|(_, value)| is_newer(value)) || graph.nodes().any(|(_, node)| is_dilated(&node.op))
+    graph.values().any(|(_, value)| is_newer(value))
+        || graph
+            .nodes()
+            .any(|(_, node)| is_dilated(&node.op) || is_young(&node.op) || is_volume(node))
 }

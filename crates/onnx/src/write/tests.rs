@@ -126,6 +126,46 @@ const OPS: &[(&str, &str, &str)] = &[
         "resize(%x) {mode=nearest, coordinate=asymmetric, nearest=ceil, scales=f32[], sizes=[1,1,5,7]}",
     ),
     (
+        "f32[2,4]",
+        "f32[4,8]",
+        "resize(%x) {mode=cubic, coordinate=half_pixel, nearest=round_prefer_floor, scales=[2.0,2.0], sizes=[], exclude_outside=1, cubic=-0.5}",
+    ),
+    (
+        "f32[2,4]",
+        "f32[1,2]",
+        "resize(%x) {mode=linear, coordinate=half_pixel_symmetric, nearest=round_prefer_floor, scales=[0.6,0.6], sizes=[], antialias=1}",
+    ),
+    (
+        "f32[2,4]",
+        "f32[3,3]",
+        "resize(%x) {mode=nearest, coordinate=tf_crop_and_resize, nearest=floor, scales=f32[], sizes=[3,3], region=[0.0,0.25,1.0,0.75,7.0]}",
+    ),
+    (
+        "f32[1,4,3,5]",
+        "f32[1,6,6,9]",
+        "conv_transpose(%x, @w, @b) {stride=[2,1], pad=[1,0,0,0], dilation=[2,3], output_padding=[0,1], groups=2}\ndata @w: f32[4,3,2,2] = random 1\ndata @b: f32[6] = random 2",
+    ),
+    (
+        "f32[1,4,3,5]",
+        "f32[1,2,3,5]",
+        "deform_conv(%x, @w, @o, @b) {stride=[1,1], pad=[0,0,0,1], dilation=[1,1], groups=2, offset_groups=4}\ndata @w: f32[2,2,1,2] = random 1\ndata @o: f32[1,16,3,5] = random 2\ndata @b: f32[2] = random 3",
+    ),
+    (
+        "f32[1,10,5]",
+        "f32[1,2,5,5]",
+        "col2im(%x) {image=[5,5], block=[1,5], stride=[1,1], pad=[0,0,0,0], dilation=[1,1]}",
+    ),
+    (
+        "f32[1,2,3,4]",
+        "f32[1,2,5,6]",
+        "grid_sample(%x, @g) {mode=cubic, border=border, align_corners=1}\ndata @g: f32[1,5,6,2] = random 1",
+    ),
+    (
+        "f32[1,2,3,4,5]",
+        "f32[1,2,1,1,2]",
+        "grid_sample(%x, @g) {mode=linear, border=reflection, align_corners=0}\ndata @g: f32[1,1,1,2,3] = random 1",
+    ),
+    (
         "f32[5,3]",
         "f32[2,3]",
         "gather(%x, @i) {axis=0}\ndata @i: i64[2] = inline [4,0]",

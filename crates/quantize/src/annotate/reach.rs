@@ -24,7 +24,7 @@ use super::{Directives, RangeFrom};
 use crate::logarithm::ln;
 use crate::observers::{GridKind, Observer, Seen};
 use crate::statistics::{Observation, Statistics};
-use strait_core::op::{Function, Reduction, ResizeMode};
+use strait_core::op::{Function, Reduction};
 use strait_core::{Elem, Graph, Module, Node, NodeId, Op, Reason, TensorType, ValueId};
 
 /// Low and high end; infinite where there is none.
@@ -363,7 +363,7 @@ fn divided([low, high]: Interval, c: Interval) -> Interval {
 /// True if every element of a result is one of the first operand's, or a constant that is observed with it.
 fn moves(op: &Op) -> bool {
     match op {
-        Op::Resize(resize) => resize.mode == ResizeMode::Nearest,
+        Op::Resize(resize) => resize.moves(),
         Op::Concat(_) => false,
         _ => op.term().moves_codes(),
     }

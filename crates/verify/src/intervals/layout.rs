@@ -1,7 +1,7 @@
 //! Ops that move codes and change none.
 
 use super::{Analysis, Interval, Range};
-use strait_core::op::{PadMode, ResizeMode};
+use strait_core::op::PadMode;
 use strait_core::{Node, Op, ValueId};
 
 /// Indices of an axis along which operands are joined, each with an interval, at most: there is no more behind their number
@@ -45,7 +45,7 @@ impl Analysis<'_> {
                 };
                 Some(vec![Range::tensor(padded)])
             }
-            Op::Resize(op) if op.mode == ResizeMode::Nearest => all(),
+            Op::Resize(op) if op.moves() => all(),
             Op::Gather(_) => all(),
             // These make new numbers: with a rule of their own, or with none.
             Op::Conv(_)
@@ -80,6 +80,10 @@ impl Analysis<'_> {
             | Op::Clip(_)
             | Op::LeakyRelu(_)
             | Op::HardSigmoid(_)
+            | Op::ConvTranspose(_)
+            | Op::GridSample(_)
+            | Op::DeformConv(_)
+            | Op::Col2Im(_)
             | Op::Elu(_)
             | Op::Resize(_)
             | Op::Cast(_)

@@ -41,9 +41,14 @@ impl Maker {
             let axis = self.random.range(0, sizes.len() as i64 - 1) as usize;
             sizes[axis] = self.random.range(1, 12);
         }
+        let coordinates: Vec<Coordinate> = Coordinate::ALL
+            .iter()
+            .copied()
+            .filter(|&c| c != Coordinate::Crop)
+            .collect();
         let op = op::IntegerResize {
             sizes,
-            coordinate: self.random.pick(Coordinate::ALL),
+            coordinate: self.random.pick(&coordinates),
             fraction: self.random.range(1, 16) as u8,
             rounding: self.random.pick(&Rounding::ALL),
         };

@@ -1,15 +1,37 @@
 //! Convolutions.
 
 use super::Row;
-use super::window::{kernel_shape, window};
+use super::window::{kernel_shape, list, window};
 use crate::read::site::{Arg, NodeReader, Refusal};
-use strait_core::op::Conv;
+use smallvec::SmallVec;
+use strait_core::op::{Col2Im, Conv, ConvTranspose, DeformConv};
 use strait_core::shape::fixed_dims;
 use strait_core::{Carrier, ReasonCode, WeightZero};
 
-pub(super) const ROWS: &[Row] = &[Row::new("Conv", 1, conv)];
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Conv", 1, conv),
+    Row::new("ConvTranspose", 1, conv_transpose),
+    Row::new("DeformConv", 19, deform_conv),
+    Row::new("Col2Im", 18, col2im),
+];
 
 fn conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let kernel = kernel(site)?;
+    let window = window(site, &kernel)?;
+    let op = Conv {
+        stride: window.stride,
+        pad: window.pad,
+        dilation: window.dilation,
+        groups: groups(site, "group")?,
+        pad_value: 0,
+        accumulator: Carrier::I32,
+        weight_zero: WeightZero::default(),
+    };
+    site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
+}
+
+/// The spatial extents of the weight.
+fn kernel(site: &mut NodeReader<'_, '_>) -> Result<SmallVec<[u64; 4]>, Refusal> {
     let weight = site.ty(1)?.shape;
     let kernel = fixed_dims(weight.get(2..).unwrap_or_default())
         .ok_or_else(|| Refusal::invalid(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;
@@ -19,17 +41,107 @@ fn conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             format!("`kernel_shape` is not that of the weight, {kernel:?}"),
         ));
     }
-    let window = window(site, &kernel)?;
-    let groups = site.int("group")?.unwrap_or(1);
-    let op = Conv {
-        stride: window.stride,
-        pad: window.pad,
-        dilation: window.dilation,
-        groups: u32::try_from(groups)
-            .map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`group` is {groups}")))?,
-        pad_value: 0,
-        accumulator: Carrier::I32,
-        weight_zero: WeightZero::default(),
+    Ok(kernel)
+}
+
+/// A number of groups, which is 1 where nothing is said.
+fn groups(site: &mut NodeReader<'_, '_>, key: &'static str) -> Result<u32, Refusal> {
+    let groups = site.int(key)?.unwrap_or(1);
+    u32::try_from(groups).map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`{key}` is {groups}")))
+}
+
+/// `output_shape`, or `auto_pad` with as many elements as steps, says how much of the whole is cut off; what is asked for
+/// beyond the whole is padding behind it.
+fn conv_transpose(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let kernel = kernel(site)?;
+    let spatial = kernel.len();
+    let stride: SmallVec<[u32; 2]> = list(site, "strides", spatial, 1)?;
+    let dilation: SmallVec<[u32; 2]> = list(site, "dilations", spatial, 1)?;
+    let explicit: SmallVec<[u32; 4]> = list(site, "pads", 2 * spatial, 0)?;
+    let mut op = ConvTranspose {
+        pad: explicit,
+        output_padding: list(site, "output_padding", spatial, 0)?,
+        groups: groups(site, "group")?,
+        stride,
+        dilation,
     };
+    let mode = site.text("auto_pad", "NOTSET")?;
+    let shape = site.ty(0)?.shape;
+    let same = match mode {
+        "SAME_UPPER" | "SAME_LOWER" => true,
+        "NOTSET" | "VALID" | "" => false,
+        other => return Err(Refusal::Unsupported(format!("`auto_pad` is {other}"))),
+    };
+    if mode == "VALID" {
+        op.pad = SmallVec::from_elem(0, 2 * spatial);
+    }
+    let wanted = site.ints("output_shape")?;
+    if same || wanted.is_some() {
+        for axis in 0..spatial {
+            let Some(extent) = shape.get(axis + 2).and_then(|dim| dim.fixed()) else {
+                let text = "the padding depends on a symbolic dimension; bind it to a number";
+                return Err(Refusal::invalid(ReasonCode::SymbolicWindow, text));
+            };
+            let [stride, dilation] = [op.stride[axis], op.dilation[axis]].map(i128::from);
+            let whole = stride * (i128::from(extent) - 1) + (i128::from(kernel[axis]) - 1) * dilation + 1;
+            let whole = whole + i128::from(op.output_padding[axis]);
+            let wanted = match wanted {
+                // Some exporters write batch and channels in front.
+                Some(wanted) => wanted
+                    .len()
+                    .checked_sub(spatial)
+                    .and_then(|first| wanted.get(first + axis))
+                    .map(|&n| n.into()),
+                None => Some(i128::from(extent) * stride),
+            };
+            let cut = wanted.map(|wanted| whole - wanted);
+            let sides = cut.and_then(|cut| {
+                let total = u32::try_from(cut.max(0)).ok()?;
+                let more = u32::try_from((-cut).max(0)).ok()?;
+                Some((total, op.output_padding[axis].checked_add(more)?))
+            });
+            let (total, more) = sides.ok_or_else(|| {
+                Refusal::invalid(
+                    ReasonCode::Window,
+                    format!("`output_shape` does not fit axis {}", axis + 2),
+                )
+            })?;
+            let (less, greater) = (total / 2, total - total / 2);
+            let upper = mode == "SAME_UPPER";
+            (op.pad[axis], op.pad[axis + spatial]) = if upper { (less, greater) } else { (greater, less) };
+            op.output_padding[axis] = more;
+        }
+    }
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
+}
+
+fn deform_conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let kernel = kernel(site)?;
+    let spatial = kernel.len();
+    let op = DeformConv {
+        stride: list(site, "strides", spatial, 1)?,
+        pad: list(site, "pads", 2 * spatial, 0)?,
+        dilation: list(site, "dilations", spatial, 1)?,
+        groups: groups(site, "group")?,
+        offset_groups: groups(site, "offset_group")?,
+    };
+    site.finish(op, &[0, 1, 2, 3, 4].map(Arg::Operand))
+}
+
+fn col2im(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let mut extents = |position: usize, what: &str| -> Result<SmallVec<[u32; 4]>, Refusal> {
+        let list = site.known_ints(position, what)?.unwrap_or_default();
+        let extents: Result<_, _> = list.iter().map(|&extent| u32::try_from(extent)).collect();
+        extents.map_err(|_| Refusal::invalid(ReasonCode::Window, format!("its {what} is {list:?}")))
+    };
+    let (image, block) = (extents(1, "image")?, extents(2, "block")?);
+    let axes = image.len();
+    let op = Col2Im {
+        stride: list(site, "strides", axes, 1)?,
+        pad: list(site, "pads", 2 * axes, 0)?,
+        dilation: list(site, "dilations", axes, 1)?,
+        image,
+        block,
+    };
+    site.finish(op, &[Arg::Operand(0)])
 }

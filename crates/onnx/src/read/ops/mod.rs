@@ -10,6 +10,7 @@ mod normalization;
 mod pool;
 mod reduce;
 mod resize;
+mod sample;
 mod select;
 mod shape;
 mod window;
@@ -43,7 +44,7 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 12] = [
+const FAMILIES: [&[Row]; 13] = [
     conv::ROWS,
     matrix::ROWS,
     pool::ROWS,
@@ -54,6 +55,7 @@ const FAMILIES: [&[Row]; 12] = [
     shape::ROWS,
     select::ROWS,
     resize::ROWS,
+    sample::ROWS,
     constant::ROWS,
     composed::ROWS,
 ];

@@ -3,7 +3,7 @@
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
-use strait_core::op::{Coordinate, Nearest, Resize, ResizeMode};
+use strait_core::op::{Coordinate, CubicCoefficient, Nearest, Region, Resize, ResizeMode, Switch};
 use strait_core::{Dim, Shape};
 
 pub(super) const ROWS: &[Row] = &[
@@ -20,23 +20,30 @@ fn upsample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     };
     let scales = scales.ok_or_else(|| Refusal::invalid(ReasonCode::Resize, "the scales are missing"))?;
     let enlarges = scales.iter().any(|&s| s > 1.0);
-    if enlarges && scales.iter().any(|&s| s < 1.0) {
-        return Err(Refusal::unsupported("it enlarges one axis and shrinks another"));
+    let shrinks = scales.iter().any(|&s| s < 1.0);
+    let mut op = Resize::to_sizes(mode(site)?, Coordinate::Asymmetric, &[]);
+    if enlarges && shrinks && op.mode == ResizeMode::Nearest {
+        // Axes do not depend on each other.
+        let larger = Resize {
+            nearest: Nearest::Floor,
+            scales: scales.iter().map(|scale| scale.max(1.0)).collect(),
+            ..op.clone()
+        };
+        let enlarged = site.push(larger, &[Arg::Operand(0)])?;
+        op.nearest = Nearest::Ceil;
+        op.scales = scales.iter().map(|scale| scale.min(1.0)).collect();
+        return site.finish(op, &[enlarged]);
     }
-    let op = Resize {
-        mode: mode(site)?,
-        coordinate: Coordinate::Asymmetric,
-        nearest: if enlarges { Nearest::Floor } else { Nearest::Ceil },
-        scales,
-        sizes: Default::default(),
-    };
-    finish(site, op)
+    op.nearest = if enlarges { Nearest::Floor } else { Nearest::Ceil };
+    op.scales = scales;
+    site.finish(op, &[Arg::Operand(0)])
 }
 
 fn mode(site: &mut NodeReader<'_, '_>) -> Result<ResizeMode, Refusal> {
     match site.text("mode", "nearest")? {
         "nearest" => Ok(ResizeMode::Nearest),
         "linear" | "bilinear" => Ok(ResizeMode::Linear),
+        "cubic" if site.opset() >= 11 => Ok(ResizeMode::Cubic),
         other => Err(Refusal::Unsupported(format!("`mode` is {other}"))),
     }
 }
@@ -45,14 +52,13 @@ fn resize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     if site.opset() < 11 {
         return upsample(site);
     }
-    // They speak of cubic interpolation, and of cropping.
-    site.ignore(&["cubic_coeff_a", "exclude_outside", "extrapolation_value"]);
-    site.only("antialias", 0)?;
     let coordinate = match site.text("coordinate_transformation_mode", "half_pixel")? {
         "half_pixel" => Coordinate::HalfPixel,
         "pytorch_half_pixel" => Coordinate::PytorchHalfPixel,
         "align_corners" => Coordinate::AlignCorners,
         "asymmetric" => Coordinate::Asymmetric,
+        "half_pixel_symmetric" => Coordinate::HalfPixelSymmetric,
+        "tf_crop_and_resize" => Coordinate::Crop,
         other => {
             return Err(Refusal::Unsupported(format!(
                 "`coordinate_transformation_mode` is {other}"
@@ -66,11 +72,12 @@ fn resize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         "ceil" => Nearest::Ceil,
         other => return Err(Refusal::Unsupported(format!("`nearest_mode` is {other}"))),
     };
-    match site.text("keep_aspect_ratio_policy", "stretch")? {
-        "stretch" => {}
-        other => return Err(Refusal::Unsupported(format!("`keep_aspect_ratio_policy` is {other}"))),
-    }
+    let policy = site.text("keep_aspect_ratio_policy", "stretch")?;
     let mode = mode(site)?;
+    let antialias = site.flag("antialias")?;
+    if antialias && mode == ResizeMode::Nearest {
+        return Err(Refusal::unsupported("`antialias` means nothing in the mode `nearest`"));
+    }
     let shape = site.ty(0)?.shape;
     let axes = match site.ints("axes")? {
         None => (0..shape.len()).collect(),
@@ -80,15 +87,24 @@ fn resize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let scales = known_floats(site, 2)?.filter(|scales| !scales.is_empty());
     let sizes = site.known_ints(3, "sizes")?.filter(|sizes| !sizes.is_empty());
     let mut op = Resize {
-        mode,
-        coordinate,
         nearest,
-        scales: Vec::new(),
-        sizes: Default::default(),
+        antialias: Switch(antialias),
+        exclude_outside: Switch(site.flag("exclude_outside")?),
+        cubic: site.float("cubic_coeff_a")?.map(CubicCoefficient).unwrap_or_default(),
+        ..Resize::to_sizes(mode, coordinate, &[])
     };
+    let beside = site.float("extrapolation_value")?.unwrap_or(0.0);
+    if coordinate == Coordinate::Crop {
+        op.region = region(site, &axes, shape.len(), beside)?;
+    }
     match (scales, sizes) {
         (Some(scales), None) => op.scales = spread(&axes, scales, vec![1.0; shape.len()])?,
-        (None, Some(sizes)) => op.sizes = spread(&axes, sizes, extents(&shape, &axes)?)?.into(),
+        (None, Some(sizes)) if policy == "stretch" => op.sizes = spread(&axes, sizes, extents(&shape, &axes)?)?.into(),
+        (None, Some(sizes)) => {
+            let (scale, sizes) = kept_ratio(policy, &shape, &axes, &sizes)?;
+            op.scales = spread(&axes, vec![scale; axes.len()], vec![1.0; shape.len()])?;
+            op.sizes = spread(&axes, sizes, extents(&shape, &axes)?)?.into();
+        }
         _ => {
             return Err(Refusal::invalid(
                 ReasonCode::Resize,
@@ -96,7 +112,44 @@ fn resize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             ));
         }
     }
-    finish(site, op)
+    site.finish(op, &[Arg::Operand(0)])
+}
+
+/// The region of an operand of `rank` axes: begins and ends of `axes` are an operand, the other axes are whole.
+fn region(site: &mut NodeReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Region, Refusal> {
+    let given = known_floats(site, 1)?.unwrap_or_default();
+    if given.len() != 2 * axes.len() {
+        let text = format!("{} numbers of a region, for {} axes", given.len(), axes.len());
+        return Err(Refusal::invalid(ReasonCode::Resize, text));
+    }
+    let (begins, ends) = given.split_at(axes.len());
+    let mut all = spread(axes, begins.to_vec(), vec![0.0; rank])?;
+    all.extend(spread(axes, ends.to_vec(), vec![1.0; rank])?);
+    all.push(beside);
+    Ok(Region(all))
+}
+
+/// One scale for all axes, the smallest or the largest that the sizes ask for, and the extents that it makes.
+fn kept_ratio(policy: &str, shape: &Shape, axes: &[usize], sizes: &[i64]) -> Result<(f32, Vec<i64>), Refusal> {
+    let whole: &str = "an axis is symbolic or empty; bind it to a number";
+    let extent = |&axis: &usize| shape.get(axis).and_then(|dim| dim.fixed()).filter(|&extent| extent > 0);
+    let extents: Option<Vec<u64>> = axes.iter().map(extent).collect();
+    let extents = extents.ok_or_else(|| Refusal::invalid(ReasonCode::SymbolicAxis, whole))?;
+    let quotients = sizes
+        .iter()
+        .zip(&extents)
+        .map(|(&size, &extent)| size as f64 / extent as f64);
+    let scale = match policy {
+        "not_larger" => quotients.reduce(f64::min),
+        "not_smaller" => quotients.reduce(f64::max),
+        other => return Err(Refusal::Unsupported(format!("`keep_aspect_ratio_policy` is {other}"))),
+    };
+    let scale = scale.filter(|scale| *scale > 0.0);
+    let scale = scale.ok_or_else(|| Refusal::invalid(ReasonCode::Resize, "a size is not positive"))?;
+    let made = extents
+        .iter()
+        .map(|&extent| (scale * extent as f64 + 0.5).floor() as i64);
+    Ok((scale as f32, made.collect()))
 }
 
 /// A list of floats that is an operand.
@@ -149,20 +202,4 @@ fn spread<T>(axes: &[usize], given: Vec<T>, mut all: Vec<T>) -> Result<Vec<T>, R
         all[axis] = value;
     }
     Ok(all)
-}
-
-/// The IR takes the ratio of the extents for the scale, ONNX the scale that is given; they are the same where it makes a
-/// whole number of elements.
-fn finish(site: &mut NodeReader<'_, '_>, op: Resize) -> Result<(), Refusal> {
-    let shape = site.ty(0)?.shape;
-    for (dim, &scale) in shape.iter().zip(&op.scales) {
-        let extent = dim.fixed().unwrap_or(1) as f64;
-        let resized = extent * f64::from(scale);
-        // The scale is rounded to a float, by at most 2^-24 of itself.
-        if resized - resized.floor() > extent * f64::from(f32::EPSILON) * f64::from(scale) && scale != 1.0 {
-            let text = format!("a scale of {scale} does not make a whole number of elements out of {extent}");
-            return Err(Refusal::Unsupported(text));
-        }
-    }
-    site.finish(op, &[Arg::Operand(0)])
 }

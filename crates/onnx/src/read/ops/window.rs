@@ -52,7 +52,7 @@ pub(super) fn narrow(sizes: &[u64]) -> Result<SmallVec<[u32; 2]>, Refusal> {
     narrowed.map_err(|_| Refusal::invalid(ReasonCode::Window, format!("the window {sizes:?} is too large")))
 }
 
-fn list<A: smallvec::Array<Item = u32>>(
+pub(super) fn list<A: smallvec::Array<Item = u32>>(
     site: &mut NodeReader<'_, '_>,
     key: &'static str,
     count: usize,

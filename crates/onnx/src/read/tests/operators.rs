@@ -129,6 +129,53 @@ fn windows_are_resolved() {
 
 #[test]
 #[rustfmt::skip] // tables
+fn a_transposed_convolution_is_cut_to_what_it_is_told() {
+    let w = || vec![weight("w", &[3, 2, 3, 3])];
+    let two = |more: Vec<AttributeProto>| [vec![ints("strides", &[2, 2])], more].concat();
+    let op = |pad: &str, more: &str, out: &str| {
+        format!("conv_transpose stride=[2,2] pad={pad} dilation=[1,1] output_padding={more} groups=1 -> f32[1,2,{out}]")
+    };
+    check(7, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![]), &op("[0,0,0,0]", "[0,0]", "9,11"));
+    check(11, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![ints("pads", &[1, 0, 0, 1]), ints("output_padding", &[1, 0])]), &op("[1,0,0,1]", "[1,0]", "9,10"));
+    check(11, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![text("auto_pad", "SAME_UPPER")]), &op("[0,0,1,1]", "[0,0]", "8,10"));
+    check(11, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![text("auto_pad", "SAME_LOWER")]), &op("[1,1,0,0]", "[0,0]", "8,10"));
+    check(11, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![text("auto_pad", "VALID"), ints("pads", &[1, 1, 1, 1])]), &op("[0,0,0,0]", "[0,0]", "9,11"));
+    // What is cut off begins in front, and what is beyond the whole is padding.
+    check(22, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![ints("output_shape", &[6, 12])]), &op("[2,0,1,0]", "[0,1]", "6,12"));
+    check(11, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![ints("output_shape", &[1, 2, 6, 12])]), &op("[2,0,1,0]", "[0,1]", "6,12"));
+    check(11, "ConvTranspose", "f32[1,3,4,5]", w(), two(vec![ints("output_shape", &[6])]), "`output_shape` does not fit axis 2");
+    check(11, "ConvTranspose", "f32[1,3,4,5]", w(), vec![int("group", 3)], "groups=3 -> f32[1,6,6,7]");
+    check(11, "ConvTranspose", "f32[1,3,4,5]", w(), vec![int("group", -3)], "`group` is -3");
+    check(11, "ConvTranspose", "f32[1,3,4,5]", w(), vec![ints("kernel_shape", &[2, 2])], "`kernel_shape` is not that of the weight");
+    check(11, "ConvTranspose", "f32[1,3,H,5]", w(), vec![ints("output_shape", &[6, 6])], "dimension 2 of input `x` has no value: bind `H`");
+}
+
+#[test]
+#[rustfmt::skip] // tables
+fn samples_and_blocks_in_all_their_versions() {
+    let grid = || vec![weight("g", &[1, 2, 2, 2])];
+    let mode = |word| vec![text("mode", word)];
+    check(16, "GridSample", "f32[1,2,3,4]", grid(), vec![], "grid_sample mode=linear border=zeros align_corners=0 -> f32[1,2,2,2]");
+    check(16, "GridSample", "f32[1,2,3,4]", grid(), mode("bicubic"), "grid_sample mode=cubic border=zeros align_corners=0 -> f32[1,2,2,2]");
+    check(16, "GridSample", "f32[1,2,3,4]", grid(), mode("cubic"), "`mode` is cubic");
+    check(20, "GridSample", "f32[1,2,3,4]", grid(), mode("bilinear"), "`mode` is bilinear");
+    check(22, "GridSample", "f32[1,2,3,4]", grid(), vec![text("mode", "nearest"), text("padding_mode", "reflection"), int("align_corners", 1)], "grid_sample mode=nearest border=reflection align_corners=1 -> f32[1,2,2,2]");
+    check(20, "GridSample", "f32[1,2,3,4,5]", vec![weight("g", &[1, 2, 2, 2, 3])], vec![], "-> f32[1,2,2,2,2]");
+    check(15, "GridSample", "f32[1,2,3,4]", grid(), vec![], "exists from operator set 16 on");
+    let moved = || vec![weight("w", &[2, 2, 1, 2]), weight("o", &[1, 4, 3, 3])];
+    check(19, "DeformConv", "f32[1,2,3,4]", moved(), vec![], "deform_conv stride=[1,1] pad=[0,0,0,0] dilation=[1,1] groups=1 offset_groups=1 -> f32[1,2,3,3]");
+    check(22, "DeformConv", "f32[1,2,3,4]", moved(), vec![int("offset_group", 2)], "do not move");
+    check(18, "DeformConv", "f32[1,2,3,4]", moved(), vec![], "exists from operator set 19 on");
+    let blocks = || vec![list("image", &[5, 5]), list("block", &[1, 5])];
+    check(18, "Col2Im", "f32[N,5,5]", blocks(), vec![], "col2im image=[5,5] block=[1,5] stride=[1,1] pad=[0,0,0,0] dilation=[1,1] -> f32[N,1,5,5]");
+    check(18, "Col2Im", "f32[1,5,9]", blocks(), vec![ints("pads", &[2, 0, 2, 0])], "pad=[2,0,2,0] dilation=[1,1] -> f32[1,1,5,5]");
+    check(18, "Col2Im", "f32[1,5,9]", blocks(), vec![ints("strides", &[1])], "`strides` has 1 entries, 2 are needed");
+    check(18, "Col2Im", "f32[1,5,5]", vec![list("image", &[5, -5]), list("block", &[1, 5])], vec![], "its image is [5, -5]");
+    check(17, "Col2Im", "f32[1,5,5]", blocks(), vec![], "exists from operator set 18 on");
+}
+
+#[test]
+#[rustfmt::skip] // tables
 fn arithmetic_and_functions() {
     check(7, "Gemm", "f32[2,3]", vec![weight("b", &[4, 3]), numbers("c", &[1.0; 4])], vec![int("transB", 1), float("alpha", 0.5)], "gemm transpose_a=0 transpose_b=1 alpha=0.5 beta=1 -> f32[2,4]");
     check(7, "Gemm", "f32[1,2,3]", vec![weight("b", &[3, 4])], vec![], "a has rank 3, 2 is needed");
@@ -205,8 +252,22 @@ fn resampling_in_all_its_versions() {
     let none = || numbers("roi", &[]);
     check(11, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[]), list("z", &[1, 2, 6, 8])], vec![text("mode", "linear")], "resize mode=linear coordinate=half_pixel nearest=round_prefer_floor scales=[] sizes=[1,2,6,8] -> f32[1,2,6,8]");
     check(18, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[2.0])], vec![ints("axes", &[-1])], "scales=[1.0,1.0,1.0,2.0] sizes=[] -> f32[1,2,3,8]");
-    check(13, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[1.0, 1.0, 1.5, 2.0])], vec![], "a scale of 1.5 does not make a whole number of elements out of 3");
-    check(13, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[1.0, 1.0, 2.0, 2.0])], vec![text("mode", "cubic")], "`mode` is cubic");
+    check(13, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[1.0, 1.0, 1.5, 2.0])], vec![], "scales=[1.0,1.0,1.5,2.0] sizes=[] -> f32[1,2,4,8]");
+    check(13, "Resize", "f32[3,4]", vec![none(), scales(&[2.0, 2.0])], vec![text("mode", "cubic"), float("cubic_coeff_a", -0.5), int("exclude_outside", 1)], "resize mode=cubic coordinate=half_pixel nearest=round_prefer_floor scales=[2.0,2.0] sizes=[] exclude_outside=1 cubic=-0.5 -> f32[6,8]");
+    check(10, "Resize", "f32[3,4]", vec![scales(&[2.0, 2.0])], vec![text("mode", "cubic")], "`mode` is cubic");
+    check(10, "Resize", "f32[2,4]", vec![scales(&[2.0, 0.5])], vec![], "nearest=floor scales=[2.0,1.0] sizes=[]; resize mode=nearest coordinate=asymmetric nearest=ceil scales=[1.0,0.5] sizes=[] -> f32[4,2]");
+    check(10, "Resize", "f32[2,4]", vec![scales(&[2.0, 0.5])], vec![text("mode", "linear")], "resize mode=linear coordinate=asymmetric nearest=floor scales=[2.0,0.5] sizes=[] -> f32[4,2]");
+    let crop = || vec![text("coordinate_transformation_mode", "tf_crop_and_resize"), float("extrapolation_value", 7.0)];
+    check(11, "Resize", "f32[2,4]", vec![numbers("roi", &[0.0, 0.25, 1.0, 0.75]), scales(&[]), list("z", &[3, 3])], crop(), "sizes=[3,3] region=[0.0,0.25,1.0,0.75,7.0] -> f32[3,3]");
+    check(18, "Resize", "f32[2,4]", vec![numbers("roi", &[0.25, 0.75]), scales(&[]), list("z", &[3])], [crop(), vec![ints("axes", &[1])]].concat(), "sizes=[2,3] region=[0.0,0.25,1.0,0.75,7.0] -> f32[2,3]");
+    check(11, "Resize", "f32[2,4]", vec![none(), scales(&[]), list("z", &[3, 3])], crop(), "0 numbers of a region, for 2 axes");
+    check(18, "Resize", "f32[8,4]", vec![none(), scales(&[0.5, 0.5])], vec![text("mode", "linear"), int("antialias", 1)], "sizes=[] antialias=1 -> f32[4,2]");
+    check(18, "Resize", "f32[8,4]", vec![none(), scales(&[0.5, 0.5])], vec![int("antialias", 1)], "`antialias` means nothing in the mode `nearest`");
+    check(19, "Resize", "f32[4]", vec![none(), scales(&[0.6])], vec![text("coordinate_transformation_mode", "half_pixel_symmetric")], "coordinate=half_pixel_symmetric nearest=round_prefer_floor scales=[0.6] sizes=[] -> f32[2]");
+    let policy = |word| vec![text("keep_aspect_ratio_policy", word)];
+    check(18, "Resize", "f32[2,4]", vec![none(), scales(&[]), list("z", &[7, 8])], policy("not_larger"), "scales=[2.0,2.0] sizes=[4,8] -> f32[4,8]");
+    check(18, "Resize", "f32[2,4]", vec![none(), scales(&[]), list("z", &[7, 8])], policy("not_smaller"), "scales=[3.5,3.5] sizes=[7,14] -> f32[7,14]");
+    check(18, "Resize", "f32[2,4]", vec![none(), scales(&[]), list("z", &[0, 8])], policy("not_larger"), "a size is not positive");
 }
 
 /// Attributes, and operands that become attributes.

@@ -2,6 +2,7 @@
 //! have files of their own.
 
 mod gemm;
+mod sample;
 mod unary;
 
 use super::attributes::{Value, attribute, float, int, ints, text};
@@ -10,7 +11,7 @@ use super::grid::linear;
 use crate::elements::number;
 use crate::error::OnnxError;
 use crate::proto::AttributeProto;
-use strait_core::op::{Clip, Foreign, Op, Pad, Reduce, Reduction, Resize};
+use strait_core::op::{Clip, Foreign, Op, Pad, Reduce, Reduction};
 use strait_core::{Attribute, Elem, Node, Term};
 
 /// A node of the module that is being written.
@@ -88,6 +89,26 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
                 int("group", conv.groups),
             ],
         ),
+        Op::ConvTranspose(op) => plain(
+            "ConvTranspose",
+            vec![
+                ints("strides", &op.stride),
+                ints("pads", &op.pad),
+                ints("dilations", &op.dilation),
+                ints("output_padding", &op.output_padding),
+                int("group", op.groups),
+            ],
+        ),
+        Op::DeformConv(op) => plain(
+            "DeformConv",
+            vec![
+                ints("strides", &op.stride),
+                ints("pads", &op.pad),
+                ints("dilations", &op.dilation),
+                int("group", op.groups),
+                int("offset_group", op.offset_groups),
+            ],
+        ),
         Op::BatchNormalization(op) => plain("BatchNormalization", vec![float("epsilon", op.epsilon)]),
         Op::LayerNormalization(op) => plain(
             "LayerNormalization",
@@ -158,7 +179,9 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         Op::Reduce(op) => reduce(emitter, at, op),
         Op::Clip(op) => clip(emitter, at, op),
         Op::Pad(op) => pad(emitter, at, op),
-        Op::Resize(op) => resize(emitter, at, op),
+        Op::Resize(op) => sample::resize(emitter, at, op),
+        Op::GridSample(op) => sample::grid_sample(emitter, at, op),
+        Op::Col2Im(op) => sample::col2im(emitter, at, op),
         Op::Gemm(op) if op.weight_zero.is_zero() => gemm::gemm(emitter, at, op),
         Op::Unary(op) => unary::unary(emitter, at, op.function),
         Op::Quantize(op) if op.to == Elem::I32 => {
@@ -249,28 +272,6 @@ fn pad(emitter: &mut Emitter<'_>, at: At<'_>, pad: &Pad) -> Result<(), OnnxError
     inputs.push(emitter.ints(&format!("{}_pads", at.name), &pad.amounts));
     inputs.push(scalar(emitter, at, "value", elem, pad.value)?);
     emitter.node("Pad", at.name, inputs, outputs, vec![text("mode", pad.mode.name())]);
-    Ok(())
-}
-
-fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> Result<(), OnnxError> {
-    let attributes = vec![
-        text("mode", resize.mode.name()),
-        text("coordinate_transformation_mode", resize.coordinate.name()),
-        text("nearest_mode", resize.nearest.name()),
-    ];
-    let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
-    // The second operand is a region for cropping.
-    inputs.push(String::new());
-    if resize.sizes.is_empty() {
-        let shape = [resize.scales.len() as u64];
-        let scales = strait_core::TensorData::from_values(&shape, &resize.scales);
-        let scales = scales.map_err(|e| at.unwritable(e.to_string()))?;
-        inputs.push(emitter.constant(&format!("{}_scales", at.name), &scales));
-    } else {
-        inputs.push(String::new());
-        inputs.push(emitter.ints(&format!("{}_sizes", at.name), &resize.sizes));
-    }
-    emitter.node("Resize", at.name, inputs, outputs, attributes);
     Ok(())
 }
 

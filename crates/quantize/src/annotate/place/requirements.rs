@@ -1,7 +1,7 @@
 //! Requirements of a recipe on a node, whatever the target: the lowering relies on them.
 
 use super::super::reach::extent;
-use strait_core::op::{IntegerResize, PadMode, Resize, ResizeMode};
+use strait_core::op::{Coordinate, IntegerResize, PadMode, Resize, ResizeMode};
 use strait_core::{Elem, Graph, Module, Node, Op, Reason, ReasonCode, TensorType};
 use strait_requantize::function::LayerNorm;
 use strait_target::spec::Recipe;
@@ -29,6 +29,11 @@ fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
 
 /// That an interpolation is between the extents alone, of axes for which sums have room.
 fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), Reason> {
+    require(
+        !resize.antialias.0 && resize.coordinate != Coordinate::Crop,
+        ReasonCode::ResizeMode,
+        "it takes more elements than two along an axis, or a part of its operand",
+    )?;
     let exact = resize.scales.iter().zip(from.iter().zip(to));
     let exact = exact
         .into_iter()
@@ -135,6 +140,11 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
                     fraction.map_or(0, |fraction| fraction.bits),
                 )
             }
+            Op::Resize(resize) => require(
+                resize.moves(),
+                ReasonCode::ResizeMode,
+                "cubic convolution, and what lies beside a region, make new numbers",
+            ),
             Op::Pad(pad) => require(
                 pad.mode != PadMode::Constant || !pad.value.is_nan(),
                 ReasonCode::PadValue,

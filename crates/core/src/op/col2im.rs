@@ -1,0 +1,85 @@
+//! Blocks back into the image that they were cut out of.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shape::{Dim, Shape};
+use smallvec::{SmallVec, smallvec};
+
+op! {
+    /// The sum of blocks, each at its place in an image of one to three axes.
+    ///
+    /// Operand: `x` `[N, C·taps, blocks]`, where a window of extents `block` slides over the padded image and makes as many
+    /// blocks. Result `[N, C, image…]`. Tap k of block b adds to position b·stride + k·dilation − begin.
+    Col2Im = "col2im" v 1 {
+        /// Extents of the image.
+        image: SmallVec<[u32; 4]>,
+        /// Taps along each axis.
+        block: SmallVec<[u32; 4]>,
+        /// One step per axis.
+        stride: SmallVec<[u32; 2]>,
+        /// All begins, then all ends.
+        pad: SmallVec<[u32; 4]>,
+        /// One per axis.
+        dilation: SmallVec<[u32; 2]>,
+    }
+}
+
+impl Infer for Col2Im {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        support::all_float(operands)?;
+        let axes = self.image.len();
+        let lists = [
+            self.block.len(),
+            self.stride.len(),
+            self.dilation.len(),
+            self.pad.len() / 2,
+        ];
+        support::ensure(
+            lists == [axes; 4] && (1..=3).contains(&axes) && self.pad.len().is_multiple_of(2),
+            ReasonCode::Operands,
+            || format!("block, stride, dilation and pad must describe {axes} axes, one to three"),
+        )?;
+        let blocks = self.blocks()?;
+        let taps = self.block.iter().try_fold(1u64, |n, &taps| n.checked_mul(taps.into()));
+        let taps = taps.filter(|&taps| taps > 0);
+        let count = blocks.iter().try_fold(1u64, |n, &blocks| n.checked_mul(blocks));
+        let (Some(taps), [batch, Dim::Fixed(columns), found]) = (taps, &x.shape[..]) else {
+            let text = format!("{x} has no three axes, or blocks of {:?} no taps", self.block);
+            return Err(Reason::new(ReasonCode::Operands, text));
+        };
+        support::ensure(
+            columns % taps == 0 && found.fixed() == count,
+            ReasonCode::Operands,
+            || format!("{x} is not made of {blocks:?} blocks of {taps} taps"),
+        )?;
+        let mut shape: Shape = smallvec![*batch, Dim::Fixed(columns / taps)];
+        shape.extend(self.image.iter().map(|&extent| Dim::Fixed(extent.into())));
+        support::one(x.elem, shape)
+    }
+}
+
+impl Col2Im {
+    /// Blocks along each axis.
+    ///
+    /// # Errors
+    /// A window that does not fit its axis.
+    pub fn blocks(&self) -> Result<SmallVec<[u64; 4]>, Reason> {
+        let along = |axis: usize| {
+            let window = support::Window {
+                size: self.block[axis].into(),
+                stride: self.stride[axis],
+                dilation: self.dilation[axis],
+                pad: (self.pad[axis], self.pad[axis + self.image.len()]),
+                ceil: false,
+            };
+            let extent = support::window_extent(Dim::Fixed(self.image[axis].into()), window)?;
+            Ok(extent.fixed().unwrap_or(0))
+        };
+        (0..self.image.len()).map(along).collect()
+    }
+}

@@ -1,0 +1,94 @@
+//! Convolution whose taps are moved by an operand.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shape::{Dim, Shape};
+use smallvec::{SmallVec, smallvec};
+
+op! {
+    /// Convolution over two spatial axes whose taps are moved by `offset` and weighed by `mask`.
+    ///
+    /// Operands: `x` `[N, C, H, W]`, `weight` `[O, C/groups, h, w]`, `offset` `[N, offset_groups·h·w·2, rows, columns]` with a
+    /// number of rows and one of columns for each tap and position, and, optionally, `bias` `[O]` and `mask` `[N,
+    /// offset_groups·h·w, rows, columns]`. Result `[N, O, rows, columns]`. A tap between elements is interpolated linearly,
+    /// beside them there are zeros.
+    DeformConv = "deform_conv" v 1 {
+        /// Rows and columns between neighbouring positions.
+        stride: SmallVec<[u32; 2]>,
+        /// Top, left, bottom, right.
+        pad: SmallVec<[u32; 4]>,
+        /// Rows and columns between neighbouring taps.
+        dilation: SmallVec<[u32; 2]>,
+        /// C and O are split into this many independent groups.
+        groups: u32,
+        /// C is split into this many groups, each with offsets of its own.
+        offset_groups: u32,
+    }
+}
+
+impl Infer for DeformConv {
+    const ARITY: (usize, usize) = (3, 5);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let [x, weight, offset] = [
+            support::operand(operands, 0)?,
+            support::operand(operands, 1)?,
+            support::operand(operands, 2)?,
+        ];
+        let optional = |index: usize| operands.get(index).copied().flatten();
+        support::all_float(operands)?;
+        support::ensure(
+            [self.stride.len(), self.dilation.len(), self.pad.len() / 2] == [2; 3] && self.pad.len() == 4,
+            ReasonCode::ConvAttributes,
+            || "stride, dilation and pad must describe 2 axes".into(),
+        )?;
+        let (Some(kernel), [batch, channels, ..]) = (weight.dims(), &x.shape[..]) else {
+            let text = format!("the weight {weight} is symbolic, or {x} has too few axes");
+            return Err(Reason::new(ReasonCode::ConvWeight, text));
+        };
+        let (groups, parts) = (u64::from(self.groups), u64::from(self.offset_groups));
+        let divides = |whole: u64, parts: u64| parts > 0 && whole.is_multiple_of(parts);
+        let channels = channels.fixed();
+        let fits = x.shape.len() == 4
+            && kernel.len() == 4
+            && divides(kernel[0], groups)
+            && kernel[1].checked_mul(groups) == channels
+            && channels.is_some_and(|channels| divides(channels, parts));
+        support::ensure(fits, ReasonCode::ConvChannels, || {
+            format!("{x} in {groups} groups, {parts} for offsets, does not fit to a weight of {kernel:?}")
+        })?;
+        let extents = [0, 1].map(|axis| {
+            let window = support::Window {
+                size: kernel[axis + 2],
+                stride: self.stride[axis],
+                dilation: self.dilation[axis],
+                pad: (self.pad[axis], self.pad[axis + 2]),
+                ceil: false,
+            };
+            support::window_extent(x.shape[axis + 2], window)
+        });
+        let [rows, columns] = extents;
+        let (rows, columns) = (rows?, columns?);
+        let taps = kernel[2]
+            .checked_mul(kernel[3])
+            .and_then(|taps| taps.checked_mul(parts));
+        let wanted = |each: u64| -> Option<Shape> {
+            let numbers = taps?.checked_mul(each)?;
+            Some(smallvec![*batch, Dim::Fixed(numbers), rows, columns])
+        };
+        let mask = optional(4).is_none_or(|mask| Some(&mask.shape) == wanted(1).as_ref());
+        support::ensure(
+            Some(&offset.shape) == wanted(2).as_ref() && mask,
+            ReasonCode::Operands,
+            || format!("offsets of {offset}, or their mask, do not move {kernel:?} taps over {x}"),
+        )?;
+        support::ensure(
+            optional(3).is_none_or(|bias| bias.shape.as_slice() == [Dim::Fixed(kernel[0])]),
+            ReasonCode::ConvBias,
+            || format!("the bias must have shape [{}]", kernel[0]),
+        )?;
+        support::one(x.elem, smallvec![*batch, Dim::Fixed(kernel[0]), rows, columns])
+    }
+}

@@ -1,0 +1,71 @@
+//! Samples at positions that are an operand.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::{op, words};
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shape::{Dim, Shape};
+
+words! {
+    /// The number that a position between elements gets in [`GridSample`].
+    Sampling {
+        /// That of the nearest element, of two equally near ones that with the even index.
+        Nearest = "nearest",
+        /// Linear along each axis.
+        Linear = "linear",
+        /// By the four nearest elements along each axis: cubic convolution with the coefficient −¾.
+        Cubic = "cubic",
+    }
+}
+
+words! {
+    /// The numbers beside the elements in [`GridSample`].
+    Border {
+        /// Zero.
+        Zeros = "zeros",
+        /// The nearest element at the border.
+        Edge = "border",
+        /// Those inside, mirrored at the border.
+        Reflection = "reflection",
+    }
+}
+
+op! {
+    /// Elements of `x` at the positions in `grid`.
+    ///
+    /// Operands: `x` `[N, C, spatial…]` with S spatial axes and `grid` `[N, out…, S]` with as many axes; the last axis of
+    /// `grid` has a coordinate for each spatial axis, the innermost first, from −1 at the begin to 1 at the end. Result
+    /// `[N, C, out…]`.
+    GridSample = "grid_sample" v 1 {
+        /// Numbers between elements.
+        mode: Sampling,
+        /// Numbers beside the elements.
+        border: Border,
+        /// True if −1 and 1 are the centres of the outermost elements, and not their outer edges.
+        align_corners: bool,
+    }
+}
+
+impl Infer for GridSample {
+    const ARITY: (usize, usize) = (2, 2);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let (x, grid) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        support::all_float(operands)?;
+        let spatial = x.shape.len().saturating_sub(2);
+        let fits = (1..=4).contains(&spatial)
+            && grid.shape.len() == x.shape.len()
+            && grid.shape[spatial + 1] == Dim::Fixed(spatial as u64)
+            && grid.shape[0] == x.shape[0];
+        support::ensure(fits, ReasonCode::Operands, || {
+            format!("a grid of {grid} does not name positions in {x}")
+        })?;
+        // Of an empty image there is nothing to sample.
+        let is_empty = x.shape[2..].contains(&Dim::Fixed(0));
+        support::ensure(!is_empty, ReasonCode::Operands, || {
+            format!("{x} has no elements to sample")
+        })?;
+        let shape: Shape = x.shape[..2].iter().chain(&grid.shape[1..=spatial]).copied().collect();
+        support::one(x.elem, shape)
+    }
+}

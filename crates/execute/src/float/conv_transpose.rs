@@ -1,0 +1,97 @@
+//! Transposed convolution: for each image and group, the product of the transposed weights and the image makes the kernels of
+//! all elements, which are added up at their places.
+
+use crate::error::StepError;
+use crate::site::NodeSlots;
+use crate::step::{Io, Step};
+use strait_core::op;
+use strait_kernels::float::{Bias, Blocks, Matrix, col2im, gemm};
+
+struct ConvTranspose {
+    blocks: Blocks,
+    groups: usize,
+    /// Channels of a group in the operand and in the result.
+    channels: [usize; 2],
+    /// Elements of a channel in the operand and in the result.
+    plane: [usize; 2],
+    /// Kernel elements of one channel of the result.
+    taps: usize,
+}
+
+pub(crate) fn prepare(op: &op::ConvTranspose, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let (x, weight, y) = (&site.input(0)?.dims, &site.input(1)?.dims, &site.output()?.dims);
+    let ([_, channels, positions @ ..], [_, outputs, kernel @ ..], [_, _, image @ ..]) = (&x[..], &weight[..], &y[..])
+    else {
+        return Err(StepError::Model("a transposed convolution without spatial axes".into()));
+    };
+    let begins = &op.pad[..op.pad.len() / 2];
+    let groups = op.groups as usize;
+    Ok(Box::new(ConvTranspose {
+        blocks: Blocks {
+            image: behind(image, 1)?,
+            positions: behind(positions, 1)?,
+            kernel: behind(kernel, 1)?,
+            stride: behind(&wide(&op.stride), 1)?,
+            dilation: behind(&wide(&op.dilation), 1)?,
+            begin: behind(&wide(begins), 0)?,
+        },
+        groups,
+        channels: [channels / groups.max(1), *outputs],
+        plane: [positions.iter().product(), image.iter().product()],
+        taps: kernel.iter().product(),
+    }))
+}
+
+/// Numbers of up to three axes, behind such that stand for axes of extent 1.
+pub(crate) fn behind(numbers: &[usize], missing: usize) -> Result<[usize; 3], StepError> {
+    match *numbers {
+        [x] => Ok([missing, missing, x]),
+        [y, x] => Ok([missing, y, x]),
+        [z, y, x] => Ok([z, y, x]),
+        _ => Err(StepError::Unsupported(format!(
+            "windows over {} spatial axes",
+            numbers.len()
+        ))),
+    }
+}
+
+/// Numbers of attributes as extents.
+pub(crate) fn wide(numbers: &[u32]) -> Vec<usize> {
+    numbers.iter().map(|&number| number as usize).collect()
+}
+
+impl Step for ConvTranspose {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let (x, weight) = (io.input::<f32>(0)?, io.input::<f32>(1)?);
+        let bias = io.optional::<f32>(2)?;
+        let context = io.context;
+        let out = io.output::<f32>()?;
+        let [inputs, outputs] = self.channels;
+        let rows = outputs * self.taps;
+        let (image, result) = (inputs * self.plane[0], outputs * self.plane[1]);
+        if image == 0 {
+            // Without an element nothing is added to the bias.
+            for (channel, plane) in out.chunks_exact_mut(self.plane[1]).enumerate() {
+                plane.fill(bias.map_or(0.0, |bias| bias[channel % bias.len().max(1)]));
+            }
+            return Ok(());
+        }
+        let mut columns = vec![0.0; rows * self.plane[0]];
+        for (index, (x, out)) in x.chunks_exact(image).zip(out.chunks_exact_mut(result)).enumerate() {
+            let group = index % self.groups;
+            let weight = Matrix::transposed(&weight[group * inputs * rows..(group + 1) * inputs * rows], rows);
+            let extents = [rows, self.plane[0], inputs];
+            gemm(
+                context,
+                extents,
+                weight,
+                Matrix::row_major(x, self.plane[0]),
+                Bias::Zero,
+                &mut columns,
+            )?;
+            let bias = bias.map(|bias| &bias[group * outputs..(group + 1) * outputs]);
+            col2im(&self.blocks, &columns, bias, out)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+//! Samples at positions that are an operand. The neighbours of a position and their weights are the same for all channels.
+
+use crate::elementwise::for_each_piece;
+use crate::error::StepError;
+use crate::site::NodeSlots;
+use crate::step::{Io, Step};
+use strait_core::op::{self, Border, Sampling};
+
+struct GridSample {
+    op: op::GridSample,
+    batch: usize,
+    channels: usize,
+    /// Spatial extents of the operand.
+    spatial: Vec<usize>,
+    /// Positions of the result in one channel.
+    positions: usize,
+}
+
+pub(crate) fn prepare(op: &op::GridSample, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let (x, y) = (&site.input(0)?.dims, &site.output()?.dims);
+    let [batch, channels, spatial @ ..] = &x[..] else {
+        return Err(StepError::Model(format!("samples of rank {}", x.len())));
+    };
+    Ok(Box::new(GridSample {
+        op: op.clone(),
+        batch: *batch,
+        channels: *channels,
+        spatial: spatial.to_vec(),
+        positions: y[2..].iter().product(),
+    }))
+}
+
+/// A coordinate that lies outside of `least` to `most`, mirrored at these until it lies inside.
+fn reflect(at: f32, least: f32, most: f32) -> f32 {
+    let range = most - least;
+    let beyond = if at < least {
+        least - at
+    } else if at > most {
+        at - most
+    } else {
+        return at;
+    };
+    if range <= 0.0 || !beyond.is_finite() {
+        return least;
+    }
+    let turns = (beyond / range).floor();
+    let rest = beyond - turns * range;
+    let even = turns % 2.0 == 0.0;
+    if even == (at < least) {
+        least + rest
+    } else {
+        most - rest
+    }
+}
+
+/// Weights of the four neighbours of a position, the second one of which it lies `x` behind: cubic convolution with the
+/// coefficient `a`.
+pub(crate) fn cubic(a: f32, x: f32) -> [f32; 4] {
+    let near = |x: f32| ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
+    let far = |x: f32| ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a;
+    [far(x + 1.0), near(x), near(1.0 - x), far(2.0 - x)]
+}
+
+impl GridSample {
+    /// Along an axis: up to four neighbours of the position that a number of the grid says, each with its weight; `None`
+    /// stands for a zero beside the elements.
+    fn neighbours(&self, axis: usize, number: f32) -> ([Option<usize>; 4], [f32; 4], usize) {
+        let extent = self.spatial[axis];
+        let length = extent as f32;
+        let (mut at, least, most) = if self.op.align_corners {
+            ((number + 1.0) / 2.0 * (length - 1.0), 0.0, length - 1.0)
+        } else {
+            (((number + 1.0) * length - 1.0) / 2.0, -0.5, length - 0.5)
+        };
+        if self.op.mode == Sampling::Nearest {
+            at = at.round_ties_even();
+        }
+        if !(least..=most).contains(&at) {
+            match self.op.border {
+                Border::Zeros => {}
+                Border::Edge => at = at.clamp(0.0, length - 1.0),
+                Border::Reflection => at = reflect(at, least, most),
+            }
+        }
+        let element = |index: f32| -> Option<usize> {
+            let inside = (0.0..length).contains(&index);
+            let index = match self.op.border {
+                Border::Zeros if !inside => return None,
+                Border::Zeros => index,
+                Border::Edge => index,
+                Border::Reflection => reflect(index, least, most),
+            };
+            // A float to usize saturates at 0, and NaN is 0.
+            Some((index as usize).min(extent - 1))
+        };
+        let below = at.floor();
+        match self.op.mode {
+            Sampling::Nearest => ([element(at), None, None, None], [1.0, 0.0, 0.0, 0.0], 1),
+            Sampling::Linear => {
+                let weight = at - below;
+                (
+                    [element(below), element(below + 1.0), None, None],
+                    [1.0 - weight, weight, 0.0, 0.0],
+                    2,
+                )
+            }
+            Sampling::Cubic => {
+                let indices = [below - 1.0, below, below + 1.0, below + 2.0].map(element);
+                (indices, cubic(-0.75, at - below), 4)
+            }
+        }
+    }
+
+    /// The elements that a position takes, as places in a channel and weights, in row-major order.
+    fn taps(&self, position: &[f32], taps: &mut Vec<(usize, f32)>) {
+        taps.clear();
+        taps.push((0, 1.0));
+        for (axis, &extent) in self.spatial.iter().enumerate() {
+            // The innermost coordinate comes first.
+            let (indices, weights, count) = self.neighbours(axis, position[self.spatial.len() - 1 - axis]);
+            let before = std::mem::take(taps);
+            for (place, weight) in before {
+                for (index, along) in indices.iter().zip(weights).take(count) {
+                    if let Some(index) = index {
+                        taps.push((place * extent + index, weight * along));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Step for GridSample {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let (x, grid) = (io.input::<f32>(0)?, io.input::<f32>(1)?);
+        let out = io.output::<f32>()?;
+        let plane: usize = self.spatial.iter().product();
+        let axes = self.spatial.len();
+        let each = self.positions * axes;
+        // Positions first, so that each is worked out once for all channels.
+        let mut samples = vec![0.0; self.channels * self.positions];
+        for image in 0..self.batch {
+            let x = &x[image * self.channels * plane..(image + 1) * self.channels * plane];
+            let grid = &grid[image * each..(image + 1) * each];
+            for_each_piece(&mut samples, self.channels, |first, samples| {
+                let at = first / self.channels.max(1) * axes;
+                let mut taps = Vec::new();
+                self.taps(&grid[at..at + axes], &mut taps);
+                for (sample, channel) in samples.iter_mut().zip(x.chunks_exact(plane)) {
+                    *sample = taps
+                        .iter()
+                        .fold(0.0, |sum, &(place, weight)| sum + weight * channel[place]);
+                }
+                Ok(())
+            })?;
+            let out = &mut out[image * samples.len()..(image + 1) * samples.len()];
+            for (channel, out) in out.chunks_exact_mut(self.positions.max(1)).enumerate() {
+                let of_channel = samples.iter().skip(channel).step_by(self.channels);
+                out.iter_mut().zip(of_channel).for_each(|(out, &sample)| *out = sample);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_outside_is_mirrored_at_the_nearer_end_until_it_is_inside() {
+        for (at, expected) in [
+            (-1.0, 1.0),
+            (2.5, 2.5),
+            (4.0, 2.0),
+            (-4.0, 2.0),
+            (7.0, 1.0),
+            (-7.0, 1.0),
+        ] {
+            assert_eq!(reflect(at, 0.0, 3.0), expected, "{at}");
+        }
+        assert_eq!((reflect(5.0, 0.0, 0.0), reflect(f32::INFINITY, 0.0, 3.0)), (0.0, 0.0));
+    }
+
+    #[test]
+    fn cubic_weights_are_those_of_the_formula_and_add_up_to_one() {
+        // At a quarter with a = −¾: by hand, in 256ths.
+        let expected = [-27.0 / 256.0, 225.0 / 256.0, 67.0 / 256.0, -9.0 / 256.0];
+        assert_eq!(cubic(-0.75, 0.25), expected);
+        assert_eq!(cubic(-0.75, 0.0), [0.0, 1.0, 0.0, 0.0]);
+    }
+}

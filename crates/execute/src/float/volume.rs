@@ -1,0 +1,220 @@
+//! Windows over three spatial axes.
+//!
+//! A layer of the result of a convolution is one over two axes: of the layers of `x` that its taps read, which stand beside
+//! the channels. Channel and tap along the first axis are neighbours in the weights already, so they stay as they are.
+
+use super::conv_transpose::{behind, wide};
+use crate::error::StepError;
+use crate::site::NodeSlots;
+use crate::step::{Io, Step};
+use strait_core::op;
+use strait_kernels::float::conv;
+use strait_kernels::{Conv, Images, Window};
+
+/// True if the node's window has three spatial axes.
+pub(crate) fn applies(site: &NodeSlots<'_>) -> bool {
+    site.optional(0).is_some_and(|x| x.dims.len() == 5)
+}
+
+struct VolumeConv {
+    /// The convolution of one layer of one image.
+    layer: Conv,
+    batch: usize,
+    channels: usize,
+    /// Layers of the operand, of the result, and taps along them.
+    depth: [usize; 3],
+    stride: usize,
+    dilation: usize,
+    begin: usize,
+}
+
+pub(crate) fn prepare_conv(op: &op::Conv, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let (x, weight, y) = (&site.input(0)?.dims, &site.input(1)?.dims, &site.output()?.dims);
+    let (&[batch, channels, depth, height, width], &[outputs, _, taps, rows, columns]) = (&x[..], &weight[..]) else {
+        return Err(StepError::Model(format!(
+            "a convolution of rank {} over three axes",
+            x.len()
+        )));
+    };
+    let (stride, dilation) = (behind(&wide(&op.stride), 1)?, behind(&wide(&op.dilation), 1)?);
+    let (begins, ends) = op.pad.split_at(op.pad.len() / 2);
+    let (begin, end) = (behind(&wide(begins), 0)?, behind(&wide(ends), 0)?);
+    Ok(Box::new(VolumeConv {
+        layer: Conv {
+            window: Window {
+                kernel: [rows, columns],
+                stride: [stride[1], stride[2]],
+                dilation: [dilation[1], dilation[2]],
+                pads: [begin[1], begin[2], end[1], end[2]],
+            },
+            input: Images {
+                batch: 1,
+                channels: channels * taps,
+                size: [height, width],
+            },
+            out_channels: outputs,
+            groups: op.groups as usize,
+        },
+        batch,
+        channels,
+        depth: [depth, y[2], taps],
+        stride: stride[0],
+        dilation: dilation[0],
+        begin: begin[0],
+    }))
+}
+
+impl Step for VolumeConv {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let (x, weight, bias) = (io.input::<f32>(0)?, io.input::<f32>(1)?, io.optional(2)?);
+        let context = io.context;
+        let out = io.output::<f32>()?;
+        let [depth, layers, taps] = self.depth;
+        let [height, width] = self.layer.input.size;
+        let plane = height * width;
+        let outputs = self.layer.out_channels;
+        let made = out.len() / (self.batch * layers * outputs).max(1);
+        let mut read = vec![0.0; self.channels * taps * plane];
+        let mut result = vec![0.0; outputs * made];
+        for image in 0..self.batch {
+            for layer in 0..layers {
+                for (index, to) in read.chunks_exact_mut(plane.max(1)).enumerate() {
+                    let (channel, tap) = (index / taps, index % taps);
+                    let at = (layer * self.stride + tap * self.dilation).checked_sub(self.begin);
+                    match at.filter(|&at| at < depth) {
+                        Some(at) => {
+                            let from = ((image * self.channels + channel) * depth + at) * plane;
+                            to.copy_from_slice(&x[from..from + plane]);
+                        }
+                        None => to.fill(0.0),
+                    }
+                }
+                conv(context, &self.layer, &read, weight, bias, &mut result)?;
+                for (channel, from) in result.chunks_exact(made.max(1)).enumerate() {
+                    let to = ((image * outputs + channel) * layers + layer) * made;
+                    out[to..to + made].copy_from_slice(from);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The taps of one position that fall into the operand along an axis: the coordinate of the first one and their number, and
+/// how many fall into the padded operand.
+#[derive(Clone, Copy)]
+struct Taps {
+    first: usize,
+    inside: usize,
+    padded: usize,
+}
+
+/// Which number a window gets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Maximum,
+    Mean { count_padding: bool },
+}
+
+struct VolumePool {
+    of: Of,
+    /// Extents of a channel of the operand.
+    size: [usize; 3],
+    taps: [Vec<Taps>; 3],
+    dilation: [usize; 3],
+}
+
+pub(crate) fn prepare_max(op: &op::MaxPool, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    pool(Of::Maximum, site, [&op.size, &op.stride, &op.dilation, &op.pad])
+}
+
+pub(crate) fn prepare_average(op: &op::AveragePool, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let count_padding = op.count_include_pad;
+    pool(
+        Of::Mean { count_padding },
+        site,
+        [&op.size, &op.stride, &op.dilation, &op.pad],
+    )
+}
+
+/// A pool from its kernel, stride, dilation and pads.
+fn pool(of: Of, site: &NodeSlots<'_>, lists: [&[u32]; 4]) -> Result<Box<dyn Step>, StepError> {
+    let (x, y) = (&site.input(0)?.dims, &site.output()?.dims);
+    let [kernel, stride, dilation, pad] = lists.map(wide);
+    let (begins, ends) = pad.split_at(pad.len() / 2);
+    let (size, made) = (behind(&x[2..], 1)?, behind(&y[2..], 1)?);
+    let (kernel, stride, dilation) = (behind(&kernel, 1)?, behind(&stride, 1)?, behind(&dilation, 1)?);
+    let (begin, end) = (behind(begins, 0)?, behind(ends, 0)?);
+    let along = |axis: usize| -> Vec<Taps> {
+        let taps = |position: usize| {
+            // In coordinates of the padded operand.
+            let start = position * stride[axis];
+            let below = |end: usize| {
+                end.saturating_sub(start)
+                    .div_ceil(dilation[axis].max(1))
+                    .min(kernel[axis])
+            };
+            let skipped = below(begin[axis]);
+            Taps {
+                first: (start + skipped * dilation[axis]).saturating_sub(begin[axis]),
+                inside: below(begin[axis] + size[axis]) - skipped,
+                padded: below(begin[axis] + size[axis] + end[axis]),
+            }
+        };
+        (0..made[axis]).map(taps).collect()
+    };
+    Ok(Box::new(VolumePool {
+        of,
+        size,
+        taps: [along(0), along(1), along(2)],
+        dilation,
+    }))
+}
+
+impl VolumePool {
+    /// One window of one channel, its taps in row-major order.
+    fn window(&self, image: &[f32], taps: [Taps; 3]) -> f32 {
+        let at = |axis: usize, tap: usize| taps[axis].first + tap * self.dilation[axis];
+        let mut state = if self.of == Of::Maximum { f32::NEG_INFINITY } else { 0.0 };
+        for z in (0..taps[0].inside).map(|tap| at(0, tap)) {
+            for y in (0..taps[1].inside).map(|tap| at(1, tap)) {
+                for x in (0..taps[2].inside).map(|tap| at(2, tap)) {
+                    let element = image[(z * self.size[1] + y) * self.size[2] + x];
+                    match self.of {
+                        Of::Maximum if element > state => state = element,
+                        Of::Maximum => {}
+                        Of::Mean { .. } => state += element,
+                    }
+                }
+            }
+        }
+        let Of::Mean { count_padding } = self.of else {
+            return state;
+        };
+        let counted = taps.map(|taps| if count_padding { taps.padded } else { taps.inside });
+        state / counted.iter().product::<usize>().max(1) as f32
+    }
+}
+
+impl Step for VolumePool {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let x = io.input::<f32>(0)?;
+        let out = io.output::<f32>()?;
+        let plane: usize = self.size.iter().product();
+        let made: usize = self.taps.iter().map(Vec::len).product();
+        if plane == 0 || made == 0 {
+            return Ok(());
+        }
+        for (image, out) in x.chunks_exact(plane).zip(out.chunks_exact_mut(made)) {
+            let mut out = out.iter_mut();
+            for &z in &self.taps[0] {
+                for &y in &self.taps[1] {
+                    for (&x, out) in self.taps[2].iter().zip(&mut out) {
+                        *out = self.window(image, [z, y, x]);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

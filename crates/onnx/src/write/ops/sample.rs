@@ -1,0 +1,88 @@
+//! Operators of resampling and of windows whose attributes have other words than ours.
+
+use super::At;
+use crate::error::OnnxError;
+use crate::write::attributes::{float, int, ints, text};
+use crate::write::emitter::Emitter;
+use strait_core::op::{Border, Col2Im, Coordinate, GridSample, Resize, ResizeMode, Sampling};
+
+/// Scales or sizes are operands behind that of a region.
+pub(super) fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> Result<(), OnnxError> {
+    if !resize.sizes.is_empty() && !resize.scales.is_empty() {
+        return Err(at.unwritable("scales and sizes that differ from them are not a Resize in ONNX"));
+    }
+    let mut attributes = vec![
+        text("mode", resize.mode.name()),
+        text("coordinate_transformation_mode", resize.coordinate.name()),
+        text("nearest_mode", resize.nearest.name()),
+    ];
+    if resize.mode == ResizeMode::Cubic {
+        attributes.push(float("cubic_coeff_a", resize.cubic.0));
+    }
+    if resize.exclude_outside.0 {
+        attributes.push(int("exclude_outside", true));
+    }
+    if resize.antialias.0 {
+        attributes.push(int("antialias", true));
+    }
+    let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
+    let region = match resize.region.0.split_last() {
+        Some((&beside, region)) if resize.coordinate == Coordinate::Crop => {
+            attributes.push(float("extrapolation_value", beside));
+            floats(emitter, at, "roi", region)?
+        }
+        _ => String::new(),
+    };
+    inputs.push(region);
+    if resize.sizes.is_empty() {
+        inputs.push(floats(emitter, at, "scales", &resize.scales)?);
+    } else {
+        inputs.push(String::new());
+        inputs.push(emitter.ints(&format!("{}_sizes", at.name), &resize.sizes));
+    }
+    emitter.node("Resize", at.name, inputs, outputs, attributes);
+    Ok(())
+}
+
+/// A constant list of floats.
+fn floats(emitter: &mut Emitter<'_>, at: At<'_>, name: &str, values: &[f32]) -> Result<String, OnnxError> {
+    let list = strait_core::TensorData::from_values(&[values.len() as u64], values);
+    let list = list.map_err(|e| at.unwritable(e.to_string()))?;
+    Ok(emitter.constant(&format!("{}_{name}", at.name), &list))
+}
+
+/// The modes have other words up to operator set 19, which knows images alone.
+pub(super) fn grid_sample(emitter: &mut Emitter<'_>, at: At<'_>, op: &GridSample) -> Result<(), OnnxError> {
+    let (older, newer) = match op.mode {
+        Sampling::Nearest => ("nearest", "nearest"),
+        Sampling::Linear => ("bilinear", "linear"),
+        Sampling::Cubic => ("bicubic", "cubic"),
+    };
+    let border = match op.border {
+        Border::Zeros => "zeros",
+        Border::Edge => "border",
+        Border::Reflection => "reflection",
+    };
+    let attributes = vec![
+        text("mode", if emitter.opset < 20 { older } else { newer }),
+        text("padding_mode", border),
+        int("align_corners", op.align_corners),
+    ];
+    super::with_lists(emitter, at, "GridSample", attributes, &[])
+}
+
+pub(super) fn col2im(emitter: &mut Emitter<'_>, at: At<'_>, op: &Col2Im) -> Result<(), OnnxError> {
+    let attributes = vec![
+        ints("strides", &op.stride),
+        ints("pads", &op.pad),
+        ints("dilations", &op.dilation),
+    ];
+    let [image, block] = [&op.image, &op.block].map(|list| list.iter().map(|&n| n.into()).collect::<Vec<i64>>());
+    super::with_lists(
+        emitter,
+        at,
+        "Col2Im",
+        attributes,
+        &[("image", &image), ("block", &block)],
+    )
+}
