@@ -1,13 +1,14 @@
-//! **Pattern**: batch normalization of the result of a conv or a gemm of rank 2.
+//! **Pattern**: batch normalization of the result of a conv, or of rank 2 of that of a gemm, which may be reshaped in between.
 //! **Why**: with g = scale / √(variance + ε), w'\[o\] = w\[o\]·g\[o\] and b'\[o\] = (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]
 //! it costs nothing at inference.
 //! **Preconditions**: the result is used by the normalization alone, all parameters are constants, and the folded ones
-//! are finite.
+//! are finite; a reshape keeps the last axis.
 //! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
 
+use super::merge_reshapes::RESHAPES;
 use crate::matching::{GraphNode, tensor};
 use strait_core::{
-    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
+    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
 };
 
 /// See the module's documentation.
@@ -31,6 +32,11 @@ pub(super) fn affine(site: &GraphNode<'_>) -> Option<Vec<(f64, f64)>> {
     Some((0..channels).map(channel).collect())
 }
 
+/// Extent of the last axis.
+fn last(site: &GraphNode<'_>, value: ValueId) -> Option<u64> {
+    site.dims(value)?.last().copied()
+}
+
 impl Rule for BatchNormalizationIntoProducer {
     fn name(&self) -> &'static str {
         "batch-normalization-into-producer"
@@ -45,15 +51,24 @@ impl Rule for BatchNormalizationIntoProducer {
         let (Some(x), Some(y)) = (site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };
-        let producer = site.producer(x, Term::Conv).or_else(|| {
-            let two = site.dims(x).is_some_and(|d| d.len() == 2);
-            site.producer(x, Term::Gemm)
+        let two = site.dims(x).is_some_and(|d| d.len() == 2);
+        let reshape = RESHAPES.iter().find_map(|&term| site.producer(x, term)).filter(|_| two);
+        let product = match &reshape {
+            Some(reshape) => reshape.input(0).filter(|&from| last(&site, from) == last(&site, x)),
+            None => Some(x),
+        };
+        let Some(product) = product else {
+            return Ok(Outcome::NoMatch);
+        };
+        let conv = site.producer(product, Term::Conv).filter(|_| reshape.is_none());
+        let producer = conv.or_else(|| {
+            site.producer(product, Term::Gemm)
                 .filter(|g| two && matches!(&g.node.op, Op::Gemm(g) if g.is_canonical()))
         });
         let Some(producer) = producer else {
             return Ok(Outcome::NoMatch);
         };
-        if !site.used_once(x) {
+        if !site.used_once(x) || !site.used_once(product) {
             return Ok(Outcome::Refused(Reason::new(
                 ReasonCode::SeveralUses,
                 "its operand is used elsewhere too",
@@ -110,11 +125,22 @@ impl Rule for BatchNormalizationIntoProducer {
             Some(Source::Data(0)),
             Some(Source::Data(1)),
         ];
+        let mut add = vec![NewNode::new(producer.node.op.clone(), &operands, &[producer.id, at])];
+        let mut remove = vec![at];
+        if let Some(reshape) = &reshape {
+            add.push(NewNode::new(
+                reshape.node.op.clone(),
+                &[Some(Source::New(0, 0))],
+                &[reshape.id],
+            ));
+            remove.push(reshape.id);
+        }
+        remove.push(producer.id);
         Ok(Outcome::Apply(Patch {
             data,
-            add: vec![NewNode::new(producer.node.op.clone(), &operands, &[producer.id, at])],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at, producer.id],
+            add,
+            replace: vec![(y, Source::New(u16::from(reshape.is_some()), 0))],
+            remove,
         }))
     }
 }

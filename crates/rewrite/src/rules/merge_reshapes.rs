@@ -10,7 +10,8 @@ use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, R
 /// See the module's documentation.
 pub struct MergeReshapes;
 
-const RESHAPES: &[Term] = &[Term::Reshape, Term::Flatten, Term::Squeeze, Term::Unsqueeze];
+/// The terms of such nodes.
+pub(super) const RESHAPES: &[Term] = &[Term::Reshape, Term::Flatten, Term::Squeeze, Term::Unsqueeze];
 
 impl Rule for MergeReshapes {
     fn name(&self) -> &'static str {

@@ -1,12 +1,14 @@
 //! The rules, one file each.
 
 mod batch_normalization_into_producer;
+mod batch_normalization_into_reader;
 mod batch_normalization_to_conv;
 mod bias_into_producer;
 mod canonical_gemm;
 mod dead_node;
 mod fold_constants;
 mod function;
+mod gather_to_slice;
 mod layer_normalization;
 mod matmul_to_gemm;
 mod merge_reshapes;
@@ -16,12 +18,14 @@ mod remove_identity;
 mod silu_to_sigmoid;
 
 pub use batch_normalization_into_producer::BatchNormalizationIntoProducer;
+pub use batch_normalization_into_reader::BatchNormalizationIntoReader;
 pub use batch_normalization_to_conv::BatchNormalizationToConv;
 pub use bias_into_producer::BiasIntoProducer;
 pub use canonical_gemm::CanonicalGemm;
 pub use dead_node::DeadNode;
 pub use fold_constants::FoldConstants;
 pub use function::TakenApart;
+pub use gather_to_slice::GatherToSlice;
 pub use layer_normalization::LayerNormalization;
 pub use matmul_to_gemm::MatMulToGemm;
 pub use merge_reshapes::MergeReshapes;
