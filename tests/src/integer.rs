@@ -9,7 +9,7 @@ use strait_core::verifier::verify;
 use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Fused, Fusion, FusionPolicy, LowerError, Turns};
-use strait_quantize::annotate::{Coarser, Placing, TypeWishes, place, refuse};
+use strait_quantize::annotate::{Coarser, Directives, Placing, TypeWishes, place, refuse, widen};
 use strait_quantize::observe::{Samples, observe};
 use strait_quantize::statistics::Coverage;
 use strait_quantize::{Annotation, Requests};
@@ -119,7 +119,8 @@ pub fn integer_wanting(
     let observation = observe(&float, main, &requests, samples, &covered, one, &plain, &mut progress);
     let observation = observation.map_err(|e| text(&e))?;
     let (spec, placing) = (target.spec(), Placing::new());
-    let types = types(&float)?;
+    let mut types = types(&float)?;
+    widen(&float, main, spec, &placing, &Directives::default(), &mut types);
     let mut progress = place(&mut float, main, spec, &placing, &types);
     let mut turns = Turns::default();
     let (mut module, nearness, origins) = loop {

@@ -12,6 +12,7 @@ inventory::submit! {
     )
     .kernels(&[
             FormKernel::host("two-roundings"),
+        FormKernel::host("wide"),
             FormKernel::host("one-rounding"),
             FormKernel::host("sixteen-by-eight"),
             FormKernel::host("float64"),

@@ -9,7 +9,7 @@ use strait_core::verifier::verify;
 use strait_core::{Elem, Module, NodeId, Placement, Port, QuantParams, Refusal, TensorData};
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Until, bake, simulate};
 use strait_quantize::annotate::{
-    Directives, Given, GivenAway, Misfit, Placing, Progress, RangeFrom, TypeWishes, Unfit, given_away, place,
+    Directives, Given, GivenAway, Misfit, Placing, Progress, RangeFrom, TypeWishes, Unfit, given_away, place, widen,
 };
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
@@ -305,7 +305,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     let words: Vec<&str> = argument.split_whitespace().collect();
     let (name, ranges) = words.split_first().ok_or("no target is named")?;
     let target = target(name)?;
-    let (types, ranges) = types(module, ranges)?;
+    let (mut types, ranges) = types(module, ranges)?;
     let mut kinds = target.spec().passes.alignment;
     let (nodes, ranges) = alignments(module, ranges, &mut kinds)?;
     let (simplify, ranges) = simplified(module, ranges, &mut kinds)?;
@@ -315,6 +315,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     let unfit = !unfit.is_empty();
     let observation = observation(&ranges)?;
     let (main, placing, mut progress) = (module.main, Placing::new(), Progress::default());
+    widen(module, main, target.spec(), &placing, &directives, &mut types);
     place(module, main, target.spec(), &placing, &types);
     let mut how = Annotation {
         types,

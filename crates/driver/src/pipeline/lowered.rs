@@ -8,7 +8,7 @@ use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, Until, fuse};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Findings, Progress, place, refuse, refused_by_code},
+    annotate::{Findings, Progress, place, refuse, refused_by_code, widen},
 };
 use strait_target::{
     Origin, Target, TargetSpec,
@@ -168,12 +168,13 @@ struct Quantized {
 fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Session<'_>) -> Result<Quantized, Stop> {
     let mut module = job.canonical.clone();
     let main = module.main;
-    let types = wishes.types.clone();
+    let mut types = wishes.types.clone();
     let mut directives = wishes.directives.clone();
     for given in &job.loaded.given {
         let place = (given.node(&module)?, given.port);
         directives.given.insert(place, given.annotation(&mut module));
     }
+    widen(&module, main, spec, &wishes.placing, &directives, &mut types);
     let mut placed = place(&mut module, main, spec, &wishes.placing, &types);
     let refused = refused_by_code(&module, main, job.target.as_ref())
         .map_err(|error| Diagnostic::error(codes::TARGET, error.to_string()))?;

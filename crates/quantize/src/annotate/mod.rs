@@ -24,6 +24,7 @@ mod stated;
 mod types;
 mod weights;
 mod weights_alone;
+mod widen;
 
 pub use draft::Overlapped;
 pub use given::Given;
@@ -36,6 +37,7 @@ pub use ranges::{Coarser, RangeFrom};
 pub use stated::{Misfit, Stated};
 pub use types::TypeWishes;
 pub use weights::{Raised, Unfit};
+pub use widen::widen;
 
 use crate::observers::ObserverChoice;
 use crate::statistics::Observation;

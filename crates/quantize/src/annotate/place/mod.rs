@@ -90,7 +90,13 @@ fn operands<'a>(graph: &'a Graph, node: &Node) -> Vec<Option<Operand<'a>>> {
 }
 
 /// Reason why a node cannot run on the accelerator: the table's word, then what the recipe needs.
-fn refusal(module: &Module, graph: &Graph, spec: &TargetSpec, node: &Node, activation: Activation) -> Option<Reason> {
+pub(super) fn refusal(
+    module: &Module,
+    graph: &Graph,
+    spec: &TargetSpec,
+    node: &Node,
+    activation: Activation,
+) -> Option<Reason> {
     let operands = operands(graph, node);
     let result = node.outputs.first().and_then(|&y| graph.value(y))?;
     let site = OpSite {

@@ -1,0 +1,134 @@
+//! Widen: sums that are read in more bits than they would be computed in.
+//!
+//! The sums of a residual network go through all of its blocks, and a layer normalization in front of each block reads
+//! them. Where the table has that on 16 bits alone, a sum in 8 would either be rounded twice or keep the whole way in
+//! real numbers on the host. So a sum that such an op reads, also behind nodes that move codes, computes on what that reads,
+//! and so does a sum that nothing but such sums reads. What is added to it leaves its producer in that type, too, where
+//! the producer's row has it among its results.
+
+use super::place::refusal;
+use super::{Directives, Placing, TypeWishes, Wish};
+use strait_core::op::Reduction;
+use strait_core::{Graph, GraphId, Module, Node, NodeId, Op, ValueId};
+use strait_requantize::IntType;
+use strait_target::TargetSpec;
+use strait_target::spec::{Activation, Integer, Pair};
+
+/// How a reader takes a value of more bits than its producer would leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    /// It needs them: the table has the op on this type, and not on that of the sum.
+    Needs(Integer),
+    /// It is a sum that was widened.
+    Takes(Integer),
+}
+
+impl Reads {
+    fn ty(self) -> Integer {
+        match self {
+            Reads::Needs(ty) | Reads::Takes(ty) => ty,
+        }
+    }
+}
+
+/// Adds to the types that are wished for those of the sums that are to be wider. Where the configuration says of which type
+/// activations are, of all nodes or of the sum, that holds.
+pub fn widen(
+    module: &Module,
+    graph: GraphId,
+    spec: &TargetSpec,
+    placing: &Placing,
+    directives: &Directives,
+    types: &mut TypeWishes,
+) {
+    let Some(graph) = module.graph(graph) else { return };
+    let Ok(order) = graph.topological_order() else { return };
+    if types.activation.is_some() {
+        return;
+    }
+    let mut widening = Widening {
+        module,
+        graph,
+        spec,
+        placing,
+        reads: vec![None; graph.node_bound()],
+    };
+    let given = |id: NodeId| directives.given.keys().any(|&(of, _)| of == id);
+    for id in order.into_iter().rev() {
+        let Some(node) = graph.node(id) else { continue };
+        let reads = match is_sum(node) && !given(id) {
+            true => widening.wider_sum(id, node, types),
+            false => widening.operand(id, node, types),
+        };
+        widening.reads[id.index()] = reads;
+    }
+}
+
+/// True if a node adds up, or takes a mean.
+fn is_sum(node: &Node) -> bool {
+    match &node.op {
+        Op::Add(_) | Op::Sub(_) | Op::GlobalAveragePool(_) => true,
+        Op::Reduce(reduce) => matches!(reduce.reduction, Reduction::Sum | Reduction::Mean),
+        _ => false,
+    }
+}
+
+fn bits(codes: Integer) -> u8 {
+    IntType::from(codes).bits()
+}
+
+struct Widening<'a> {
+    module: &'a Module,
+    graph: &'a Graph,
+    spec: &'a TargetSpec,
+    placing: &'a Placing,
+    /// By node: how it reads its operands, where in more bits than others would.
+    reads: Vec<Option<Reads>>,
+}
+
+impl Widening<'_> {
+    /// True if a node computes on these codes on the accelerator, as far as table and recipe say.
+    fn computes_on(&self, id: NodeId, node: &Node, ty: Integer) -> bool {
+        let on_host = matches!(self.placing.get(&id), Some(Wish::Float(_)));
+        !on_host && refusal(self.module, self.graph, self.spec, node, Activation::from(ty)).is_none()
+    }
+
+    /// Wishes a sum wider that is read so, and says how it then reads its operands.
+    fn wider_sum(&self, id: NodeId, node: &Node, types: &mut TypeWishes) -> Option<Reads> {
+        let term = node.op.term();
+        let ty = self.behind(node)?.ty();
+        let narrow = types.pair(self.spec, id, term)?.codes()?;
+        let has = self.spec.pairs_of(term).any(|pair| pair.codes() == Some(ty));
+        let wider = bits(ty) > bits(narrow) && has && self.computes_on(id, node, ty);
+        if !wider || types.activations.contains_key(&id) {
+            return None;
+        }
+        types.activations.insert(id, ty.into());
+        Some(Reads::Takes(ty))
+    }
+
+    /// How a node that is no sum reads what it computes on.
+    fn operand(&self, id: NodeId, node: &Node, types: &TypeWishes) -> Option<Reads> {
+        let term = node.op.term();
+        let (_, row) = self.spec.op_row(term)?;
+        if row.recipe()?.name().keeps_grid() {
+            return self.behind(node);
+        }
+        let own = types.pair(self.spec, id, term)?.codes()?;
+        let codes = self.spec.pairs_of(term).filter_map(Pair::codes);
+        let least = codes.map(bits).min()?;
+        let first = self.spec.types.pairs.iter().find_map(|pair| pair.codes())?;
+        let needs = least > bits(first) && bits(own) > bits(first);
+        (needs && self.computes_on(id, node, own)).then_some(Reads::Needs(own))
+    }
+
+    /// How the readers of a node's results take them: one that needs a type decides; else all have to take it.
+    fn behind(&self, node: &Node) -> Option<Reads> {
+        let uses = |value: ValueId| self.graph.uses(value).map(|at| self.reads[at.node.index()]);
+        let read = || node.outputs.iter().flat_map(|&value| uses(value));
+        let needed = read().flatten().find(|reads| matches!(reads, Reads::Needs(_)));
+        let leaves = node.outputs.iter().any(|&value| self.graph.is_output(value));
+        let first = read().next().flatten().filter(|_| !leaves);
+        needed.or_else(|| first.filter(|&first| read().all(|reads| reads == Some(first))))
+    }
+}
