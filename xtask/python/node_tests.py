@@ -4,7 +4,8 @@
 A case is a model of one operator, or of the function that defines it (`_expanded`), with inputs and expected outputs. Left
 out is what we never read: losses, 8-bit and smaller floats, integers of less than 8 bits, strings and images, sequences and
 optional values, other domains, training, and random numbers. The operands that decide the shapes of results are constants
-in what is written; all others stay inputs.
+in what is written, and so are those without elements, as an extent of 0 that is declared of an input says that it is not
+known; all others stay inputs.
 
 The folder has a model for each case, `tensors.bin` with all elements, and `cases.txt`, where a case is a line `case NAME RTOL
 ATOL` and then a line `in` or `out` for each of its tensors: element type, extents joined by `x` (`-` for none), offset and
@@ -37,6 +38,7 @@ TYPES = {number for name, number in TensorProto.DataType.items()
 OPERATORS = {"ImageDecoder", "NegativeLogLikelihoodLoss", "OptionalGetElement", "OptionalHasElement",
              "SoftmaxCrossEntropyLoss", "TfIdfVectorizer"}  # fmt: skip
 NAMES = re.compile(r"^test_(bernoulli|nllloss|sce_|training_)|training_mode")
+FIRST_OPERATOR_SET = 7
 EXPANDED = re.compile(r"_expanded(_ver\d+)?$")
 
 
@@ -93,6 +95,15 @@ def with_constants(model, tensors, bound):
     return copy, inputs
 
 
+def with_known_operator_set(model):
+    """Models of an operator set before the first that we read, of operators that have not changed until then."""
+    for opset in model.opset_import:
+        if not opset.domain and opset.version < FIRST_OPERATOR_SET:
+            nodes = model.graph.node
+            if all(onnx.defs.get_schema(n.op_type, FIRST_OPERATOR_SET).since_version <= opset.version for n in nodes):
+                opset.version = FIRST_OPERATOR_SET
+
+
 def as_tensor(value):
     return value if isinstance(value, TensorProto) else numpy_helper.from_array(np.asarray(value))
 
@@ -107,7 +118,10 @@ def write(folder):
             plain = models.get(EXPANDED.sub("", case.name), case.model)
             bound = bound_inputs(plain, SHAPE_OPERANDS)
             for number, (given, expected) in enumerate(case.data_sets):
-                model, inputs = with_constants(case.model, [as_tensor(value) for value in given], bound)
+                given = [as_tensor(value) for value in given]
+                empty = {info.name for info, tensor in zip(case.model.graph.input, given) if 0 in tensor.dims}
+                model, inputs = with_constants(case.model, given, bound | empty)
+                with_known_operator_set(model)
                 name = case.name if number == 0 else f"{case.name}.{number}"
                 onnx.save(model, folder / f"{name}.onnx")
                 lines.append(f"case {name} {case.rtol} {case.atol}")

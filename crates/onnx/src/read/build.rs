@@ -45,6 +45,8 @@ pub(crate) enum Entry {
 pub(crate) struct Builder<'a> {
     pub(crate) scope: Scope<'a>,
     pub(crate) module: Module,
+    /// Outputs of the part that is read.
+    outputs: BTreeSet<&'a str>,
     entries: BTreeMap<&'a str, Entry>,
     /// The values of constants that are in the graph already.
     placed: BTreeMap<&'a str, ValueId>,
@@ -62,6 +64,7 @@ pub(crate) fn build<'a>(scope: &Scope<'a>, cut: Cut<'a>) -> Result<Module, OnnxE
     let mut builder = Builder {
         scope: *scope,
         module: Module::new(graph, names),
+        outputs: cut.outputs.iter().copied().collect(),
         entries: BTreeMap::new(),
         placed: BTreeMap::new(),
         node_names: BTreeSet::new(),
@@ -244,6 +247,11 @@ impl<'a> Builder<'a> {
     /// Notes what a result of a node is.
     pub(crate) fn define(&mut self, name: &'a str, entry: Entry) {
         self.entries.insert(name, entry);
+    }
+
+    /// True if a node of the model takes the tensor, or if it is an output.
+    pub(crate) fn is_used(&self, name: &str) -> bool {
+        self.scope.index.used.contains(name) || self.outputs.contains(name)
     }
 
     /// True if something is known of a tensor already.

@@ -32,6 +32,8 @@ pub(crate) struct Index<'a> {
     pub(crate) inputs: BTreeMap<&'a str, &'a ValueInfoProto>,
     /// The position of the node that a tensor is a result of.
     pub(crate) producers: BTreeMap<&'a str, usize>,
+    /// Tensors that a node takes, or that are outputs of the graph.
+    pub(crate) used: BTreeSet<&'a str>,
     /// Types that the file declares, of inputs, outputs and any other tensor.
     pub(crate) declared: BTreeMap<&'a str, &'a ValueInfoProto>,
 }
@@ -45,6 +47,7 @@ impl<'a> Index<'a> {
             sparse: BTreeSet::new(),
             inputs: BTreeMap::new(),
             producers: BTreeMap::new(),
+            used: BTreeSet::new(),
             declared: BTreeMap::new(),
         };
         let twice = |name: &str| {
@@ -76,6 +79,9 @@ impl<'a> Index<'a> {
                 }
             }
         }
+        let operands = graph.node.iter().flat_map(|node| &node.input);
+        let outputs = graph.output.iter().map(|output| &output.name);
+        index.used = operands.chain(outputs).map(String::as_str).collect();
         for info in graph.value_info.iter().chain(&graph.output).chain(&graph.input) {
             index.declared.insert(&info.name, info);
         }

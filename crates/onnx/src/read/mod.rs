@@ -8,6 +8,7 @@
 mod attributes;
 mod batch;
 mod build;
+mod compose;
 mod cut;
 mod external;
 mod fold;

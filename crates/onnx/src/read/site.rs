@@ -117,6 +117,16 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         }
     }
 
+    /// The type of a value that a node takes or has made.
+    pub(crate) fn arg_type(&mut self, arg: &Arg) -> Result<TensorType, Refusal> {
+        match arg {
+            Arg::Operand(position) => self.ty(*position),
+            Arg::Value(id) => Ok(self.type_of(*id)),
+            Arg::Constant(tensor) => Ok(tensor.tensor_type()),
+            Arg::Absent => Err(Refusal::invalid(ReasonCode::MissingOperand, "an operand is missing")),
+        }
+    }
+
     fn type_of(&self, id: ValueId) -> TensorType {
         // Every id in an entry came from this graph, and nothing is taken out of a graph while it is built.
         let value = self.builder.module.main().value(id);
@@ -207,13 +217,32 @@ impl<'b, 'a> NodeReader<'b, 'a> {
 
     /// Adds the op whose results are the node's.
     pub(crate) fn finish(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
-        let (op, args, node) = (op.into(), self.resolve(args)?, self.node);
-        if let Some(folded) = fold::evaluate(&op, &args.constants()) {
-            self.finish_constant(folded);
+        self.finish_result(0, op, args)
+    }
+
+    /// True if the model uses the result at this position.
+    pub(crate) fn has_result(&self, position: usize) -> bool {
+        let name = self.node.output.get(position);
+        name.is_some_and(|name| !name.is_empty() && self.builder.is_used(name))
+    }
+
+    /// Adds an op whose results are the node's from `position` on; nothing where the node has no such result
+    /// that is used. A node's first result is there all the same.
+    pub(crate) fn finish_result(&mut self, position: usize, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
+        let node = self.node;
+        let names = node.output.get(position..).unwrap_or_default();
+        if names.is_empty() || (position > 0 && !self.has_result(position)) {
             return Ok(());
         }
-        let outputs = self.add(op, args, &node.output)?;
-        for (name, id) in node.output.iter().zip(outputs).filter(|(name, _)| !name.is_empty()) {
+        let (op, args) = (op.into(), self.resolve(args)?);
+        if let Some(folded) = fold::evaluate(&op, &args.constants()) {
+            if let Some(name) = names.first().filter(|name| !name.is_empty()) {
+                self.builder.define(name, Entry::Constant(folded));
+            }
+            return Ok(());
+        }
+        let outputs = self.add(op, args, names)?;
+        for (name, id) in names.iter().zip(outputs).filter(|(name, _)| !name.is_empty()) {
             self.builder.define(name, Entry::Value(id));
         }
         Ok(())

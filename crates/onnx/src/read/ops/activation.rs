@@ -20,7 +20,6 @@ pub(super) const ROWS: &[Row] = &[
         site.finish(HardSigmoid { alpha, beta }, &[Arg::Operand(0)])
     }),
     Row::new("Gelu", 20, gelu),
-    Row::new("Swish", 24, swish),
     Row::new("HardSwish", 14, |site| unary(site, Function::HardSwish)),
     Row::new("Sigmoid", 6, |site| unary(site, Function::Sigmoid)),
     Row::new("Tanh", 6, |site| unary(site, Function::Tanh)),
@@ -57,13 +56,5 @@ fn gelu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         "none" => unary(site, Function::Gelu),
         "tanh" => unary(site, Function::GeluTanh),
         other => Err(Refusal::Unsupported(format!("`approximate` is {other}"))),
-    }
-}
-
-/// x · sigmoid(alpha·x).
-fn swish(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    match site.float("alpha")? {
-        None | Some(1.0) => unary(site, Function::Silu),
-        Some(alpha) => Err(Refusal::Unsupported(format!("`alpha` is {alpha}; only 1 is read"))),
     }
 }

@@ -5,7 +5,7 @@ use crate::elements::element;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{Cast, Identity};
-use strait_core::{Dim, TensorData};
+use strait_core::{Dim, Elem, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Constant", 1, constant),
@@ -116,5 +116,21 @@ fn dropout(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     if training.is_some_and(|mode| mode.to_i64().is_ok_and(|v| v.iter().any(|&v| v != 0))) {
         return Err(Refusal::unsupported("it is in training mode"));
     }
-    site.finish(Identity {}, &[Arg::Operand(0)])
+    if site.has_result(1) {
+        mask(site)?;
+    }
+    site.finish_result(0, Identity {}, &[Arg::Operand(0)])
+}
+
+/// The second result of dropout: where its operand stays, which is everywhere. Up to operator set 9 it has the type of the
+/// operand.
+fn mask(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let extents = site.extents(&Arg::Operand(0))?;
+    let shape: Vec<u64> = extents.iter().map(|extent| extent.unsigned_abs()).collect();
+    let count = site.room(&shape)?;
+    let ones = Arg::Constant(site.truths(&shape, &vec![true; count])?);
+    match site.opset() {
+        ..10 => site.finish_result(1, Cast { to: Elem::F32 }, &[ones]),
+        _ => site.finish_result(1, Identity {}, &[ones]),
+    }
 }

@@ -4,15 +4,24 @@ mod activation;
 mod composed;
 mod constant;
 mod conv;
+mod einsum;
 mod elementwise;
+mod functions;
+mod generated;
+mod lp_pool;
 mod matrix;
 mod normalization;
 mod pool;
+mod quantized;
 mod reduce;
+mod repeat;
 mod resize;
+mod rotary;
 mod sample;
 mod select;
 mod shape;
+mod softmax;
+mod state;
 mod window;
 
 use super::site::{NodeReader, Refusal};
@@ -44,7 +53,7 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 13] = [
+const FAMILIES: [&[Row]; 22] = [
     conv::ROWS,
     matrix::ROWS,
     pool::ROWS,
@@ -58,6 +67,15 @@ const FAMILIES: [&[Row]; 13] = [
     sample::ROWS,
     constant::ROWS,
     composed::ROWS,
+    einsum::ROWS,
+    functions::ROWS,
+    generated::ROWS,
+    lp_pool::ROWS,
+    quantized::ROWS,
+    repeat::ROWS,
+    rotary::ROWS,
+    softmax::ROWS,
+    state::ROWS,
 ];
 
 /// The function that knows an operator, or why there is none.

@@ -1,15 +1,23 @@
-//! Normalizations and softmax.
+//! Normalizations by mean and variance, or by a norm.
 
 use super::Row;
+use crate::read::compose::reduction_over;
 use crate::read::site::{Arg, NodeReader, Refusal};
-use strait_core::Dim;
+use smallvec::smallvec;
 use strait_core::ReasonCode;
-use strait_core::op::{BatchNormalization, Flatten, LayerNormalization, Reshape, Softmax};
+use strait_core::op::{
+    Add, AveragePool, BatchNormalization, Div, Function, LayerNormalization, Mul, Reduction, Reshape, Unary,
+};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("BatchNormalization", 7, batch_normalization),
     Row::new("LayerNormalization", 17, layer_normalization),
-    Row::new("Softmax", 1, softmax),
+    Row::new("RMSNormalization", 23, rms_normalization),
+    Row::new("InstanceNormalization", 6, instance_normalization),
+    Row::new("GroupNormalization", 18, group_normalization),
+    Row::new("MeanVarianceNormalization", 9, mean_variance_normalization),
+    Row::new("LpNormalization", 1, lp_normalization),
+    Row::new("LRN", 1, local_response),
 ];
 
 const DEFAULT_EPSILON: f32 = 1e-5;
@@ -24,52 +32,188 @@ fn batch_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(BatchNormalization { epsilon }, &operands)
 }
 
+/// The second and the third result are the mean and the reciprocal of the deviation.
 fn layer_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     // 1: the statistics are computed in 32-bit floats.
     site.only("stash_type", 1)?;
+    let (x, rank) = (Arg::Operand(0), site.rank(0)?);
     let op = LayerNormalization {
         axis: site.int("axis")?.unwrap_or(-1),
         epsilon: site.float("epsilon")?.unwrap_or(DEFAULT_EPSILON),
     };
-    site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
+    if site.has_result(1) || site.has_result(2) {
+        let axes: Vec<i64> = (site.axis(op.axis, rank)? as i64..rank as i64).collect();
+        site.finish_result(1, reduction_over(Reduction::Mean, &axes, true), &[x.clone()])?;
+        let deviation = deviation(site, &x, &axes, op.epsilon)?;
+        let function = Function::Reciprocal;
+        site.finish_result(2, Unary { function }, &[deviation])?;
+    }
+    site.finish(op, &[x, Arg::Operand(1), Arg::Operand(2)])
 }
 
-/// From operator set 13 on, softmax runs along one axis. Before, it runs over all axes from `axis` on together: the operand
-/// is taken as a matrix, [d0·…·d(axis−1), d(axis)·…]. That is softmax along one axis where all but one of them have
-/// extent 1, and a reshape on both sides elsewhere.
-fn softmax(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    if site.opset() >= 13 {
-        let axis = site.int("axis")?.unwrap_or(-1);
-        return site.finish(Softmax { axis }, &[Arg::Operand(0)]);
-    }
-    let axis = site.int("axis")?.unwrap_or(1);
+/// √(variance + epsilon) over the axes, which stay.
+fn deviation(site: &mut NodeReader<'_, '_>, x: &Arg, axes: &[i64], epsilon: f32) -> Result<Arg, Refusal> {
+    let mean = site.reduced(Reduction::Mean, x, axes)?;
+    let centred = site.minus(x, &mean)?;
+    root_of_squares(site, &centred, axes, epsilon)
+}
+
+/// √(mean of squares + epsilon) over the axes, which stay.
+fn root_of_squares(site: &mut NodeReader<'_, '_>, x: &Arg, axes: &[i64], epsilon: f32) -> Result<Arg, Refusal> {
+    let squares = site.times(x, x)?;
+    let mean = site.reduced(Reduction::Mean, &squares, axes)?;
+    let shifted = site.shifted(&mean, epsilon.into())?;
+    site.function(Function::Sqrt, &shifted)
+}
+
+/// x / √(mean of x² + epsilon) · scale, over the axes from `axis` on.
+fn rms_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    site.only("stash_type", 1)?;
+    let (x, rank) = (Arg::Operand(0), site.rank(0)?);
+    let first = site.int("axis")?.unwrap_or(-1);
+    let epsilon = site.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
+    let axes: Vec<i64> = (site.axis(first, rank)? as i64..rank as i64).collect();
+    let root = root_of_squares(site, &x, &axes, epsilon)?;
+    let normal = site.over(&x, &root)?;
+    site.finish(Mul::float(), &[normal, Arg::Operand(1)])
+}
+
+/// The channels in so many groups, each of them normalised by its own mean and variance: as a layer normalization of
+/// [N, groups, all the rest], whose scale is 1.
+fn normalised_groups(site: &mut NodeReader<'_, '_>, groups: i64) -> Result<Arg, Refusal> {
+    let epsilon = site.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
+    let rows = site.reshaped(&Arg::Operand(0), &[0, groups, -1])?;
+    let one = Arg::Constant(site.floats_of(&[1], &[1.0])?);
+    site.push(LayerNormalization { axis: 2, epsilon }, &[rows, one])
+}
+
+/// The extents of operand 0 with a 0, which keeps it as it is, for the batch, and the number of channels.
+fn image(site: &mut NodeReader<'_, '_>) -> Result<(Vec<i64>, i64), Refusal> {
     let shape = site.ty(0)?.shape;
-    let rank = shape.len() as i64;
-    let first = if axis < 0 { axis + rank } else { axis };
-    if !(0..rank).contains(&first) {
-        return Err(Refusal::invalid(
-            ReasonCode::Axis,
-            format!("axis {axis} is outside rank {rank}"),
-        ));
+    let extents = shape.iter().skip(1);
+    let extents = extents.map(|dim| dim.fixed().and_then(|d| i64::try_from(d).ok()).filter(|&d| d > 0));
+    let mut extents = extents.collect::<Option<Vec<i64>>>().ok_or_else(|| {
+        Refusal::invalid(
+            ReasonCode::SymbolicAxis,
+            "an axis behind the batch is symbolic or empty; bind it to a number",
+        )
+    })?;
+    let channels = extents.first().copied();
+    let channels = channels.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, "the operand has no channels"))?;
+    extents.insert(0, 0);
+    Ok((extents, channels))
+}
+
+/// Multiplied and added for each channel, which is the axis 1 of so many.
+fn scale_channels(site: &mut NodeReader<'_, '_>, x: &Arg, rank: usize) -> Result<(), Refusal> {
+    let mut shape = vec![1; rank.saturating_sub(1)];
+    if let Some(first) = shape.first_mut() {
+        *first = -1;
     }
-    let mut wide = (first..rank).filter(|&a| shape[a as usize] != Dim::Fixed(1));
-    match (wide.next(), wide.next()) {
-        (only, None) => {
-            let axis = only.unwrap_or(first);
-            site.finish(Softmax { axis }, &[Arg::Operand(0)])
-        }
-        _ => {
-            // In the shape to return to, a symbolic extent has no number; the operand of the reshape no longer has it.
-            let back = shape.iter().map(|d| d.fixed().and_then(|d| i64::try_from(d).ok()));
-            let back = back.collect::<Option<_>>().ok_or_else(|| {
-                Refusal::invalid(
-                    ReasonCode::SymbolicSoftmax,
-                    "softmax over several axes of a symbolic shape; bind it to numbers",
-                )
-            })?;
-            let matrix = site.push(Flatten { axis: first }, &[Arg::Operand(0)])?;
-            let softmax = site.push(Softmax { axis: 1 }, &[matrix])?;
-            site.finish(Reshape { shape: back }, &[softmax])
-        }
+    let scale = site.reshaped(&Arg::Operand(1), &shape)?;
+    let bias = site.reshaped(&Arg::Operand(2), &shape)?;
+    let scaled = site.times(x, &scale)?;
+    site.finish(Add {}, &[scaled, bias])
+}
+
+fn instance_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let (extents, channels) = image(site)?;
+    let normal = normalised_groups(site, channels)?;
+    let normal = site.reshaped(&normal, &extents)?;
+    scale_channels(site, &normal, extents.len())
+}
+
+/// Scale and bias are those of the groups up to operator set 20, and of the channels from 21 on.
+fn group_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    site.only("stash_type", 1)?;
+    let (extents, channels) = image(site)?;
+    let groups = site
+        .int("num_groups")?
+        .filter(|&groups| groups > 0 && channels % groups == 0);
+    let groups = groups.ok_or_else(|| {
+        Refusal::invalid(
+            ReasonCode::Blocks,
+            format!("`num_groups` does not divide {channels} channels"),
+        )
+    })?;
+    let normal = normalised_groups(site, groups)?;
+    if site.opset() >= 21 {
+        let normal = site.reshaped(&normal, &extents)?;
+        return scale_channels(site, &normal, extents.len());
     }
+    let scale = site.reshaped(&Arg::Operand(1), &[-1, 1])?;
+    let bias = site.reshaped(&Arg::Operand(2), &[-1, 1])?;
+    let scaled = site.times(&normal, &scale)?;
+    let sum = site.plus(&scaled, &bias)?;
+    let shape = extents.into();
+    site.finish(Reshape { shape }, &[sum])
+}
+
+/// (x − mean) / (√variance + 10⁻⁹).
+fn mean_variance_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let axes = site.ints("axes")?.map_or_else(|| vec![0, 2, 3], <[i64]>::to_vec);
+    let x = Arg::Operand(0);
+    let mean = site.reduced(Reduction::Mean, &x, &axes)?;
+    let centred = site.minus(&x, &mean)?;
+    let root = root_of_squares(site, &centred, &axes, 0.0)?;
+    let root = site.shifted(&root, 1e-9)?;
+    site.finish(Div {}, &[centred, root])
+}
+
+/// x / ‖x‖ along one axis, and 0 where that norm is 0: a norm of 0 has no other elements, and any divisor will do.
+fn lp_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = site.int("axis")?.unwrap_or(-1);
+    let x = Arg::Operand(0);
+    let norm = match site.int("p")?.unwrap_or(2) {
+        1 => {
+            let magnitudes = site.function(Function::Abs, &x)?;
+            site.reduced(Reduction::Sum, &magnitudes, &[axis])?
+        }
+        2 => {
+            let squares = site.times(&x, &x)?;
+            let sum = site.reduced(Reduction::Sum, &squares, &[axis])?;
+            site.function(Function::Sqrt, &sum)?
+        }
+        other => return Err(Refusal::Unsupported(format!("`p` is {other}; 1 and 2 are read"))),
+    };
+    let positive = strait_core::op::Clip {
+        min: f32::MIN_POSITIVE,
+        max: f32::INFINITY,
+    };
+    let norm = site.push(positive, &[norm])?;
+    site.finish(Div {}, &[x, norm])
+}
+
+/// x / (bias + alpha · mean of x² over `size` channels around its own) ^ beta. Channels that are not there count as 0: the
+/// mean is an average pool along the channels, whose padding counts.
+fn local_response(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let (alpha, beta) = (
+        site.float("alpha")?.unwrap_or(1e-4),
+        site.float("beta")?.unwrap_or(0.75),
+    );
+    let bias = site.float("bias")?.unwrap_or(1.0);
+    let size = site
+        .int("size")?
+        .and_then(|size| u32::try_from(size).ok())
+        .filter(|&size| size > 0);
+    let size = size.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`size` has to be positive"))?;
+    let (extents, channels) = image(site)?;
+    let x = Arg::Operand(0);
+    let squares = site.times(&x, &x)?;
+    let planes = site.reshaped(&squares, &[0, 1, channels, -1])?;
+    let pool = AveragePool {
+        size: smallvec![size, 1],
+        stride: smallvec![1, 1],
+        pad: smallvec![(size - 1) / 2, 0, size / 2, 0],
+        dilation: smallvec![1, 1],
+        ceil: false,
+        count_include_pad: true,
+    };
+    let mean = site.push(pool, &[planes])?;
+    let mean = site.reshaped(&mean, &extents)?;
+    let scaled = site.scaled(&mean, alpha.into())?;
+    let base = site.shifted(&scaled, bias.into())?;
+    let exponent = site.number(&base, beta.into())?;
+    let divisor = site.power(&base, &exponent)?;
+    site.finish(Div {}, &[x, divisor])
 }

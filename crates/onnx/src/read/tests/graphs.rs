@@ -79,21 +79,29 @@ fn a_few_bytes_do_not_ask_for_many_large_constants() {
 }
 
 #[test]
-fn a_dropout_is_nothing_but_its_mask_is_not_there() {
-    let of = |output: &str| {
-        model(
-            12,
-            graph(
-                &["x: f32[2]"],
-                vec![],
-                vec![node("y, mask = Dropout(x)", vec![])],
-                &[output],
-            ),
-        )
+fn a_dropout_is_nothing_and_its_mask_is_made_where_it_is_used() {
+    let of = |input: &str, output: &str| {
+        let nodes = vec![node("y, mask = Dropout(x)", vec![])];
+        read(&model(12, graph(&[input], vec![], nodes, &[output])))
     };
-    assert_eq!(summary(&read(&of("y")).unwrap()), "identity -> f32[2]");
-    let error = read(&of("mask")).unwrap_err().to_string();
-    assert!(error.contains("result 1 of Dropout is not computed"), "{error}");
+    assert_eq!(summary(&of("x: f32[2]", "y").unwrap()), "identity -> f32[2]");
+    assert_eq!(summary(&of("x: f32[N]", "y").unwrap()), "identity -> f32[N]");
+    let masked = of("x: f32[2]", "mask").unwrap();
+    let output = masked.main().value(masked.main().outputs()[0]).unwrap();
+    assert_eq!(output.ty.to_string(), "bool[2]");
+    assert!(masked.pool().iter().any(|tensor| tensor.bytes()[..] == [1, 1]));
+    assert!(of("x: f32[N]", "mask").is_err(), "the mask has an extent for each");
+}
+
+#[test]
+fn a_result_that_is_not_computed_is_refused_where_it_is_used() {
+    let of = |output: &str| {
+        let nodes = vec![node("y, at = MaxPool(x)", vec![ints("kernel_shape", &[2])])];
+        read(&model(12, graph(&["x: f32[1,1,4]"], vec![], nodes, &[output])))
+    };
+    assert!(of("y").is_ok());
+    let error = of("at").unwrap_err().to_string();
+    assert!(error.contains("result 1 of MaxPool is not computed"), "{error}");
 }
 
 #[test]

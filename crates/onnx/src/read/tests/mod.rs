@@ -1,5 +1,6 @@
 //! Small models, made here: what each operator becomes in each of its versions, and what is refused.
 
+mod composed;
 mod files;
 mod graphs;
 mod make;

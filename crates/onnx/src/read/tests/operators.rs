@@ -80,7 +80,14 @@ fn refuses_nan(model: &ModelProto) {
 
 /// Reads `y = Op(x, constants…)` and compares the summary. Whatever its integers are, reading ends without a panic, and
 /// where its floats are NaN it is refused.
-fn check(opset: i64, op: &str, x: &str, constants: Vec<TensorProto>, attributes: Vec<AttributeProto>, expect: &str) {
+pub(super) fn check(
+    opset: i64,
+    op: &str,
+    x: &str,
+    constants: Vec<TensorProto>,
+    attributes: Vec<AttributeProto>,
+    expect: &str,
+) {
     let names: Vec<&str> = std::iter::once("x")
         .chain(constants.iter().map(|c| c.name.as_str()))
         .collect();

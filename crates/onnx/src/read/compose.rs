@@ -1,0 +1,189 @@
+//! Values that a node computes on its way to its results: short names for the ops that compositions are made of. Where all
+//! operands are constants, so is the result.
+
+use super::site::{Arg, NodeReader, Refusal};
+use smallvec::SmallVec;
+use strait_core::op::{
+    Add, Cast, Concat, Div, Function, MatMul, Mul, Pow, Reduce, Reduction, Reshape, Slice, Sub, Transpose, Unary,
+    Unsqueeze,
+};
+use strait_core::{Carrier, Dim, Elem, ReasonCode, TensorData};
+
+impl NodeReader<'_, '_> {
+    /// The extents of a value, which have to be numbers.
+    pub(crate) fn extents(&mut self, arg: &Arg) -> Result<Vec<i64>, Refusal> {
+        let shape = self.arg_type(arg)?.shape;
+        let extent = |(axis, dim): (usize, &Dim)| match dim {
+            Dim::Fixed(extent) => {
+                i64::try_from(*extent).map_err(|_| Refusal::invalid(ReasonCode::Limit, "an axis is too long"))
+            }
+            Dim::Named(_) => Err(Refusal::invalid(
+                ReasonCode::SymbolicAxis,
+                format!("axis {axis} of an operand is symbolic; bind it to a number"),
+            )),
+        };
+        shape.iter().enumerate().map(extent).collect()
+    }
+
+    /// The axis of a value of this rank, from 0 on.
+    pub(crate) fn axis(&self, axis: i64, rank: usize) -> Result<usize, Refusal> {
+        let position = if axis < 0 {
+            axis.saturating_add(rank as i64)
+        } else {
+            axis
+        };
+        let position = usize::try_from(position).ok().filter(|&position| position < rank);
+        position.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, format!("axis {axis} is outside rank {rank}")))
+    }
+
+    /// The number of elements of a constant that is written out, if it is not too large.
+    pub(crate) fn room(&mut self, shape: &[u64]) -> Result<usize, Refusal> {
+        // Beside an extent of 0 the others are held to the limit as well: code runs along them.
+        let count = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent.max(1)));
+        match count.filter(|&n| self.builder.may_write(n)) {
+            Some(_) if shape.contains(&0) => Ok(0),
+            Some(count) => Ok(count as usize),
+            None => Err(Refusal::Unsupported(format!(
+                "a constant of shape {shape:?} is too large"
+            ))),
+        }
+    }
+
+    /// A number as a scalar of the type of `like`.
+    pub(crate) fn number(&mut self, like: &Arg, value: f64) -> Result<Arg, Refusal> {
+        let scalar = match self.arg_type(like)?.elem {
+            Elem::F64 => TensorData::scalar(value),
+            elem if elem.is_float() => TensorData::scalar(value as f32),
+            Elem::Bool => self.truths(&[], &[value != 0.0])?,
+            _ => TensorData::scalar(value as i64),
+        };
+        Ok(Arg::Constant(scalar))
+    }
+
+    /// Integers as a constant.
+    pub(crate) fn integers(&self, shape: &[u64], values: &[i64]) -> Result<TensorData, Refusal> {
+        TensorData::from_values(shape, values).map_err(fault)
+    }
+
+    /// Floats as a constant.
+    pub(crate) fn floats_of(&self, shape: &[u64], values: &[f32]) -> Result<TensorData, Refusal> {
+        TensorData::from_values(shape, values).map_err(fault)
+    }
+
+    /// Truth values as a constant.
+    pub(crate) fn truths(&self, shape: &[u64], values: &[bool]) -> Result<TensorData, Refusal> {
+        let bytes: Vec<u8> = values.iter().map(|&value| u8::from(value)).collect();
+        TensorData::from_unpacked(Elem::Bool, shape, bytes.into()).map_err(fault)
+    }
+
+    pub(crate) fn plus(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+        self.push(Add {}, &[a.clone(), b.clone()])
+    }
+
+    pub(crate) fn minus(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+        self.push(Sub {}, &[a.clone(), b.clone()])
+    }
+
+    pub(crate) fn times(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+        self.push(Mul::float(), &[a.clone(), b.clone()])
+    }
+
+    pub(crate) fn over(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+        self.push(Div {}, &[a.clone(), b.clone()])
+    }
+
+    pub(crate) fn power(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+        self.push(Pow {}, &[a.clone(), b.clone()])
+    }
+
+    /// A value times a number; the value itself where that is 1.
+    pub(crate) fn scaled(&mut self, x: &Arg, factor: f64) -> Result<Arg, Refusal> {
+        if factor == 1.0 {
+            return Ok(x.clone());
+        }
+        let factor = self.number(x, factor)?;
+        self.times(x, &factor)
+    }
+
+    /// A value plus a number; the value itself where that is 0.
+    pub(crate) fn shifted(&mut self, x: &Arg, summand: f64) -> Result<Arg, Refusal> {
+        if summand == 0.0 {
+            return Ok(x.clone());
+        }
+        let summand = self.number(x, summand)?;
+        self.plus(x, &summand)
+    }
+
+    pub(crate) fn function(&mut self, function: Function, x: &Arg) -> Result<Arg, Refusal> {
+        self.push(Unary { function }, &[x.clone()])
+    }
+
+    /// A reduction over `axes`, which stay with extent 1. No axes are all of them.
+    pub(crate) fn reduced(&mut self, reduction: Reduction, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
+        self.push(reduction_over(reduction, axes, true), &[x.clone()])
+    }
+
+    pub(crate) fn product(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+        self.push(matrix_product(), &[a.clone(), b.clone()])
+    }
+
+    pub(crate) fn reshaped(&mut self, x: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
+        self.push(Reshape { shape: shape.into() }, &[x.clone()])
+    }
+
+    pub(crate) fn transposed(&mut self, x: &Arg, permutation: &[u32]) -> Result<Arg, Refusal> {
+        let permutation = permutation.into();
+        self.push(Transpose { permutation }, &[x.clone()])
+    }
+
+    pub(crate) fn unsqueezed(&mut self, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
+        self.push(Unsqueeze { axes: axes.into() }, &[x.clone()])
+    }
+
+    /// The part of a value from `start` to in front of `end` along an axis.
+    pub(crate) fn part(&mut self, x: &Arg, axis: i64, start: i64, end: i64) -> Result<Arg, Refusal> {
+        let one = |value: i64| SmallVec::from_elem(value, 1);
+        let op = Slice {
+            starts: one(start),
+            ends: one(end),
+            axes: one(axis),
+            steps: one(1),
+        };
+        self.push(op, &[x.clone()])
+    }
+
+    pub(crate) fn joined(&mut self, parts: &[Arg], axis: i64) -> Result<Arg, Refusal> {
+        self.push(Concat { axis }, parts)
+    }
+
+    pub(crate) fn converted(&mut self, x: &Arg, to: Elem) -> Result<Arg, Refusal> {
+        match self.arg_type(x)?.elem == to {
+            true => Ok(x.clone()),
+            false => self.push(Cast { to }, &[x.clone()]),
+        }
+    }
+}
+
+/// A reduction of floats or of integers that are no codes.
+pub(crate) fn reduction_over(reduction: Reduction, axes: &[i64], keep_dims: bool) -> Reduce {
+    Reduce {
+        reduction,
+        axes: axes.into(),
+        keep_dims,
+        accumulator: Carrier::I32,
+    }
+}
+
+/// A product of matrices of floats or of integers that are no codes.
+pub(crate) fn matrix_product() -> MatMul {
+    MatMul {
+        a_zero: 0,
+        b_zero: 0,
+        accumulator: Carrier::I32,
+    }
+}
+
+/// Of a constant that was made here.
+pub(crate) fn fault(error: strait_core::TensorError) -> Refusal {
+    Refusal::invalid(ReasonCode::Constant, error.to_string())
+}

@@ -1,0 +1,321 @@
+//! Sums of products by the labels of axes, as products of matrices.
+
+use super::Row;
+use crate::read::site::{Arg, NodeReader, Refusal};
+use smallvec::smallvec;
+use std::collections::BTreeMap;
+use strait_core::ReasonCode;
+use strait_core::op::{Identity, Reduction, Slice, Squeeze, Transpose};
+
+pub(super) const ROWS: &[Row] = &[Row::new("Einsum", 12, einsum)];
+
+/// The label of an axis: a letter, or the place, counted from the last, of an axis that an ellipsis stands for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Label {
+    Ellipsis(usize),
+    Letter(char),
+}
+
+/// A value whose axes have labels, no two the same.
+struct Labelled {
+    value: Arg,
+    labels: Vec<Label>,
+}
+
+fn einsum(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let equation: String = site.text("equation", "")?.chars().filter(|c| *c != ' ').collect();
+    let (left, right) = match equation.split_once("->") {
+        Some((left, right)) => (left, Some(right)),
+        None => (equation.as_str(), None),
+    };
+    let terms: Vec<&str> = left.split(',').collect();
+    if terms.len() != site.operand_count() {
+        return Err(invalid(format!(
+            "`{equation}` has {} terms for {} operands",
+            terms.len(),
+            site.operand_count()
+        )));
+    }
+    let mut extents: BTreeMap<Label, i64> = BTreeMap::new();
+    let mut operands = Vec::new();
+    let mut counts: BTreeMap<Label, usize> = BTreeMap::new();
+    for (position, term) in terms.iter().enumerate() {
+        let value = Arg::Operand(position);
+        let shape = site.extents(&value)?;
+        let labels = labels(term, Some(shape.len()))?;
+        if labels.len() != shape.len() {
+            return Err(invalid(format!(
+                "`{term}` does not name the axes of an operand of rank {}",
+                shape.len()
+            )));
+        }
+        for (&label, &extent) in labels.iter().zip(&shape) {
+            *counts.entry(label).or_default() += 1;
+            let known = extents.entry(label).or_insert(extent);
+            match *known == extent || extent == 1 {
+                true => {}
+                false if *known == 1 => *known = extent,
+                false => {
+                    return Err(invalid(format!(
+                        "`{equation}`: an axis has the extents {known} and {extent}"
+                    )));
+                }
+            }
+        }
+        operands.push(without_repetition(site, Labelled { value, labels })?);
+    }
+    let output = match right {
+        // All axes that ellipses stand for, where there are some.
+        Some(right) => {
+            let ellipses = extents
+                .keys()
+                .filter(|label| matches!(label, Label::Ellipsis(_)))
+                .count();
+            labels_with(right, ellipses)?
+        }
+        // Those of ellipses, and the letters that stand once, in the order of the alphabet.
+        None => {
+            let mut output: Vec<Label> = extents
+                .keys()
+                .rev()
+                .copied()
+                .filter(|l| matches!(l, Label::Ellipsis(_)))
+                .collect();
+            output.extend(
+                extents
+                    .keys()
+                    .filter(|l| matches!(l, Label::Letter(_)) && counts.get(l) == Some(&1)),
+            );
+            output
+        }
+    };
+    let repeated = output
+        .iter()
+        .enumerate()
+        .any(|(index, label)| output[..index].contains(label));
+    if repeated || output.iter().any(|label| !extents.contains_key(label)) {
+        return Err(invalid(format!(
+            "`{equation}`: the result has an axis that no operand has, or one twice"
+        )));
+    }
+    for operand in &mut operands {
+        drop_ones(site, operand, &extents)?;
+    }
+    let mut rest = operands.into_iter();
+    let mut sum = rest.next().ok_or_else(|| invalid("it has no operands".into()))?;
+    let mut later: Vec<Labelled> = rest.collect();
+    sum_alone(site, &mut sum, &output, &later)?;
+    while !later.is_empty() {
+        let mut next = later.remove(0);
+        let mut others = output.clone();
+        others.extend(&sum.labels);
+        sum_alone(site, &mut next, &others, &later)?;
+        let kept: Vec<Label> = output
+            .iter()
+            .chain(later.iter().flat_map(|l| &l.labels))
+            .copied()
+            .collect();
+        sum = multiply(site, sum, next, &kept, &extents)?;
+    }
+    finish(site, sum, &output)
+}
+
+/// Axes that have extent 1 wherever they are were dropped nowhere, so all of the result's are there.
+fn finish(site: &mut NodeReader<'_, '_>, sum: Labelled, output: &[Label]) -> Result<(), Refusal> {
+    if sum.labels == output {
+        return site.finish(Identity {}, &[sum.value]);
+    }
+    let permutation = permutation(&sum.labels, output)?;
+    let permutation = permutation.as_slice().into();
+    site.finish(Transpose { permutation }, &[sum.value])
+}
+
+fn invalid(text: String) -> Refusal {
+    Refusal::invalid(ReasonCode::Axes, text)
+}
+
+/// The labels of a term of an operand of this rank.
+fn labels(term: &str, rank: Option<usize>) -> Result<Vec<Label>, Refusal> {
+    let letters = term.chars().filter(|c| *c != '.').count();
+    labels_with(term, rank.unwrap_or(0).saturating_sub(letters))
+}
+
+/// The labels of a term whose ellipsis stands for so many axes.
+fn labels_with(term: &str, ellipsis: usize) -> Result<Vec<Label>, Refusal> {
+    let letters = |part: &str| -> Result<Vec<Label>, Refusal> {
+        let label = |c: char| match c.is_ascii_alphabetic() {
+            true => Ok(Label::Letter(c)),
+            false => Err(invalid(format!("`{c}` is no label of an axis"))),
+        };
+        part.chars().map(label).collect()
+    };
+    match term.split_once("...") {
+        None => letters(term),
+        Some((before, behind)) => {
+            let mut labels = letters(before)?;
+            labels.extend((0..ellipsis).rev().map(Label::Ellipsis));
+            labels.extend(letters(behind)?);
+            Ok(labels)
+        }
+    }
+}
+
+/// Takes the diagonal of axes of the same label: of [.., n, n], joined to one axis, every element n + 1 behind the last.
+fn without_repetition(site: &mut NodeReader<'_, '_>, mut x: Labelled) -> Result<Labelled, Refusal> {
+    loop {
+        let twice = (0..x.labels.len()).find_map(|second| {
+            let first = x.labels[..second].iter().position(|label| *label == x.labels[second])?;
+            Some((first, second))
+        });
+        let Some((first, second)) = twice else {
+            return Ok(x);
+        };
+        let others = (0..x.labels.len()).filter(|axis| ![first, second].contains(axis));
+        let order: Vec<usize> = others.chain([first, second]).collect();
+        let permutation: Vec<u32> = order.iter().map(|&axis| axis as u32).collect();
+        let moved = site.transposed(&x.value, &permutation)?;
+        let mut shape = site.extents(&moved)?;
+        let (n, m) = (shape.pop().unwrap_or(0), shape.pop().unwrap_or(0));
+        if n != m {
+            return Err(invalid(format!("a diagonal of {m} by {n} elements")));
+        }
+        let axis = shape.len() as i64;
+        let square = n.checked_mul(n).ok_or_else(|| invalid("an axis is too long".into()))?;
+        shape.push(square);
+        let joined = site.reshaped(&moved, &shape)?;
+        let diagonal = Slice {
+            starts: smallvec![0],
+            ends: smallvec![square],
+            axes: smallvec![axis],
+            steps: smallvec![n + 1],
+        };
+        let value = site.push(diagonal, &[joined])?;
+        let label = x.labels[first];
+        let mut labels: Vec<Label> = order[..order.len() - 2].iter().map(|&axis| x.labels[axis]).collect();
+        labels.push(label);
+        x = Labelled { value, labels };
+    }
+}
+
+/// Drops axes of extent 1 that are longer in another operand: products broadcast them.
+fn drop_ones(site: &mut NodeReader<'_, '_>, x: &mut Labelled, extents: &BTreeMap<Label, i64>) -> Result<(), Refusal> {
+    let shape = site.extents(&x.value)?;
+    let is_short = |index: usize| shape[index] == 1 && extents.get(&x.labels[index]).is_some_and(|&extent| extent != 1);
+    let axes: Vec<usize> = (0..shape.len()).filter(|&index| is_short(index)).collect();
+    if axes.is_empty() {
+        return Ok(());
+    }
+    let squeeze = Squeeze {
+        axes: axes.iter().map(|&axis| axis as i64).collect(),
+    };
+    x.value = site.push(squeeze, &[x.value.clone()])?;
+    let mut index = 0;
+    x.labels.retain(|_| {
+        index += 1;
+        !axes.contains(&(index - 1))
+    });
+    Ok(())
+}
+
+/// Adds over the axes that neither the result nor another operand has.
+fn sum_alone(
+    site: &mut NodeReader<'_, '_>,
+    x: &mut Labelled,
+    kept: &[Label],
+    later: &[Labelled],
+) -> Result<(), Refusal> {
+    let needed = |label: &Label| kept.contains(label) || later.iter().any(|other| other.labels.contains(label));
+    let alone: Vec<i64> = (0..x.labels.len())
+        .filter(|&axis| !needed(&x.labels[axis]))
+        .map(|axis| axis as i64)
+        .collect();
+    if !alone.is_empty() {
+        let sum = crate::read::compose::reduction_over(Reduction::Sum, &alone, false);
+        x.value = site.push(sum, &[x.value.clone()])?;
+        x.labels.retain(|label| needed(label));
+    }
+    Ok(())
+}
+
+/// The axes of `from` in the order of `to`.
+fn permutation(from: &[Label], to: &[Label]) -> Result<Vec<u32>, Refusal> {
+    let place = |label: &Label| from.iter().position(|other| other == label).map(|axis| axis as u32);
+    let permutation: Option<Vec<u32>> = to.iter().map(place).collect();
+    let permutation = permutation.filter(|permutation| permutation.len() == from.len());
+    permutation.ok_or_else(|| invalid("the axes of the result are not those of the operands".into()))
+}
+
+/// The axes in this order, and grouped: those of each group but the first become one.
+fn grouped(
+    site: &mut NodeReader<'_, '_>,
+    x: &Labelled,
+    groups: [&[Label]; 3],
+    extents: &BTreeMap<Label, i64>,
+) -> Result<Arg, Refusal> {
+    let order: Vec<Label> = groups.concat();
+    let permutation = permutation(&x.labels, &order)?;
+    let mut value = x.value.clone();
+    if !permutation
+        .iter()
+        .enumerate()
+        .all(|(place, &axis)| place == axis as usize)
+    {
+        value = site.transposed(&value, &permutation)?;
+    }
+    let [batch, second, third] = groups.map(|group| {
+        let extent = |label: &Label| extents.get(label).copied().unwrap_or(1);
+        group.iter().map(extent).collect::<Vec<i64>>()
+    });
+    if second.len() == 1 && third.len() == 1 {
+        return Ok(value);
+    }
+    let joined = |extents: Vec<i64>| extents.iter().try_fold(1i64, |n, &extent| n.checked_mul(extent));
+    let (second, third) = (joined(second), joined(third));
+    let shape: Option<Vec<i64>> = batch.into_iter().map(Some).chain([second, third]).collect();
+    let shape = shape.ok_or_else(|| invalid("the extents are too large".into()))?;
+    site.reshaped(&value, &shape)
+}
+
+/// The product of two values, over whose common axes that are not kept it adds.
+fn multiply(
+    site: &mut NodeReader<'_, '_>,
+    a: Labelled,
+    b: Labelled,
+    kept: &[Label],
+    extents: &BTreeMap<Label, i64>,
+) -> Result<Labelled, Refusal> {
+    let both = |label: &&Label| b.labels.contains(label);
+    let batch: Vec<Label> = a
+        .labels
+        .iter()
+        .filter(both)
+        .filter(|l| kept.contains(l))
+        .copied()
+        .collect();
+    let inner: Vec<Label> = a
+        .labels
+        .iter()
+        .filter(both)
+        .filter(|l| !kept.contains(l))
+        .copied()
+        .collect();
+    let left: Vec<Label> = a.labels.iter().filter(|l| !b.labels.contains(l)).copied().collect();
+    let right: Vec<Label> = b.labels.iter().filter(|l| !a.labels.contains(l)).copied().collect();
+    let rows = grouped(site, &a, [&batch, &left, &inner], extents)?;
+    let columns = grouped(site, &b, [&batch, &inner, &right], extents)?;
+    let product = match inner.is_empty() {
+        // Of a column and a row.
+        true => site.times(&rows, &columns)?,
+        false => site.product(&rows, &columns)?,
+    };
+    let labels: Vec<Label> = [batch, left.clone(), right.clone()].concat();
+    if left.len() == 1 && right.len() == 1 {
+        return Ok(Labelled { value: product, labels });
+    }
+    let shape: Vec<i64> = labels
+        .iter()
+        .map(|label| extents.get(label).copied().unwrap_or(1))
+        .collect();
+    let value = site.reshaped(&product, &shape)?;
+    Ok(Labelled { value, labels })
+}

@@ -1,0 +1,175 @@
+//! Tensors that follow from numbers and shapes alone: windows of signal processing, identities, grids.
+
+use super::Row;
+use crate::elements::element;
+use crate::read::compose::fault;
+use crate::read::site::{Arg, NodeReader, Refusal};
+use std::f64::consts::PI;
+use strait_core::op::Reshape;
+use strait_core::{Elem, ReasonCode, TensorData};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("HannWindow", 17, |site| window(site, [0.5, 0.5, 0.0])),
+    Row::new("HammingWindow", 17, |site| {
+        window(site, [25.0 / 46.0, 21.0 / 46.0, 0.0])
+    }),
+    Row::new("BlackmanWindow", 17, |site| window(site, [0.42, 0.5, 0.08])),
+    Row::new("MelWeightMatrix", 17, mel_weight_matrix),
+    Row::new("EyeLike", 9, eye_like),
+    Row::new("AffineGrid", 20, affine_grid),
+];
+
+/// Real numbers as a constant of a type, rounded to it or truncated.
+fn constant(site: &mut NodeReader<'_, '_>, elem: Elem, shape: &[u64], values: &[f64]) -> Result<(), Refusal> {
+    let tensor = match elem {
+        Elem::F64 => TensorData::from_values(shape, values).map_err(fault)?,
+        elem if elem.is_float() => {
+            let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+            TensorData::from_values(shape, &values).map_err(fault)?
+        }
+        Elem::Bool => {
+            let values: Vec<bool> = values.iter().map(|&value| value != 0.0).collect();
+            site.truths(shape, &values)?
+        }
+        elem => {
+            let values: Vec<i64> = values.iter().map(|&value| value as i64).collect();
+            TensorData::from_integers(elem, shape, &values).map_err(fault)?
+        }
+    };
+    site.finish_constant(tensor);
+    Ok(())
+}
+
+/// The type that an attribute names, f32 by default.
+fn output_type(site: &mut NodeReader<'_, '_>) -> Result<Elem, Refusal> {
+    match site.int("output_datatype")? {
+        None => Ok(Elem::F32),
+        Some(number) => element(number).map_err(|name| Refusal::Unsupported(format!("the element type is {name}"))),
+    }
+}
+
+/// One integer that is an operand and not negative.
+fn known_count(site: &mut NodeReader<'_, '_>, position: usize, what: &'static str) -> Result<u64, Refusal> {
+    let values = site.known_ints(position, what)?.unwrap_or_default();
+    match *values.as_slice() {
+        [value] if value >= 0 => Ok(value.unsigned_abs()),
+        _ => Err(Refusal::invalid(
+            ReasonCode::OperandType,
+            format!("its {what} is not one number that is 0 or more"),
+        )),
+    }
+}
+
+/// a0 − a1·cos(2πn/N) + a2·cos(4πn/N), where N is the size, or one less for a window that is symmetric.
+fn window(site: &mut NodeReader<'_, '_>, [a0, a1, a2]: [f64; 3]) -> Result<(), Refusal> {
+    let size = known_count(site, 0, "size")?;
+    let period = match site.int("periodic")?.unwrap_or(1) {
+        0 => size.saturating_sub(1),
+        _ => size,
+    };
+    let elem = output_type(site)?;
+    let count = site.room(&[size])?;
+    let value = |n: usize| {
+        let angle = 2.0 * PI * n as f64 / period.max(1) as f64;
+        a0 - a1 * angle.cos() + a2 * (2.0 * angle).cos()
+    };
+    let values: Vec<f64> = (0..count).map(value).collect();
+    constant(site, elem, &[size], &values)
+}
+
+/// Triangles over the bins of a spectrum, whose corners are equally far from each other on the mel scale, 2595·lg(1 +
+/// f/700). The corners are rounded down to bins.
+fn mel_weight_matrix(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let mels = known_count(site, 0, "number of bins")?;
+    let length = known_count(site, 1, "length")?;
+    let rate = known_count(site, 2, "rate")?.max(1) as f64;
+    let lower = f64::from(site.known_float(3, "lower edge")?.unwrap_or(0.0));
+    let upper = f64::from(site.known_float(4, "upper edge")?.unwrap_or(0.0));
+    let elem = output_type(site)?;
+    let bins = length / 2 + 1;
+    let count = site.room(&[bins, mels])?;
+    let to_mel = |frequency: f64| 2595.0 * (1.0 + frequency / 700.0).log10();
+    let step = (to_mel(upper) - to_mel(lower)) / (mels as f64 + 2.0);
+    let corner = |index: u64| {
+        let frequency = 700.0 * (10f64.powf((to_mel(lower) + index as f64 * step) / 2595.0) - 1.0);
+        ((length as f64 + 1.0) * frequency / rate).floor() as i64
+    };
+    let mut values = vec![0.0; count];
+    let mut set = |bin: i64, mel: u64, value: f64| {
+        let bin = u64::try_from(bin).ok().filter(|&bin| bin < bins);
+        if let Some(place) = bin.and_then(|bin| values.get_mut((bin * mels + mel) as usize)) {
+            *place = value;
+        }
+    };
+    for mel in 0..mels {
+        let [left, centre, right] = [mel, mel + 1, mel + 2].map(corner);
+        // Bins outside of the spectrum have no weight.
+        let inside = |from: i64, to: i64| from.max(0)..to.min(bins as i64);
+        if left == centre {
+            set(centre, mel, 1.0);
+        }
+        for bin in inside(left, centre.saturating_add(1)).filter(|_| left != centre) {
+            set(bin, mel, (bin as f64 - left as f64) / (centre as f64 - left as f64));
+        }
+        for bin in inside(centre, right) {
+            set(bin, mel, (right as f64 - bin as f64) / (right as f64 - centre as f64));
+        }
+    }
+    constant(site, elem, &[bins, mels], &values)
+}
+
+/// Ones on the diagonal `k` above the main one, of the shape of operand 0.
+fn eye_like(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let elem = match site.int("dtype")? {
+        None => site.ty(0)?.elem,
+        Some(number) => element(number).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?,
+    };
+    let k = site.int("k")?.unwrap_or(0);
+    let [rows, columns] = match *site.extents(&Arg::Operand(0))?.as_slice() {
+        [both] => [both, both],
+        [rows, columns] => [rows, columns],
+        _ => return Err(Refusal::invalid(ReasonCode::Axis, "the operand needs rank 2")),
+    };
+    let shape = [rows, columns].map(i64::unsigned_abs);
+    site.room(&shape)?;
+    let positions = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    let values: Vec<f64> = positions
+        .map(|(row, column)| f64::from(u8::from(column.checked_sub(row) == Some(k))))
+        .collect();
+    constant(site, elem, &shape, &values)
+}
+
+/// The positions of a grid from −1 to 1, as rows (x, y, 1) or (x, y, z, 1), times the matrix of each sample.
+fn affine_grid(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let size = site.known_ints(1, "size")?.unwrap_or_default();
+    let corners = site.flag("align_corners")?;
+    let spatial = match size.as_slice() {
+        [_, _, spatial @ ..] if (2..=3).contains(&spatial.len()) && size.iter().all(|&extent| extent > 0) => spatial,
+        _ => return Err(Refusal::invalid(ReasonCode::Axis, format!("the size is {size:?}"))),
+    };
+    let count = spatial
+        .iter()
+        .try_fold(1u64, |n, &extent| n.checked_mul(extent.unsigned_abs()));
+    let count = count.ok_or_else(|| Refusal::invalid(ReasonCode::Limit, "the grid is too large"))?;
+    let width = spatial.len() as u64 + 1;
+    let mut values = Vec::with_capacity(site.room(&[count, width])?);
+    for position in 0..count as i64 {
+        let mut rest = position;
+        // The last axis is x.
+        for &extent in spatial.iter().rev() {
+            let index = (rest % extent) as f64;
+            rest /= extent;
+            values.push(match corners {
+                // A single position is the first.
+                true => -1.0 + 2.0 * index / (extent - 1).max(1) as f64,
+                false => (2.0 * index + 1.0) / extent as f64 - 1.0,
+            } as f32);
+        }
+        values.push(1.0);
+    }
+    let grid = Arg::Constant(site.floats_of(&[count, width], &values)?);
+    let columns = site.transposed(&Arg::Operand(0), &[0, 2, 1])?;
+    let rows = site.product(&grid, &columns)?;
+    let shape = [0].iter().chain(spatial).copied().chain([width as i64 - 1]).collect();
+    site.finish(Reshape { shape }, &[rows])
+}

@@ -1,0 +1,140 @@
+//! Pools by a norm: (Σ |x|^p)^(1/p).
+
+use super::Row;
+use super::window::{kernel_shape, window};
+use crate::read::compose::reduction_over;
+use crate::read::site::{Arg, NodeReader, Refusal};
+use smallvec::SmallVec;
+use strait_core::op::{Conv, Function, Pow, Reduction, Unary};
+use strait_core::{Carrier, Dim, ReasonCode, WeightZero};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("LpPool", 2, lp_pool),
+    Row::new("GlobalLpPool", 2, global_lp_pool),
+];
+
+/// |x|^p.
+fn powers(site: &mut NodeReader<'_, '_>, p: i64) -> Result<Arg, Refusal> {
+    let x = Arg::Operand(0);
+    match p {
+        1 => site.function(Function::Abs, &x),
+        2 => site.times(&x, &x),
+        _ => {
+            let magnitudes = site.function(Function::Abs, &x)?;
+            let p = site.number(&x, p as f64)?;
+            site.power(&magnitudes, &p)
+        }
+    }
+}
+
+/// The root of the sums.
+fn roots(site: &mut NodeReader<'_, '_>, sums: Arg, p: i64) -> Result<(), Refusal> {
+    match p {
+        1 => site.finish(strait_core::op::Identity {}, &[sums]),
+        2 => {
+            let function = Function::Sqrt;
+            site.finish(Unary { function }, &[sums])
+        }
+        _ => {
+            let exponent = site.number(&sums, 1.0 / p as f64)?;
+            site.finish(Pow {}, &[sums, exponent])
+        }
+    }
+}
+
+fn exponent(site: &mut NodeReader<'_, '_>) -> Result<i64, Refusal> {
+    let p = site.int("p")?.unwrap_or(2);
+    match p {
+        1.. => Ok(p),
+        _ => Err(Refusal::invalid(
+            ReasonCode::Window,
+            format!("`p` is {p}; it has to be positive"),
+        )),
+    }
+}
+
+/// The sums over windows are a convolution of each channel with ones. Where the number of windows is rounded up, the
+/// padding behind is as much longer.
+fn lp_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let p = exponent(site)?;
+    let size = kernel_shape(site)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))?;
+    let mut window = window(site, &size)?;
+    let shape = site.ty(0)?.shape;
+    let channels = shape
+        .get(1)
+        .and_then(|dim| dim.fixed())
+        .and_then(|c| u32::try_from(c).ok());
+    let channels = channels.ok_or_else(|| {
+        Refusal::invalid(
+            ReasonCode::SymbolicAxis,
+            "the number of channels is symbolic; bind it to a number",
+        )
+    })?;
+    if site.flag("ceil_mode")? && !window.is_auto {
+        for (axis, &extent) in size.iter().enumerate() {
+            let missing = missing(
+                shape.get(axis + 2).copied(),
+                extent,
+                window.stride[axis],
+                window.dilation[axis],
+                (window.pad[axis], window.pad[axis + size.len()]),
+            )?;
+            window.pad[axis + size.len()] += missing;
+        }
+    }
+    let weight_shape: Vec<u64> = [channels.into(), 1].into_iter().chain(size.iter().copied()).collect();
+    let count = site.room(&weight_shape)?;
+    let ones = Arg::Constant(site.floats_of(&weight_shape, &vec![1.0; count])?);
+    let powers = powers(site, p)?;
+    let conv = Conv {
+        stride: window.stride,
+        pad: window.pad,
+        dilation: window.dilation,
+        groups: channels,
+        pad_value: 0,
+        accumulator: Carrier::I32,
+        weight_zero: WeightZero::default(),
+    };
+    let sums = site.push(conv, &[powers, ones])?;
+    roots(site, sums, p)
+}
+
+/// By how much the padding behind has to grow for one more window, which begins on the operand or on the padding in front
+/// of it.
+fn missing(extent: Option<Dim>, size: u64, stride: u32, dilation: u32, pad: (u32, u32)) -> Result<u32, Refusal> {
+    let refused = || Refusal::invalid(ReasonCode::Window, "the window does not fit the operand");
+    let Some(Dim::Fixed(extent)) = extent else {
+        let text = "the number of windows depends on a symbolic dimension; bind it to a number";
+        return Err(Refusal::invalid(ReasonCode::SymbolicWindow, text));
+    };
+    let reach = size
+        .checked_sub(1)
+        .and_then(|steps| steps.checked_mul(dilation.into())?.checked_add(1))
+        .ok_or_else(refused)?;
+    let begin = u64::from(pad.0);
+    let padded = extent.checked_add(begin).and_then(|sum| sum.checked_add(pad.1.into()));
+    let room = padded
+        .and_then(|padded| padded.checked_sub(reach))
+        .ok_or_else(refused)?;
+    let stride = u64::from(stride);
+    let rest = room.checked_rem(stride).ok_or_else(refused)?;
+    let next = room - rest + stride;
+    match rest > 0 && next < extent + begin {
+        true => u32::try_from(stride - rest).map_err(|_| refused()),
+        false => Ok(0),
+    }
+}
+
+fn global_lp_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let p = exponent(site)?;
+    let axes: SmallVec<[i64; 4]> = (2..site.rank(0)? as i64).collect();
+    if axes.is_empty() {
+        return Err(Refusal::invalid(
+            ReasonCode::PoolRank,
+            "the operand has no spatial axes",
+        ));
+    }
+    let powers = powers(site, p)?;
+    let sums = site.push(reduction_over(Reduction::Sum, &axes, true), &[powers])?;
+    roots(site, sums, p)
+}

@@ -1,0 +1,295 @@
+//! Operators on codes, by their definitions in real numbers.
+
+use super::Row;
+use super::window::{kernel_shape, window};
+use crate::elements::element;
+use crate::read::site::{Arg, NodeReader, Refusal};
+use smallvec::SmallVec;
+use strait_core::op::{Cast, Clip, Conv, Function, Gather, Mul, Op};
+use strait_core::shape::fixed_dims;
+use strait_core::{Carrier, Elem, ReasonCode, WeightZero};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("QuantizeLinear", 10, quantize),
+    Row::new("DequantizeLinear", 10, dequantize),
+    Row::new("QLinearMatMul", 10, matmul_of_codes),
+    Row::new("QLinearConv", 10, conv_of_codes),
+    Row::new("MatMulInteger", 10, matmul_integer),
+    Row::new("ConvInteger", 10, conv_integer),
+];
+
+/// A scale or zero point as it stands beside the elements of operand 0: one number for all, one for each position along
+/// `axis`, or one for each block of positions.
+fn beside(site: &mut NodeReader<'_, '_>, operand: usize, axis: i64, block: i64) -> Result<Arg, Refusal> {
+    let (shape, of) = (site.ty(0)?.shape, site.ty(operand)?.shape);
+    let value = Arg::Operand(operand);
+    match of.len() {
+        0 => Ok(value),
+        _ if block > 0 => {
+            let axis = site.axis(axis, shape.len())?;
+            let extent = site.extents(&Arg::Operand(0))?[axis];
+            site.room(&[extent.unsigned_abs()])?;
+            let picks: Vec<i64> = (0..extent).map(|position| position / block).collect();
+            let picks = Arg::Constant(site.integers(&[extent.unsigned_abs()], &picks)?);
+            site.push(Gather { axis: axis as i64 }, &[value, picks])
+        }
+        1 if of[0].fixed() == Some(1) => site.reshaped(&value, &[]),
+        1 => {
+            let axis = site.axis(axis, shape.len())?;
+            let mut beside = vec![1; shape.len()];
+            beside[axis] = -1;
+            site.reshaped(&value, &beside)
+        }
+        rank => Err(Refusal::invalid(
+            ReasonCode::OperandType,
+            format!("a scale or zero point has rank {rank}"),
+        )),
+    }
+}
+
+/// The codes of a type, as floats.
+fn codes(elem: Elem) -> Result<Clip, Refusal> {
+    match elem.integers() {
+        Some((min, max)) if elem.bits() <= 16 => Ok(Clip {
+            min: min as f32,
+            max: max as f32,
+        }),
+        _ => Err(Refusal::Unsupported(format!("codes of type {elem} are not read"))),
+    }
+}
+
+/// round(x) + zero point, saturated, and as codes: what all end with. The last is a cast.
+fn saturated(site: &mut NodeReader<'_, '_>, x: &Arg, zero: Option<Arg>, elem: Elem) -> Result<(Op, Arg), Refusal> {
+    let mut rounded = site.function(Function::Round, x)?;
+    if let Some(zero) = zero {
+        let zero = site.converted(&zero, Elem::F32)?;
+        rounded = site.plus(&rounded, &zero)?;
+    }
+    let clipped = site.push(codes(elem)?, &[rounded])?;
+    Ok((Cast { to: elem }.into(), clipped))
+}
+
+/// saturate(round(x / scale) + zero point).
+fn quantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    // How floats of 8 bits are rounded, which are not read.
+    site.ignore(&["saturate"]);
+    // 1: as 32-bit floats.
+    if let Some(precision) = site.int("precision")?.filter(|&precision| precision > 1) {
+        return Err(Refusal::Unsupported(format!("`precision` is {precision}")));
+    }
+    let (axis, block) = (site.int("axis")?.unwrap_or(1), site.int("block_size")?.unwrap_or(0));
+    let elem = match (site.has(2), site.int("output_dtype")?.unwrap_or(0)) {
+        (true, _) => site.ty(2)?.elem,
+        (false, 0) => Elem::U8,
+        (false, number) => {
+            element(number).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?
+        }
+    };
+    let zero = match site.has(2) {
+        true => Some(beside(site, 2, axis, block)?),
+        false => None,
+    };
+    let scale = beside(site, 1, axis, block)?;
+    let scale = site.converted(&scale, Elem::F32)?;
+    let x = site.converted(&Arg::Operand(0), Elem::F32)?;
+    let quotient = site.over(&x, &scale)?;
+    let (op, clipped) = saturated(site, &quotient, zero, elem)?;
+    site.finish(op, &[clipped])
+}
+
+/// (x − zero point) · scale.
+fn dequantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let (axis, block) = (site.int("axis")?.unwrap_or(1), site.int("block_size")?.unwrap_or(0));
+    // Floats of 16 bits are computed with as f32, and rounded where they leave the graph.
+    site.ignore(&["output_dtype"]);
+    let mut x = site.converted(&Arg::Operand(0), Elem::F32)?;
+    if site.has(2) {
+        let zero = beside(site, 2, axis, block)?;
+        let zero = site.converted(&zero, Elem::F32)?;
+        x = site.minus(&x, &zero)?;
+    }
+    let scale = beside(site, 1, axis, block)?;
+    let scale = site.converted(&scale, Elem::F32)?;
+    site.finish(Mul::float(), &[x, scale])
+}
+
+/// Codes less their zero point, as floats. A zero point for each row of a matrix, or for each first index of a weight,
+/// stands along `axis`, of which there are `rank`.
+fn centred(site: &mut NodeReader<'_, '_>, operand: usize, zero: usize, along: Option<usize>) -> Result<Arg, Refusal> {
+    let x = site.converted(&Arg::Operand(operand), Elem::F32)?;
+    if !site.has(zero) {
+        return Ok(x);
+    }
+    let rank = site.rank(operand)?;
+    let zero = per(site, zero, along, rank)?;
+    let zero = site.converted(&zero, Elem::F32)?;
+    site.minus(&x, &zero)
+}
+
+/// One number, or a list of them along an axis of so many.
+fn per(site: &mut NodeReader<'_, '_>, operand: usize, along: Option<usize>, rank: usize) -> Result<Arg, Refusal> {
+    let shape = site.ty(operand)?.shape;
+    let value = Arg::Operand(operand);
+    match (shape.len(), along) {
+        (1, _) if shape[0].fixed() == Some(1) => site.reshaped(&value, &[]),
+        (1, Some(axis)) if axis < rank => {
+            let mut beside = vec![1; rank];
+            beside[axis] = -1;
+            site.reshaped(&value, &beside)
+        }
+        _ => Ok(value),
+    }
+}
+
+/// The most products of 9 bits with sign whose sum a float holds exactly.
+const EXACT: u64 = (1 << 24) / (255 * 255);
+
+/// The same of products of parts of 4 bits.
+const EXACT_PARTS: u64 = (1 << 24) / (16 * 16);
+
+/// Exact sums of `count` products of integers below 2^8, as i64: by floats, of the numbers where these hold such sums, and of
+/// their upper and lower halves where they do not.
+fn exact_sums(site: &mut NodeReader<'_, '_>, op: &Op, a: &Arg, b: &Arg, count: Option<u64>) -> Result<Arg, Refusal> {
+    match count {
+        Some(..=EXACT) => {
+            let sums = site.push(op.clone(), &[a.clone(), b.clone()])?;
+            site.converted(&sums, Elem::I64)
+        }
+        Some(..=EXACT_PARTS) => {
+            let (a, b) = (halves(site, a)?, halves(site, b)?);
+            let mut total = None;
+            for (a, upper_a) in &a {
+                for (b, upper_b) in &b {
+                    let sums = site.push(op.clone(), &[a.clone(), b.clone()])?;
+                    let sums = site.converted(&sums, Elem::I64)?;
+                    let sums = site.scaled(&sums, upper_a * upper_b)?;
+                    total = Some(match total {
+                        None => sums,
+                        Some(total) => site.plus(&total, &sums)?,
+                    });
+                }
+            }
+            Ok(total.unwrap_or(Arg::Absent))
+        }
+        _ => Err(Refusal::Unsupported(format!(
+            "a sum of integers has more than {EXACT_PARTS} products"
+        ))),
+    }
+}
+
+/// x = 16·upper + lower, with their factors.
+fn halves(site: &mut NodeReader<'_, '_>, x: &Arg) -> Result<[(Arg, f64); 2], Refusal> {
+    let scaled = site.scaled(x, 1.0 / 16.0)?;
+    let upper = site.function(Function::Floor, &scaled)?;
+    let back = site.scaled(&upper, 16.0)?;
+    let lower = site.minus(x, &back)?;
+    Ok([(upper, 16.0), (lower, 1.0)])
+}
+
+/// The extent over which a product of matrices adds.
+fn inner(site: &mut NodeReader<'_, '_>, operand: usize) -> Result<Option<u64>, Refusal> {
+    Ok(site.ty(operand)?.shape.last().and_then(|dim| dim.fixed()))
+}
+
+fn matmul_integer(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let rows = site.rank(0)?.checked_sub(2);
+    let columns = site.rank(1)?.checked_sub(1);
+    let a = centred(site, 0, 2, rows)?;
+    let b = centred(site, 1, 3, columns)?;
+    let count = inner(site, 0)?;
+    let sums = exact_sums(site, &crate::read::compose::matrix_product().into(), &a, &b, count)?;
+    site.finish(Cast { to: Elem::I32 }, &[sums])
+}
+
+/// saturate(round(a·b · (scale of a · scale of b / scale of y)) + zero point).
+fn matmul_of_codes(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let rows = site.rank(0)?.checked_sub(2);
+    let columns = site.rank(3)?.checked_sub(1);
+    let (a_rank, b_rank) = (site.rank(0)?, site.rank(3)?);
+    let a = centred(site, 0, 2, rows)?;
+    let b = centred(site, 3, 5, columns)?;
+    let sums = site.product(&a, &b)?;
+    let scales = [
+        per(site, 1, rows, a_rank)?,
+        per(site, 4, columns, b_rank)?,
+        per(site, 6, rows, a_rank)?,
+    ];
+    let zero = per(site, 7, rows, a_rank)?;
+    requantized(site, &sums, scales, zero, 7)
+}
+
+/// The sums times a · b / y, as codes of the type of the zero point, operand `zero_operand`.
+fn requantized(
+    site: &mut NodeReader<'_, '_>,
+    sums: &Arg,
+    scales: [Arg; 3],
+    zero: Arg,
+    zero_operand: usize,
+) -> Result<(), Refusal> {
+    let [a, b, y] = &scales;
+    let (a, b, y) = (
+        site.converted(a, Elem::F32)?,
+        site.converted(b, Elem::F32)?,
+        site.converted(y, Elem::F32)?,
+    );
+    let factor = site.times(&a, &b)?;
+    let factor = site.over(&factor, &y)?;
+    let scaled = site.times(sums, &factor)?;
+    let elem = site.ty(zero_operand)?.elem;
+    let (op, clipped) = saturated(site, &scaled, Some(zero), elem)?;
+    site.finish(op, &[clipped])
+}
+
+/// The convolution's attributes, and the number of products in each sum.
+fn conv(site: &mut NodeReader<'_, '_>, weight: usize) -> Result<(Conv, Option<u64>), Refusal> {
+    let shape = site.ty(weight)?.shape;
+    let kernel = fixed_dims(shape.get(2..).unwrap_or_default())
+        .ok_or_else(|| Refusal::invalid(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;
+    if kernel_shape(site)?.is_some_and(|declared| declared != kernel.as_slice()) {
+        let text = format!("`kernel_shape` is not that of the weight, {kernel:?}");
+        return Err(Refusal::invalid(ReasonCode::ConvWeight, text));
+    }
+    let window = window(site, &kernel)?;
+    let groups = site.int("group")?.unwrap_or(1);
+    let groups = u32::try_from(groups)
+        .map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`group` is {groups}")))?;
+    let taps: Option<SmallVec<[u64; 4]>> = fixed_dims(shape.get(1..).unwrap_or_default());
+    let count = taps.and_then(|taps| taps.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent)));
+    let conv = Conv {
+        stride: window.stride,
+        pad: window.pad,
+        dilation: window.dilation,
+        groups,
+        pad_value: 0,
+        accumulator: Carrier::I32,
+        weight_zero: WeightZero::default(),
+    };
+    Ok((conv, count))
+}
+
+fn conv_integer(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let (op, count) = conv(site, 1)?;
+    let x = centred(site, 0, 2, None)?;
+    let w = centred(site, 1, 3, Some(0))?;
+    let sums = exact_sums(site, &op.into(), &x, &w, count)?;
+    site.finish(Cast { to: Elem::I32 }, &[sums])
+}
+
+fn conv_of_codes(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let (op, _) = conv(site, 3)?;
+    let rank = site.rank(0)?;
+    let x = centred(site, 0, 2, None)?;
+    let w = centred(site, 3, 5, Some(0))?;
+    let bias = match site.has(8) {
+        true => site.converted(&Arg::Operand(8), Elem::F32)?,
+        false => Arg::Absent,
+    };
+    let sums = site.push(op, &[x, w, bias])?;
+    let scales = [
+        per(site, 1, None, rank)?,
+        per(site, 4, Some(1), rank)?,
+        per(site, 6, None, rank)?,
+    ];
+    let zero = per(site, 7, None, rank)?;
+    requantized(site, &sums, scales, zero, 7)
+}

@@ -1,0 +1,108 @@
+//! Repeated, cropped and padded tensors.
+
+use super::Row;
+use crate::read::site::{Arg, NodeReader, Refusal};
+use smallvec::SmallVec;
+use strait_core::ReasonCode;
+use strait_core::op::{Concat, Identity, Op, Pad, PadMode, Slice};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Tile", 6, tile),
+    Row::new("CenterCropPad", 18, center_crop_pad),
+];
+
+/// The most copies of one tensor side by side.
+const MOST_COPIES: i64 = 1 << 12;
+
+/// Copies side by side, axis by axis from the last on, so that what is copied is long.
+fn tile(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let repeats = site.known_ints(1, "repeats")?;
+    let repeats = repeats.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the repeats are missing"))?;
+    let rank = site.rank(0)?;
+    if repeats.len() != rank {
+        let text = format!("{} repeats for rank {rank}", repeats.len());
+        return Err(Refusal::invalid(ReasonCode::Axes, text));
+    }
+    let mut steps: Vec<(i64, usize)> = Vec::new();
+    for (axis, &count) in repeats.iter().enumerate().filter(|(_, count)| **count != 1) {
+        match count {
+            0..=MOST_COPIES => steps.push((axis as i64, count as usize)),
+            _ => return Err(Refusal::Unsupported(format!("axis {axis} is repeated {count} times"))),
+        }
+    }
+    let step = |x: Arg, (axis, count): (i64, usize)| -> (Op, Vec<Arg>) {
+        match count {
+            0 => (part(axis, 0, 0).into(), vec![x]),
+            _ => (Concat { axis }.into(), vec![x; count]),
+        }
+    };
+    let mut x = Arg::Operand(0);
+    let Some((&first, rest)) = steps.split_first() else {
+        return site.finish(Identity {}, &[x]);
+    };
+    for &last in rest.iter().rev() {
+        let (op, args) = step(x, last);
+        x = site.push(op, &args)?;
+    }
+    let (op, args) = step(x, first);
+    site.finish(op, &args)
+}
+
+fn part(axis: i64, start: i64, end: i64) -> Slice {
+    let one = |value: i64| SmallVec::from_elem(value, 1);
+    Slice {
+        starts: one(start),
+        ends: one(end),
+        axes: one(axis),
+        steps: one(1),
+    }
+}
+
+/// Axes that are too long lose as much in front as behind, or one more behind; those that are too short gain zeros so.
+fn center_crop_pad(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let wanted = site.known_ints(1, "shape")?;
+    let wanted = wanted.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the shape is missing"))?;
+    let extents = site.extents(&Arg::Operand(0))?;
+    let rank = extents.len();
+    let axes = site
+        .ints("axes")?
+        .map_or_else(|| (0..rank as i64).collect(), <[i64]>::to_vec);
+    if axes.len() != wanted.len() || wanted.iter().any(|&extent| extent < 0) {
+        let text = format!("the extents {wanted:?} are not those of the axes {axes:?}");
+        return Err(Refusal::invalid(ReasonCode::Axes, text));
+    }
+    let mut slice = Slice {
+        starts: SmallVec::new(),
+        ends: SmallVec::new(),
+        axes: SmallVec::new(),
+        steps: SmallVec::new(),
+    };
+    let mut amounts: SmallVec<[i64; 8]> = SmallVec::from_elem(0, 2 * rank);
+    for (&axis, &extent) in axes.iter().zip(&wanted) {
+        let axis = site.axis(axis, rank)?;
+        let more = extent - extents[axis];
+        match more {
+            ..0 => {
+                let start = -more / 2;
+                slice.starts.push(start);
+                slice.ends.push(start + extent);
+                slice.axes.push(axis as i64);
+                slice.steps.push(1);
+            }
+            _ => {
+                amounts[axis] = more / 2;
+                amounts[axis + rank] = more - more / 2;
+            }
+        }
+    }
+    let cropped = match slice.axes.is_empty() {
+        true => Arg::Operand(0),
+        false => site.push(slice, &[Arg::Operand(0)])?,
+    };
+    let pad = Pad {
+        amounts,
+        mode: PadMode::Constant,
+        value: 0.0,
+    };
+    site.finish(pad, &[cropped])
+}

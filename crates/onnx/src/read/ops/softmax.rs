@@ -1,0 +1,66 @@
+//! Functions along one axis: softmax, its logarithm, and the first of the largest.
+
+use super::Row;
+use crate::read::site::{Arg, NodeReader, Refusal};
+use strait_core::Dim;
+use strait_core::ReasonCode;
+use strait_core::op::{Flatten, Function, Op, Reduction, Reshape, Softmax, Sub};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Softmax", 1, |site| {
+        along(site, |_, x, axis| Ok((Softmax { axis }.into(), vec![x])))
+    }),
+    Row::new("LogSoftmax", 1, |site| along(site, log_softmax)),
+];
+
+/// The last op of a function along an axis, and its operands.
+type Last = (Op, Vec<Arg>);
+
+/// x − max − ln Σ exp(x − max): the logarithm of a quotient of which nothing is lost where it is near to 0.
+fn log_softmax(site: &mut NodeReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
+    let largest = site.reduced(Reduction::Max, &x, &[axis])?;
+    let below = site.minus(&x, &largest)?;
+    let exponentials = site.function(Function::Exp, &below)?;
+    let sum = site.reduced(Reduction::Sum, &exponentials, &[axis])?;
+    let logarithm = site.function(Function::Log, &sum)?;
+    Ok((Sub {}.into(), vec![below, logarithm]))
+}
+
+/// From operator set 13 on, these run along one axis. Before, they run over all axes from `axis` on together: the operand
+/// is taken as a matrix, [d0·…·d(axis−1), d(axis)·…]. That is along one axis where all but one of them have extent 1, and a
+/// reshape on both sides elsewhere.
+fn along(
+    site: &mut NodeReader<'_, '_>,
+    function: fn(&mut NodeReader<'_, '_>, Arg, i64) -> Result<Last, Refusal>,
+) -> Result<(), Refusal> {
+    if site.opset() >= 13 {
+        let axis = site.int("axis")?.unwrap_or(-1);
+        let (op, args) = function(site, Arg::Operand(0), axis)?;
+        return site.finish(op, &args);
+    }
+    let axis = site.int("axis")?.unwrap_or(1);
+    let shape = site.ty(0)?.shape;
+    let rank = shape.len() as i64;
+    let first = site.axis(axis, shape.len())? as i64;
+    let mut wide = (first..rank).filter(|&a| shape[a as usize] != Dim::Fixed(1));
+    match (wide.next(), wide.next()) {
+        (only, None) => {
+            let (op, args) = function(site, Arg::Operand(0), only.unwrap_or(first))?;
+            site.finish(op, &args)
+        }
+        _ => {
+            // In the shape to return to, a symbolic extent has no number; the operand of the reshape no longer has it.
+            let back = shape.iter().map(|d| d.fixed().and_then(|d| i64::try_from(d).ok()));
+            let back = back.collect::<Option<_>>().ok_or_else(|| {
+                Refusal::invalid(
+                    ReasonCode::SymbolicSoftmax,
+                    "softmax over several axes of a symbolic shape; bind it to numbers",
+                )
+            })?;
+            let matrix = site.push(Flatten { axis: first }, &[Arg::Operand(0)])?;
+            let (op, args) = function(site, matrix, 1)?;
+            let result = site.push(op, &args)?;
+            site.finish(Reshape { shape: back }, &[result])
+        }
+    }
+}
