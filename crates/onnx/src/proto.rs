@@ -35,13 +35,27 @@ pub(crate) struct OperatorSetIdProto {
     pub(crate) version: i64,
 }
 
-/// An operator that the model defines itself; known by name only.
+/// An operator that the model defines itself, by nodes on its formal operands.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct FunctionProto {
     #[prost(string, tag = "1")]
     pub(crate) name: String,
+    #[prost(string, repeated, tag = "4")]
+    pub(crate) input: Vec<String>,
+    #[prost(string, repeated, tag = "5")]
+    pub(crate) output: Vec<String>,
+    #[prost(message, repeated, tag = "7")]
+    pub(crate) node: Vec<NodeProto>,
+    #[prost(message, repeated, tag = "9")]
+    pub(crate) opset_import: Vec<OperatorSetIdProto>,
     #[prost(string, tag = "10")]
     pub(crate) domain: String,
+    /// Attributes with a default.
+    #[prost(message, repeated, tag = "11")]
+    pub(crate) attribute_proto: Vec<AttributeProto>,
+    /// Tells functions of one name apart.
+    #[prost(string, tag = "13")]
+    pub(crate) overload: String,
 }
 
 /// Nodes, constants, inputs and outputs.
@@ -78,6 +92,9 @@ pub(crate) struct NodeProto {
     pub(crate) attribute: Vec<AttributeProto>,
     #[prost(string, tag = "7")]
     pub(crate) domain: String,
+    /// Which of the functions of one name.
+    #[prost(string, tag = "8")]
+    pub(crate) overload: String,
 }
 
 /// A named attribute, whose value is in the field that `kind` says.
@@ -102,6 +119,9 @@ pub(crate) struct AttributeProto {
     /// One of [`kind`].
     #[prost(int32, tag = "20")]
     pub(crate) kind: i32,
+    /// In a function: the attribute of the function that is meant.
+    #[prost(string, tag = "21")]
+    pub(crate) ref_attr_name: String,
 }
 
 /// The values of `AttributeProto::kind`.

@@ -9,7 +9,7 @@ use super::site::{NodeReader, Refusal};
 use super::tensor::{TensorFault, has_nan, tensor};
 use super::types::{contradiction, declared_type};
 use crate::error::{NodeFault, OnnxError};
-use crate::proto::{FunctionProto, NodeProto};
+use crate::proto::NodeProto;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
 use strait_core::{Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId};
@@ -23,7 +23,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) index: &'a Index<'a>,
     /// The version of each domain's operator set.
     pub(crate) versions: &'a BTreeMap<&'a str, i64>,
-    pub(crate) functions: &'a [FunctionProto],
+    /// The version of the standard operator set of single nodes, by position, where it is another one.
+    pub(crate) own_versions: &'a BTreeMap<usize, i64>,
     pub(crate) files: &'a DataFiles,
     pub(crate) bind: &'a BTreeMap<String, u64>,
 }
@@ -85,7 +86,7 @@ impl<'a> Builder<'a> {
             self.entries.insert(input, Entry::Value(value));
         }
         for &position in &cut.nodes {
-            self.add(&self.scope.index.graph.node[position])?;
+            self.add(position)?;
         }
         if !self.unsupported.is_empty() {
             return Err(OnnxError::Unsupported(std::mem::take(&mut self.unsupported)));
@@ -138,9 +139,15 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds what one node becomes, or notes why not.
-    fn add(&mut self, node: &'a NodeProto) -> Result<(), OnnxError> {
+    fn add(&mut self, position: usize) -> Result<(), OnnxError> {
+        let node = &self.scope.index.graph.node[position];
         let domain = domain(&node.domain);
-        let opset = self.scope.versions.get(domain).copied();
+        let own = self
+            .scope
+            .own_versions
+            .get(&position)
+            .filter(|_| domain == STANDARD_DOMAIN);
+        let opset = own.or_else(|| self.scope.versions.get(domain)).copied();
         let refusal = match self.mapper(node, domain, opset) {
             Err(text) => Refusal::Unsupported(text),
             Ok((opset, map)) => {
@@ -184,10 +191,6 @@ impl<'a> Builder<'a> {
 
     /// The function that knows the node's operator, and the version of its set.
     fn mapper(&self, node: &NodeProto, domain: &str, opset: Option<i64>) -> Result<(i64, ops::Map), String> {
-        let is_function = |f: &FunctionProto| f.name == node.op_type && super::index::domain(&f.domain) == domain;
-        if self.scope.functions.iter().any(is_function) {
-            return Err("functions that the model defines are not read".into());
-        }
         if domain != STANDARD_DOMAIN {
             return Err("only operators of the standard domain are read".into());
         }

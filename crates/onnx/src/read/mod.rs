@@ -13,6 +13,7 @@ mod cut;
 mod external;
 mod fold;
 mod index;
+mod inline;
 mod ops;
 mod site;
 mod tensor;
@@ -55,7 +56,10 @@ pub struct ReadOptions {
 /// A decoded model. Its weights are slices of the mapped file.
 #[derive(Debug)]
 pub struct Model {
+    /// Without functions: they stand where they were called.
     proto: ModelProto,
+    /// Versions of the standard operator set that nodes out of functions have, by position, where it is not the model's.
+    versions: BTreeMap<usize, i64>,
     files: external::DataFiles,
 }
 
@@ -76,7 +80,7 @@ impl Model {
 
     /// Decodes a model from memory; `folder` is where its data files are looked for, if it has any.
     pub fn decode(bytes: Bytes, folder: &Path) -> Result<Model, OnnxError> {
-        let proto = ModelProto::decode(bytes).map_err(|e| {
+        let mut proto = ModelProto::decode(bytes).map_err(|e| {
             let text = e.to_string();
             OnnxError::Decode(text.chars().take(LONGEST_MESSAGE).collect())
         })?;
@@ -84,8 +88,13 @@ impl Model {
             return Err(OnnxError::Decode("there is no graph in it".into()));
         }
         check_version("IR version", proto.ir_version, IR_VERSIONS)?;
+        let versions = inline::inline(&mut proto)?;
+        for &version in versions.values() {
+            check_version("operator set", version, OPSETS)?;
+        }
         Ok(Model {
             proto,
+            versions,
             files: external::DataFiles::new(folder),
         })
     }
@@ -152,7 +161,7 @@ impl Model {
         let scope = build::Scope {
             index: &index,
             versions: &versions,
-            functions: &self.proto.functions,
+            own_versions: &self.versions,
             files: &self.files,
             bind: &bind,
         };

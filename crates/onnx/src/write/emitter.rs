@@ -129,6 +129,7 @@ impl<'m> Emitter<'m> {
             name: fresh(&mut self.used_by_nodes, base),
             op_type: op.into(),
             attribute: attributes,
+            overload: String::new(),
             domain: domain.into(),
         });
     }

@@ -2,6 +2,7 @@
 
 mod composed;
 mod files;
+mod functions;
 mod graphs;
 mod make;
 mod operators;
