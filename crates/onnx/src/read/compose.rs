@@ -3,6 +3,7 @@
 
 use super::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
+use std::slice::from_ref;
 use strait_core::op::{
     Add, Cast, Concat, Div, Function, MatMul, Mul, Pow, Reduce, Reduction, Reshape, Slice, Sub, Transpose, Unary,
     Unsqueeze,
@@ -115,12 +116,12 @@ impl NodeReader<'_, '_> {
     }
 
     pub(crate) fn function(&mut self, function: Function, x: &Arg) -> Result<Arg, Refusal> {
-        self.push(Unary { function }, &[x.clone()])
+        self.push(Unary { function }, from_ref(x))
     }
 
     /// A reduction over `axes`, which stay with extent 1. No axes are all of them.
     pub(crate) fn reduced(&mut self, reduction: Reduction, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
-        self.push(reduction_over(reduction, axes, true), &[x.clone()])
+        self.push(reduction_over(reduction, axes, true), from_ref(x))
     }
 
     pub(crate) fn product(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
@@ -128,16 +129,16 @@ impl NodeReader<'_, '_> {
     }
 
     pub(crate) fn reshaped(&mut self, x: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
-        self.push(Reshape { shape: shape.into() }, &[x.clone()])
+        self.push(Reshape { shape: shape.into() }, from_ref(x))
     }
 
     pub(crate) fn transposed(&mut self, x: &Arg, permutation: &[u32]) -> Result<Arg, Refusal> {
         let permutation = permutation.into();
-        self.push(Transpose { permutation }, &[x.clone()])
+        self.push(Transpose { permutation }, from_ref(x))
     }
 
     pub(crate) fn unsqueezed(&mut self, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
-        self.push(Unsqueeze { axes: axes.into() }, &[x.clone()])
+        self.push(Unsqueeze { axes: axes.into() }, from_ref(x))
     }
 
     /// The part of a value from `start` to in front of `end` along an axis.
@@ -149,7 +150,7 @@ impl NodeReader<'_, '_> {
             axes: one(axis),
             steps: one(1),
         };
-        self.push(op, &[x.clone()])
+        self.push(op, from_ref(x))
     }
 
     pub(crate) fn joined(&mut self, parts: &[Arg], axis: i64) -> Result<Arg, Refusal> {
@@ -159,7 +160,7 @@ impl NodeReader<'_, '_> {
     pub(crate) fn converted(&mut self, x: &Arg, to: Elem) -> Result<Arg, Refusal> {
         match self.arg_type(x)?.elem == to {
             true => Ok(x.clone()),
-            false => self.push(Cast { to }, &[x.clone()]),
+            false => self.push(Cast { to }, from_ref(x)),
         }
     }
 }

@@ -208,7 +208,7 @@ fn drop_ones(site: &mut NodeReader<'_, '_>, x: &mut Labelled, extents: &BTreeMap
     let squeeze = Squeeze {
         axes: axes.iter().map(|&axis| axis as i64).collect(),
     };
-    x.value = site.push(squeeze, &[x.value.clone()])?;
+    x.value = site.push(squeeze, std::slice::from_ref(&x.value))?;
     let mut index = 0;
     x.labels.retain(|_| {
         index += 1;
@@ -231,7 +231,7 @@ fn sum_alone(
         .collect();
     if !alone.is_empty() {
         let sum = crate::read::compose::reduction_over(Reduction::Sum, &alone, false);
-        x.value = site.push(sum, &[x.value.clone()])?;
+        x.value = site.push(sum, std::slice::from_ref(&x.value))?;
         x.labels.retain(|label| needed(label));
     }
     Ok(())

@@ -43,7 +43,11 @@ fn layer_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     };
     if site.has_result(1) || site.has_result(2) {
         let axes: Vec<i64> = (site.axis(op.axis, rank)? as i64..rank as i64).collect();
-        site.finish_result(1, reduction_over(Reduction::Mean, &axes, true), &[x.clone()])?;
+        site.finish_result(
+            1,
+            reduction_over(Reduction::Mean, &axes, true),
+            std::slice::from_ref(&x),
+        )?;
         let deviation = deviation(site, &x, &axes, op.epsilon)?;
         let function = Function::Reciprocal;
         site.finish_result(2, Unary { function }, &[deviation])?;

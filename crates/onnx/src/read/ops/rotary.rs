@@ -103,5 +103,5 @@ fn every_second(site: &mut NodeReader<'_, '_>, x: &Arg, start: i64, count: i64) 
         axes: smallvec![3],
         steps: smallvec![2],
     };
-    site.push(op, &[x.clone()])
+    site.push(op, std::slice::from_ref(x))
 }
