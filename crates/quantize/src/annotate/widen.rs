@@ -14,7 +14,7 @@ use strait_requantize::IntType;
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, Pair};
 
-/// How a reader takes a value of more bits than its producer would leave.
+/// Way in which a reader takes a value of more bits than its producer would leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reads {
     /// It needs them: the table has the op on this type, and not on that of the sum.
@@ -82,7 +82,7 @@ struct Widening<'a> {
     graph: &'a Graph,
     spec: &'a TargetSpec,
     placing: &'a Placing,
-    /// By node: how it reads its operands, where in more bits than others would.
+    /// By node: the way in which it reads its operands, where in more bits than others would.
     reads: Vec<Option<Reads>>,
 }
 
@@ -107,7 +107,7 @@ impl Widening<'_> {
         Some(Reads::Takes(ty))
     }
 
-    /// How a node that is no sum reads what it computes on.
+    /// Way in which a node that is no sum reads what it computes on.
     fn operand(&self, id: NodeId, node: &Node, types: &TypeWishes) -> Option<Reads> {
         let term = node.op.term();
         let (_, row) = self.spec.op_row(term)?;
@@ -122,7 +122,7 @@ impl Widening<'_> {
         (needs && self.computes_on(id, node, own)).then_some(Reads::Needs(own))
     }
 
-    /// How the readers of a node's results take them: one that needs a type decides; else all have to take it.
+    /// Way in which the readers of a node's results take them: one that needs a type decides; else all have to take it.
     fn behind(&self, node: &Node) -> Option<Reads> {
         let uses = |value: ValueId| self.graph.uses(value).map(|at| self.reads[at.node.index()]);
         let read = || node.outputs.iter().flat_map(|&value| uses(value));
