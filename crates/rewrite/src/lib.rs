@@ -41,6 +41,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::MatMulToGemm),
         Box::new(rules::BatchNormalizationIntoProducer),
         Box::new(rules::BatchNormalizationIntoReader),
+        Box::new(rules::ConvTransposeToConv),
         Box::new(rules::BiasIntoProducer),
         Box::new(rules::PadIntoConv),
         Box::new(rules::TakenApart),

@@ -1,4 +1,5 @@
-//! **Pattern**: batch normalization of the result of a conv, or of rank 2 of that of a gemm, which may be reshaped in between.
+//! **Pattern**: batch normalization of the result of a conv or a transposed conv, or of rank 2 of that of a gemm, which may be
+//! reshaped in between.
 //! **Why**: with g = scale / √(variance + ε), w'\[o\] = w\[o\]·g\[o\] and b'\[o\] = (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]
 //! it costs nothing at inference.
 //! **Preconditions**: the result is used by the normalization alone, all parameters are constants, and the folded ones
@@ -32,6 +33,58 @@ pub(super) fn affine(site: &GraphNode<'_>) -> Option<Vec<(f64, f64)>> {
     Some((0..channels).map(channel).collect())
 }
 
+/// Output channels of the weights of a product, by the position of an element.
+struct Channels {
+    /// Elements from one channel to the next.
+    step: usize,
+    /// Channels in a row: all of them, or those of one group, which then repeat for each input of the group.
+    row: usize,
+    groups: usize,
+    /// Elements of all inputs of a group.
+    group: usize,
+}
+
+impl Channels {
+    fn new(op: &Op, shape: &[u64]) -> Channels {
+        let product = |extents: &[u64]| extents.iter().product::<u64>() as usize;
+        match (op, shape) {
+            (Op::ConvTranspose(op), &[inputs, outputs, ref kernel @ ..]) => {
+                let groups = (op.groups as usize).max(1);
+                let step = product(kernel);
+                let row = outputs as usize;
+                Channels {
+                    step,
+                    row,
+                    groups,
+                    group: (inputs as usize / groups) * row * step,
+                }
+            }
+            _ => {
+                let (row, step) = (
+                    shape.first().map_or(0, |&o| o as usize),
+                    product(shape.get(1..).unwrap_or_default()),
+                );
+                Channels {
+                    step,
+                    row,
+                    groups: 1,
+                    group: row * step,
+                }
+            }
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.row * self.groups
+    }
+
+    /// The channel of an element; there is none in an empty tensor.
+    fn of(&self, element: usize) -> usize {
+        let group = element / self.group.max(1);
+        group * self.row + element / self.step.max(1) % self.row.max(1)
+    }
+}
+
 /// Extent of the last axis.
 fn last(site: &GraphNode<'_>, value: ValueId) -> Option<u64> {
     site.dims(value)?.last().copied()
@@ -60,7 +113,10 @@ impl Rule for BatchNormalizationIntoProducer {
         let Some(product) = product else {
             return Ok(Outcome::NoMatch);
         };
-        let conv = site.producer(product, Term::Conv).filter(|_| reshape.is_none());
+        let conv = [Term::Conv, Term::ConvTranspose]
+            .iter()
+            .find_map(|&term| site.producer(product, term))
+            .filter(|_| reshape.is_none());
         let producer = conv.or_else(|| {
             site.producer(product, Term::Gemm)
                 .filter(|g| two && matches!(&g.node.op, Op::Gemm(g) if g.is_canonical()))
@@ -81,7 +137,8 @@ impl Rule for BatchNormalizationIntoProducer {
             )));
         };
         let weight = producer.input(1).and_then(|w| site.floats(w));
-        let Some((weight, values)) = weight.filter(|(w, _)| w.shape()[0] as usize == affine.len()) else {
+        let channels = |shape: &[u64]| Channels::new(&producer.node.op, shape);
+        let Some((weight, values)) = weight.filter(|(w, _)| channels(w.shape()).count() == affine.len()) else {
             return Ok(Outcome::Refused(Reason::new(
                 ReasonCode::NotConstant,
                 "the weights of its producer are not constants",
@@ -99,11 +156,11 @@ impl Rule for BatchNormalizationIntoProducer {
                 }
             },
         };
-        let per_channel = values.len() / affine.len().max(1);
+        let channels = channels(weight.shape());
         let folded: Vec<f32> = values
             .iter()
             .enumerate()
-            .map(|(i, &w)| (f64::from(w) * affine[i / per_channel].0) as f32)
+            .map(|(i, &w)| (f64::from(w) * affine[channels.of(i)].0) as f32)
             .collect();
         let bias: Vec<f32> = bias
             .iter()

@@ -1,0 +1,206 @@
+//! **Pattern**: transposed convolution over one or two axes with constant weights.
+//! **Why**: every target convolves, and few have the transposed one. Of the result's positions those that leave one remainder r
+//! by the stride s are a convolution with every s-th tap of the kernel, the last one first. These s convolutions (s·s over two
+//! axes) are one with so many times the outputs; its results stand beside each other in the channels and are put in their
+//! places, behind a function of one variable that reads them, so that a ReLU is part of the convolution. It has the products of
+//! the transposed one, and those with zeros where the stride does not divide the kernel.
+//! **Preconditions**: no dilation, strides no longer than the kernel, fixed shapes, no batch normalization behind it that is
+//! folded first.
+//! **Exactness**: exact in real numbers; sums are in another order.
+
+use crate::matching::{GraphNode, tensor};
+use smallvec::SmallVec;
+use strait_core::op::{Conv, ConvTranspose, Reshape, Slice, Transpose};
+use strait_core::{GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+
+/// See the module's documentation.
+pub struct ConvTransposeToConv;
+
+/// One spatial axis of a transposed convolution as a convolution.
+#[derive(Clone, Copy)]
+struct Axis {
+    stride: usize,
+    kernel: usize,
+    /// Taps of each of the `stride` convolutions.
+    taps: usize,
+    /// Padding in front of the operand and behind it.
+    pad: [u32; 2],
+    /// Positions of the convolution.
+    positions: u64,
+    /// The first position of the result among those that are put in their places.
+    first: u64,
+}
+
+impl Axis {
+    fn new(op: &ConvTranspose, axis: usize, extents: [u64; 2], kernel: u64) -> Option<Axis> {
+        let [from, to] = extents;
+        let (stride, begin) = (u64::from(op.stride[axis]), u64::from(op.pad[axis]));
+        if op.dilation[axis] != 1 || stride == 0 || stride > kernel || from == 0 || to == 0 {
+            return None;
+        }
+        let taps = kernel.div_ceil(stride);
+        // The result's positions are begin … begin + to − 1 of the whole; a convolution makes `stride` of these at a time.
+        let (least, most) = (begin / stride, (begin + to - 1) / stride);
+        let front = (taps - 1).saturating_sub(least);
+        let back = (most + 1).saturating_sub(from);
+        let positions = (from + front + back + 1).checked_sub(taps)?;
+        Some(Axis {
+            stride: usize::try_from(stride).ok()?,
+            kernel: usize::try_from(kernel).ok()?,
+            taps: usize::try_from(taps).ok()?,
+            pad: [u32::try_from(front).ok()?, u32::try_from(back).ok()?],
+            positions,
+            first: begin.checked_sub(stride * (taps - 1 - front))?,
+        })
+    }
+
+    /// The tap of the kernel that tap `at` of the convolution for remainder `rest` is; none where that reads a zero.
+    fn tap(self, rest: usize, at: usize) -> Option<usize> {
+        let tap = self.stride * (self.taps - 1 - at) + rest;
+        (tap < self.kernel).then_some(tap)
+    }
+}
+
+/// The spatial axes, where all of them can be taken so.
+fn axes(op: &ConvTranspose, x: &[u64], y: &[u64], weight: &[u64]) -> Option<SmallVec<[Axis; 2]>> {
+    let spatial = x.len().checked_sub(2).filter(|count| (1..=2).contains(count))?;
+    (0..spatial)
+        .map(|axis| Axis::new(op, axis, [x[axis + 2], y[axis + 2]], weight[axis + 2]))
+        .collect()
+}
+
+/// Weights of the convolution: outputs by group, then by remainder along each axis.
+fn phases(weight: &[f32], inputs: usize, per_group: usize, groups: usize, axes: &[Axis]) -> Vec<f32> {
+    let product = |size: fn(&Axis) -> usize| axes.iter().map(size).product::<usize>();
+    let (rests, taps, kernel) = (product(|a| a.stride), product(|a| a.taps), product(|a| a.kernel));
+    let each = inputs / groups.max(1);
+    let mut made = Vec::with_capacity(groups * per_group * rests * each * taps);
+    for group in 0..groups {
+        for output in 0..per_group {
+            for rest in 0..rests {
+                for input in 0..each {
+                    let from = ((group * each + input) * per_group + output) * kernel;
+                    made.extend((0..taps).map(|at| {
+                        let (mut place, mut rest, mut at, mut size) = (Some(0), rest, at, 1);
+                        for axis in axes.iter().rev() {
+                            let tap = axis.tap(rest % axis.stride, at % axis.taps);
+                            place = place.zip(tap).map(|(place, tap)| place + tap * size);
+                            (rest, at, size) = (rest / axis.stride, at / axis.taps, size * axis.kernel);
+                        }
+                        place.and_then(|place| weight.get(from + place)).copied().unwrap_or(0.0)
+                    }));
+                }
+            }
+        }
+    }
+    made
+}
+
+impl Rule for ConvTransposeToConv {
+    fn name(&self) -> &'static str {
+        "conv-transpose-to-conv"
+    }
+
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::ConvTranspose]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Op::ConvTranspose(op), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let reader = site.graph.only_use(y);
+        let reader = reader.and_then(|at| Some((at.node, site.graph.node(at.node)?)));
+        if reader.is_some_and(|(_, node)| matches!(node.op, Op::BatchNormalization(_))) {
+            return Ok(Outcome::NoMatch);
+        }
+        let function = reader.filter(|(_, node)| node.op.term().kind() == Kind::Function && node.inputs.len() == 1);
+        let weight = site.input(1).and_then(|weight| site.floats(weight));
+        let (Some((weight, values)), Some(from), Some(to)) = (weight, site.dims(x), site.dims(y)) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let empty = |dims: &[u64]| dims.contains(&0);
+        let axes = axes(op, &from, &to, weight.shape());
+        let Some(axes) = axes.filter(|_| !empty(&from) && !empty(&to) && !empty(weight.shape())) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let (groups, inputs, per_group) = (op.groups as usize, weight.shape()[0], weight.shape()[1]);
+        let rests: usize = axes.iter().map(|axis| axis.stride).product();
+        let bias = match site.input(2) {
+            None => None,
+            Some(bias) => match site.floats(bias) {
+                Some((_, bias)) => Some(bias),
+                None => return Ok(Outcome::NoMatch),
+            },
+        };
+        let folded = phases(&values, inputs as usize, per_group as usize, groups, &axes);
+        let outputs = to[1] * rests as u64;
+        let shape: Vec<u64> = [outputs, inputs / groups as u64]
+            .into_iter()
+            .chain(axes.iter().map(|axis| axis.taps as u64))
+            .collect();
+        let mut data = vec![("weight".to_string(), tensor(&shape, &folded)?)];
+        let mut operands = vec![Some(Source::Old(x)), Some(Source::Data(0))];
+        if let Some(bias) = bias {
+            let repeated: Vec<f32> = bias.iter().flat_map(|&b| std::iter::repeat_n(b, rests)).collect();
+            data.push(("bias".to_string(), tensor(&[outputs], &repeated)?));
+            operands.push(Some(Source::Data(1)));
+        }
+        let pads = |end: usize| axes.iter().map(move |axis| axis.pad[end]);
+        let conv = Conv {
+            pad: pads(0).chain(pads(1)).collect(),
+            groups: op.groups,
+            ..Conv::plain(axes.len())
+        };
+        let mut add = vec![NewNode::new(conv, &operands, &[at])];
+        let mut then = |op: Op, of: NodeId| {
+            let last = Source::New(add.len() as u16 - 1, 0);
+            add.push(NewNode::new(op, &[Some(last)], &[of]));
+        };
+        if let Some((id, node)) = function {
+            then(node.op.clone(), id);
+        }
+        let count = axes.len() as u32;
+        if rests > 1 {
+            let head = || [to[0] as i64, to[1] as i64].into_iter();
+            let apart = axes.iter().map(|axis| axis.stride as i64);
+            let apart = apart.chain(axes.iter().map(|axis| axis.positions as i64));
+            let shape = head().chain(apart).collect();
+            then(Reshape { shape }.into(), at);
+            // Each axis, and behind it the remainders along it.
+            let places = (0..count).flat_map(|axis| [2 + count + axis, 2 + axis]);
+            let permutation = [0, 1].into_iter().chain(places).collect();
+            then(Transpose { permutation }.into(), at);
+            let joined = axes.iter().map(|axis| axis.positions as i64 * axis.stride as i64);
+            let shape = head().chain(joined).collect();
+            then(Reshape { shape }.into(), at);
+        }
+        let made = axes.iter().map(|axis| axis.positions * axis.stride as u64);
+        if made.zip(&to[2..]).any(|(made, &wanted)| made != wanted) {
+            let starts = axes.iter().map(|axis| axis.first as i64);
+            let ends = axes
+                .iter()
+                .zip(&to[2..])
+                .map(|(axis, &extent)| (axis.first + extent) as i64);
+            let slice = Slice {
+                starts: starts.collect(),
+                ends: ends.collect(),
+                axes: (2..2 + i64::from(count)).collect(),
+                steps: axes.iter().map(|_| 1).collect(),
+            };
+            then(slice.into(), at);
+        }
+        let result = Source::New(add.len() as u16 - 1, 0);
+        let (mut replaced, mut remove) = (y, vec![at]);
+        if let Some((id, Some(&made))) = function.map(|(id, node)| (id, node.outputs.first())) {
+            (replaced, remove) = (made, vec![id, at]);
+        }
+        Ok(Outcome::Apply(Patch {
+            data,
+            add,
+            replace: vec![(replaced, result)],
+            remove,
+        }))
+    }
+}

@@ -1,0 +1,89 @@
+//! Rules that take an op apart or fold it: the canonical graph computes the numbers of the graph as it was read.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use strait_core::{Module, Op, text};
+use strait_kernels::Isa;
+use strait_tests::numeric::{inputs, run, signal_to_noise};
+
+/// The model as it is, and the canonical one.
+fn both(model: &str) -> [Module; 2] {
+    let plain = text::parse(model).unwrap();
+    let mut canonical = plain.clone();
+    let main = canonical.main;
+    strait_rewrite::canonical().run(&mut canonical, main).unwrap();
+    [plain, canonical]
+}
+
+/// Decibels between the results of both.
+fn apart(models: &[Module; 2]) -> f64 {
+    let given = inputs(&models[0], 7, 1.0);
+    let [plain, canonical] = models.each_ref().map(|module| {
+        let results = run(module, module.main, &given, Isa::Scalar, 1);
+        results
+            .iter()
+            .flat_map(|result| result.values::<f32>().unwrap().to_vec())
+            .collect::<Vec<f32>>()
+    });
+    assert_eq!(plain.len(), canonical.len());
+    signal_to_noise(&plain, &canonical)
+}
+
+fn has(module: &Module, op: impl Fn(&Op) -> bool) -> bool {
+    module.main().nodes().any(|(_, node)| op(&node.op))
+}
+
+/// A transposed convolution of a plane of 3×4 with other settings along each axis; then a batch normalization, or none.
+fn transposed(kernel: [u64; 2], stride: [u64; 2], pad: [u64; 4], more: u64, groups: u64, normalized: bool) -> String {
+    let extent = |axis: usize, from: u64, more: u64| {
+        ((from - 1) * stride[axis] + kernel[axis] + more).saturating_sub(pad[axis] + pad[axis + 2])
+    };
+    let (h, w) = (extent(0, 3, 0), extent(1, 4, more));
+    let outputs = 3 * groups;
+    let norm = match normalized {
+        true => format!(
+            "%n: f32[2,{outputs},{h},{w}] = batch_normalization(%y, @s, @b, @m, @v) {{epsilon=0.5}}\n  return %n"
+        ),
+        false => "return %y".to_owned(),
+    };
+    format!(
+        "strait 1 float
+graph @main(%x: f32[2,4,3,4]) {{
+  %y: f32[2,{outputs},{h},{w}] = conv_transpose(%x, @w, @b) {{stride=[{},{}], pad=[{},{},{},{}], dilation=[1,1], output_padding=[0,{more}], groups={groups}}}
+  {norm}
+}}
+data @w: f32[4,3,{},{}] = random 1
+data @b: f32[{outputs}] = random 2
+data @s: f32[{outputs}] = random 3
+data @m: f32[{outputs}] = random 4
+data @v: f32[{outputs}] = splat 1.5
+",
+        stride[0], stride[1], pad[0], pad[1], pad[2], pad[3], kernel[0], kernel[1]
+    )
+}
+
+#[test]
+fn a_transposed_convolution_is_a_convolution_whose_results_are_put_in_their_places() {
+    let mut compared = 0;
+    for kernel in [[1, 2], [2, 4], [3, 3], [4, 5], [6, 4]] {
+        for stride in [[1, 1], [1, 2], [2, 2], [3, 2], [4, 3]] {
+            for pad in [[0, 0, 0, 0], [1, 0, 0, 1], [2, 1, 1, 2], [0, 3, 2, 0]] {
+                for (more, groups) in [(0, 1), (1, 2)] {
+                    let fits =
+                        |axis: usize, from: u64| (from - 1) * stride[axis] + kernel[axis] > pad[axis] + pad[axis + 2];
+                    if !fits(0, 3) || !fits(1, 4) {
+                        continue;
+                    }
+                    let normalized = pad[1] == 1;
+                    let models = both(&transposed(kernel, stride, pad, more, groups, normalized));
+                    let whole = (0..2).all(|axis| stride[axis] <= kernel[axis]);
+                    assert_eq!(has(&models[1], |op| matches!(op, Op::ConvTranspose(_))), !whole);
+                    assert!(!has(&models[1], |op| matches!(op, Op::BatchNormalization(_))));
+                    let near = apart(&models);
+                    assert!(near > 110.0, "{kernel:?} {stride:?} {pad:?} {more} {groups}: {near} dB");
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 150, "{compared}");
+}
