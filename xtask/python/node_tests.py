@@ -39,6 +39,8 @@ OPERATORS = {"ImageDecoder", "NegativeLogLikelihoodLoss", "OptionalGetElement", 
              "SoftmaxCrossEntropyLoss", "TfIdfVectorizer"}  # fmt: skip
 NAMES = re.compile(r"^test_(bernoulli|nllloss|sce_|training_)|training_mode")
 FIRST_OPERATOR_SET = 7
+# Cases whose expected results have rounding errors of f32 beyond the suite's tolerance, where the exact result is 0.
+ABSOLUTE = {"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}
 EXPANDED = re.compile(r"_expanded(_ver\d+)?$")
 
 
@@ -124,7 +126,7 @@ def write(folder):
                 with_known_operator_set(model)
                 name = case.name if number == 0 else f"{case.name}.{number}"
                 onnx.save(model, folder / f"{name}.onnx")
-                lines.append(f"case {name} {case.rtol} {case.atol}")
+                lines.append(f"case {name} {case.rtol} {max(case.atol, ABSOLUTE.get(name, 0))}")
                 outputs = [as_tensor(value) for value in expected]
                 for side, tensor in [("in", t) for t in inputs] + [("out", t) for t in outputs]:
                     data = numpy_helper.to_array(tensor).tobytes()

@@ -42,6 +42,13 @@ fn conv(stride: u32, pad: &str, dilation: u32, groups: u32) -> String {
     )
 }
 
+fn recurrent(cell: &str, direction: &str, activations: usize, operands: &str) -> String {
+    let (words, numbers) = (vec!["tanh"; activations].join(" "), vec!["0.0"; activations].join(","));
+    format!(
+        "recurrent({operands}) {{cell={cell}, direction={direction}, activations=\"{words}\", alpha=[{numbers}], beta=[{numbers}], clip=inf, coupled=0}}"
+    )
+}
+
 fn transposed(stride: u32, more: &str, pad: &str, groups: u32) -> String {
     format!(
         "conv_transpose(%a, %b) {{stride=[{stride},{stride}], pad={pad}, dilation=[1,1], output_padding={more}, groups={groups}}}"
@@ -54,6 +61,7 @@ fn pool(size: u32, stride: u32, pad: &str, ceil: u32) -> String {
 
 #[test]
 fn shapes_are_those_of_the_table() {
+    const ROI: &str = "{mode=average, height=2, width=5, sampling=0, scale=0.5, half_pixel=1}";
     const GEMM: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
     const WIDE: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0, accumulator=i64}";
     let cases: &[(String, &[&str], &str)] = &[
@@ -159,6 +167,46 @@ fn shapes_are_those_of_the_table() {
         ("grid_sample(%a, %b) {mode=linear, border=border, align_corners=1}".into(), &["f32[2,3,8,9,4]", "f32[2,4,5,6,3]"], "f32[2,3,4,5,6]"),
         ("grid_sample(%a, %b) {mode=linear, border=border, align_corners=1}".into(), &["f32[2,3,8,9]", "f32[2,4,5,3]"], "operands"),
         ("grid_sample(%a, %b) {mode=linear, border=border, align_corners=1}".into(), &["f32[2,3,0,9]", "f32[2,4,5,2]"], "operands"),
+        (recurrent("plain", "forward", 1, "%a, %b"), &["f32[T,N,5]", "f32[1,5,5]"], "f32[T,1,N,5], f32[1,N,5]"),
+        (recurrent("lstm", "bidirectional", 6, "%a, %b, %c"), &["f32[7,N,40]", "f32[2,20,5]", "i64[N]"], "f32[7,2,N,5], f32[2,N,5], f32[2,N,5]"),
+        (recurrent("gru", "reverse", 2, "%a, %b, _, %c"), &["f32[7,3,15]", "f32[1,15,5]", "f32[1,3,5]"], "f32[7,1,3,5], f32[1,3,5]"),
+        (recurrent("gru", "reverse", 2, "%a, %b, _, %c"), &["f32[7,3,15]", "f32[1,15,5]", "f32[1,5,3]"], "operands"),
+        (recurrent("gru", "reverse", 2, "%a, %b, _, _, %c"), &["f32[7,3,15]", "f32[1,15,5]", "f32[1,3,5]"], "operands"),
+        (recurrent("gru", "reverse", 1, "%a, %b"), &["f32[7,3,15]", "f32[1,15,5]"], "operands"),
+        (recurrent("lstm", "forward", 3, "%a, %b"), &["f32[7,3,15]", "f32[1,15,5]"], "operands"),
+        (recurrent("plain", "forward", 1, "%a, %b"), &["i64[7,3,5]", "i64[1,5,5]"], "element-types"),
+        (format!("roi_align(%a, %b, %c) {ROI}"), &["f32[N,3,8,9]", "f32[R,4]", "i64[R]"], "f32[R,3,2,5]"),
+        (format!("roi_align(%a, %b, %c) {ROI}"), &["f32[N,3,8,9]", "f32[7,5]", "i64[7]"], "operands"),
+        (format!("roi_align(%a, %b, %c) {ROI}"), &["f32[N,3,8,9]", "f32[7,4]", "i64[6]"], "operands"),
+        ("gather_elements(%a, %b) {axis=1}".into(), &["f32[N,9,4]", "i64[N,2,3]"], "f32[N,2,3]"),
+        ("gather_elements(%a, %b) {axis=1}".into(), &["f32[2,9,4]", "i64[2,20,4]"], "f32[2,20,4]"),
+        ("gather_elements(%a, %b) {axis=1}".into(), &["f32[2,9,4]", "i64[3,9,4]"], "gather"),
+        ("gather_elements(%a, %b) {axis=1}".into(), &["f32[2,9]", "i32[2,9]"], "gather"),
+        ("gather_nd(%a, %b) {batch=0}".into(), &["i8[2,9,4]", "i64[5,6,2]"], "i8[5,6,4]"),
+        ("gather_nd(%a, %b) {batch=1}".into(), &["bool[N,9,4]", "i64[N,6,1]"], "bool[N,6,4]"),
+        ("gather_nd(%a, %b) {batch=1}".into(), &["f32[2,9,4]", "i64[3,6,1]"], "gather"),
+        ("gather_nd(%a, %b) {batch=0}".into(), &["f32[2,9]", "i64[6,3]"], "gather"),
+        ("gather_nd(%a, %b) {batch=4294967295}".into(), &["f32[2,9]", "i64[6,1]"], "gather"),
+        ("scatter(%a, %b, %c) {by=element, axis=1, combine=add}".into(), &["f32[2,9]", "i64[2,3]", "f32[2,3]"], "f32[2,9]"),
+        ("scatter(%a, %b, %c) {by=element, axis=1, combine=add}".into(), &["f32[2,9]", "i64[2,3]", "f32[2,4]"], "operands"),
+        ("scatter(%a, %b, %c) {by=slice, axis=0, combine=replace}".into(), &["i64[N,9,4]", "i64[5,1]", "i64[5,9,4]"], "i64[N,9,4]"),
+        ("scatter(%a, %b, %c) {by=slice, axis=0, combine=replace}".into(), &["f32[2,9]", "i64[5,3]", "f32[5]"], "operands"),
+        ("scatter(%a, %b, %c) {by=slice, axis=0, combine=replace}".into(), &["f32[2,9]", "i64[5,1]", "i64[5,9]"], "element-types"),
+        ("arg_reduce(%a) {extreme=maximum, axis=-1, keep_dims=1, last=0}".into(), &["f32[N,9]"], "i64[N,1]"),
+        ("arg_reduce(%a) {extreme=minimum, axis=0, keep_dims=0, last=1}".into(), &["i64[4,9]"], "i64[9]"),
+        ("arg_reduce(%a) {extreme=minimum, axis=0, keep_dims=0, last=1}".into(), &["f32[0,9]"], "operands"),
+        ("cumulative(%a) {of=product, axis=-1, exclusive=1, reverse=0}".into(), &["i64[N,9]"], "i64[N,9]"),
+        ("cumulative(%a) {of=product, axis=-1, exclusive=1, reverse=0}".into(), &["bool[2,9]"], "element-types"),
+        ("top_k(%a) {k=3, axis=1, largest=1}".into(), &["f32[N,9]"], "f32[N,3], i64[N,3]"),
+        ("top_k(%a) {k=10, axis=1, largest=1}".into(), &["f32[N,9]"], "operands"),
+        ("top_k(%a) {k=-1, axis=1, largest=1}".into(), &["f32[N,9]"], "operands"),
+        ("det(%a)".into(), &["f32[N,3,3]"], "f32[N]"),
+        ("det(%a)".into(), &["f32[2,3]"], "operands"),
+        ("dft(%a) {transform=forward_half, axis=1, length=9}".into(), &["f32[N,16,1]"], "f32[N,5,2]"),
+        ("dft(%a) {transform=forward_half, axis=1, length=9}".into(), &["f32[N,16,2]"], "operands"),
+        ("dft(%a) {transform=inverse_half, axis=-2, length=8}".into(), &["f32[N,5,2]"], "f32[N,8,1]"),
+        ("dft(%a) {transform=inverse, axis=2, length=8}".into(), &["f32[N,5,2]"], "operands"),
+        ("dft(%a) {transform=inverse, axis=1, length=0}".into(), &["f32[N,5,2]"], "operands"),
         ("gather(%a, %b) {axis=1}".into(), &["f32[2,9,4]", "i64[3,5]"], "f32[2,3,5,4]"),
         ("gather(%a, %b) {axis=1}".into(), &["f32[2,9,4]", "i32[3]"], "gather"),
         // The way into integers and out.

@@ -178,6 +178,29 @@ pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorT
             return count(x).saturating_mul(kernels).max(made);
         }
         Op::DeformConv(_) => operand(1).map(|weight| count(weight) / extent(1, |_| Some(0)).unwrap_or(1).max(1)),
+        // One product a step, direction and gate.
+        Op::Recurrent(_) => {
+            let hidden = extent(1, |rank| rank.checked_sub(1)).unwrap_or(1);
+            return operand(0).map_or(made, count).saturating_mul(hidden);
+        }
+        // Four neighbours of each sample; where their number follows from regions, as many as the image has at most.
+        Op::RoiAlign(op) => {
+            let plane = operand(0).map_or(1, |x| {
+                x.shape.iter().skip(2).map(|dim| dim.fixed().unwrap_or(1)).product()
+            });
+            let bins = u64::from(op.height).saturating_mul(op.width.into()).max(1);
+            Some(match op.sampling {
+                0 => 4 * (plane / bins + 1),
+                samples => 4 * u64::from(samples).saturating_mul(samples.into()),
+            })
+        }
+        // A matrix of n rows takes n³/3 products.
+        Op::Det(_) => {
+            let rows = extent(0, |rank| rank.checked_sub(1)).unwrap_or(1);
+            return operand(0).map_or(made, |x| count(x).saturating_mul(rows) / 3).max(made);
+        }
+        // Five powers of two and a half each of as many turns as the length has bits.
+        Op::Dft(op) => Some(8 * u64::from(u32::BITS - op.length.leading_zeros())),
         Op::GridSample(op) => {
             let axes = operand(0).map_or(0, |x| x.shape.len().saturating_sub(2)) as u32;
             Some(match op.mode {

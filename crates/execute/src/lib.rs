@@ -19,6 +19,7 @@ mod elementwise;
 mod error;
 mod evaluate;
 mod float;
+mod index;
 mod inputs;
 mod integer;
 mod join;

@@ -3,7 +3,7 @@
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
-use crate::{float, integer, layout};
+use crate::{float, index, integer, layout};
 use strait_core::{Elem, Op};
 
 /// A node whose results have no element.
@@ -29,10 +29,21 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Slice(op) => Some(layout::slice::prepare(op, site)),
         Op::Pad(op) => Some(layout::pad::prepare(op, site)),
         Op::Gather(op) => Some(layout::gather::prepare(op, site)),
+        Op::GatherElements(op) => Some(index::gather_elements::prepare(op, site)),
+        Op::GatherNd(op) => Some(index::gather_nd::prepare(op, site)),
         Op::Cast(op) => Some(layout::cast::prepare(op, site)),
         Op::Resize(op) if layout::resize::applies(op) => Some(layout::resize::prepare(op, site)),
         _ => None,
     };
+    // For every type of number, with results of another type.
+    let indexed = match &site.node.op {
+        Op::Scatter(op) => Some(index::scatter::prepare(op, site)),
+        Op::ArgReduce(op) => Some(index::arg_reduce::prepare(op, site)),
+        Op::Cumulative(op) => Some(index::cumulative::prepare(op, site)),
+        Op::TopK(op) => Some(index::top_k::prepare(op, site)),
+        _ => None,
+    };
+    let moved = moved.or(indexed);
     let integers = site.input(0)?.is_quantized();
     if (moved.is_some() || !integers) && site.fused.is_some() {
         let op = site.node.op.term();
@@ -46,7 +57,16 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
     if integers {
         return integer::prepare(site);
     }
-    if site.inputs.iter().flatten().any(|slot| slot.elem != Elem::F32) {
+    let indices = takes_indices(&site.node.op);
+    let slots = site
+        .inputs
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| Some(*index) != indices);
+    if slots
+        .filter_map(|(_, slot)| slot.as_ref())
+        .any(|slot| slot.elem != Elem::F32)
+    {
         return Err(unsupported(site));
     }
     match &site.node.op {
@@ -63,6 +83,10 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) => {
             float::activation::prepare(site)
         }
+        Op::Recurrent(op) => float::recurrent::prepare(op, site),
+        Op::RoiAlign(op) => float::roi_align::prepare(op, site),
+        Op::Det(_) => float::det::prepare(site),
+        Op::Dft(op) => float::dft::prepare(op, site),
         Op::GridSample(op) => float::grid_sample::prepare(op, site),
         Op::Col2Im(op) => float::col2im::prepare(op, site),
         Op::MaxPool(op) if float::volume::applies(site) => float::volume::prepare_max(op, site),
@@ -91,7 +115,21 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::IntegerSoftmax(_)
         | Op::IntegerLayerNormalization(_)
         | Op::Clamp(_) => Err(unsupported(site)),
+        Op::GatherElements(_)
+        | Op::GatherNd(_)
+        | Op::Scatter(_)
+        | Op::ArgReduce(_)
+        | Op::Cumulative(_)
+        | Op::TopK(_) => Err(unsupported(site)),
         Op::Call(_) | Op::Foreign(_) => Err(unsupported(site)),
+    }
+}
+
+/// The operand of an op on floats that is of integers, if it has one; inference sees to its type.
+fn takes_indices(op: &Op) -> Option<usize> {
+    match op {
+        Op::Recurrent(_) | Op::RoiAlign(_) => Some(2),
+        _ => None,
     }
 }
 

@@ -130,6 +130,38 @@ fn alone(
             }
         }
         Op::ConvTranspose(_) | Op::DeformConv(_) => run(columns(&node.op, operands, y)),
+        // Pre-activations, gates, products and copies of one step, and both states.
+        Op::Recurrent(op) => {
+            let extents = x.shape.iter().skip(1).map(|dim| dim.fixed().unwrap_or(u64::MAX));
+            let step = extents.fold(1, u64::saturating_mul) / op.directions().max(1);
+            run(times(step, 6 * FLOAT).saturating_add(times(extent(x, 1), WORD)))
+        }
+        // Four neighbours of each sample of a region.
+        Op::RoiAlign(op) => {
+            let samples = match op.sampling {
+                0 => [extent(x, 2), extent(x, 3)],
+                samples => [samples.into(); 2],
+            };
+            let bins = u64::from(op.height).saturating_mul(op.width.into());
+            let each = samples[0].saturating_mul(samples[1]).saturating_add(1);
+            run(times(bins.saturating_mul(each), 9 * WORD + TAPS))
+        }
+        Op::GatherElements(_) | Op::GatherNd(_) | Op::Scatter(_) => run(times(x.shape.len() as u64, 4 * WORD)),
+        Op::ArgReduce(op) => run(times(behind(x, op.axis), WORD)),
+        Op::Cumulative(op) => run(times(behind(x, op.axis), WORD)),
+        Op::TopK(op) => run(times(along(x, op.axis), 2 * WORD)),
+        Op::Det(_) => run(times(
+            extent(x, x.shape.len().saturating_sub(1)).saturating_pow(2),
+            WORD,
+        )),
+        // Roots, chirps and filter of the next power of two, and as many numbers.
+        Op::Dft(op) => {
+            let size = u64::from(op.length).saturating_mul(2).next_power_of_two();
+            Scratch {
+                held: times(size, 6 * WORD),
+                run: times(size, 6 * WORD),
+            }
+        }
         Op::GridSample(_) => {
             let each = count(y) / extent(y, 0).max(1);
             run(times(each, FLOAT).saturating_add(times(TAPS, 1 << (2 * x.shape.len()).min(16))))
@@ -216,6 +248,20 @@ fn columns(op: &Op, operands: &[Option<&TensorType>], y: &TensorType) -> u64 {
         _ => (extent(x, 1).saturating_mul(from(weight, 2)), from(y, 2)),
     };
     times(rows.saturating_mul(positions).saturating_add(count(weight)), FLOAT)
+}
+
+/// The extent of an axis; negative ones count from the end.
+fn along(ty: &TensorType, axis: i64) -> u64 {
+    let axis = if axis < 0 { axis + ty.shape.len() as i64 } else { axis };
+    usize::try_from(axis).map_or(1, |axis| extent(ty, axis))
+}
+
+/// Elements behind an axis.
+fn behind(ty: &TensorType, axis: i64) -> u64 {
+    let axis = if axis < 0 { axis + ty.shape.len() as i64 } else { axis };
+    let first = usize::try_from(axis).map_or(0, |axis| axis + 1);
+    let extents = ty.shape.iter().skip(first).map(|dim| dim.fixed().unwrap_or(u64::MAX));
+    extents.fold(1, u64::saturating_mul)
 }
 
 fn extent(ty: &TensorType, axis: usize) -> u64 {

@@ -2,6 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
+#[path = "float_ops/index.rs"]
+mod index;
+#[path = "float_ops/recurrent.rs"]
+mod recurrent;
 #[path = "float_ops/samples.rs"]
 mod samples;
 #[path = "float_ops/windows.rs"]

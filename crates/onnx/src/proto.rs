@@ -132,6 +132,7 @@ pub(crate) mod kind {
     pub(crate) const TENSOR: i32 = 4;
     pub(crate) const FLOATS: i32 = 6;
     pub(crate) const INTS: i32 = 7;
+    pub(crate) const STRINGS: i32 = 8;
 
     /// The kinds by number, as the specification spells them.
     const NAMES: [&str; 15] = [

@@ -5,6 +5,7 @@
 //! the node is `fused`.
 
 mod add;
+mod arg_reduce;
 mod average_pool;
 mod batch_normalization;
 mod call;
@@ -15,13 +16,18 @@ mod col2im;
 mod concat;
 mod conv;
 mod conv_transpose;
+mod cumulative;
 mod deform_conv;
 mod dequantize;
+mod det;
+mod dft;
 mod div;
 mod elu;
 mod flatten;
 mod foreign;
 mod gather;
+mod gather_elements;
+mod gather_nd;
 mod gemm;
 mod global_average_pool;
 mod grid_sample;
@@ -40,12 +46,15 @@ mod mul;
 mod pad;
 mod pow;
 mod quantize;
+mod recurrent;
 mod reduce;
 mod relu;
 mod requantize;
 mod reshape;
 mod resize;
+mod roi_align;
 mod round_to;
+mod scatter;
 mod shift_left;
 mod slice;
 mod softmax;
@@ -54,11 +63,13 @@ mod squeeze;
 mod sub;
 mod sum_pool;
 mod support;
+mod top_k;
 mod transpose;
 mod unary;
 mod unsqueeze;
 
 pub use add::*;
+pub use arg_reduce::*;
 pub use average_pool::*;
 pub use batch_normalization::*;
 pub use call::*;
@@ -69,13 +80,18 @@ pub use col2im::*;
 pub use concat::*;
 pub use conv::*;
 pub use conv_transpose::*;
+pub use cumulative::*;
 pub use deform_conv::*;
 pub use dequantize::*;
+pub use det::*;
+pub use dft::*;
 pub use div::*;
 pub use elu::*;
 pub use flatten::*;
 pub use foreign::*;
 pub use gather::*;
+pub use gather_elements::*;
+pub use gather_nd::*;
 pub use gemm::*;
 pub use global_average_pool::*;
 pub use grid_sample::*;
@@ -94,12 +110,15 @@ pub use mul::*;
 pub use pad::*;
 pub use pow::*;
 pub use quantize::*;
+pub use recurrent::*;
 pub use reduce::*;
 pub use relu::*;
 pub use requantize::*;
 pub use reshape::*;
 pub use resize::*;
+pub use roi_align::*;
 pub use round_to::*;
+pub use scatter::*;
 pub use shift_left::*;
 pub use slice::*;
 pub use softmax::*;
@@ -107,6 +126,7 @@ pub use split::*;
 pub use squeeze::*;
 pub use sub::*;
 pub use sum_pool::*;
+pub use top_k::*;
 pub use transpose::*;
 pub use unary::*;
 pub use unsqueeze::*;
@@ -249,12 +269,19 @@ ops! {
     LeakyRelu,
     HardSigmoid,
     Elu,
+    Recurrent,
     MaxPool,
     AveragePool,
     GlobalAveragePool,
     SumPool,
+    RoiAlign,
     Col2Im,
     Softmax,
+    Cumulative,
+    ArgReduce,
+    TopK,
+    Det,
+    Dft,
     Reshape,
     Flatten,
     Squeeze,
@@ -263,6 +290,9 @@ ops! {
     Concat,
     Split,
     Slice,
+    GatherElements,
+    GatherNd,
+    Scatter,
     Pad,
     GridSample,
     Resize,

@@ -358,6 +358,25 @@ pub(super) fn all_float(operands: &Operands<'_>) -> Result<(), Reason> {
     })
 }
 
+/// Indices of elements along `axis`: of the same rank, and not longer along any other axis.
+pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reason> {
+    let fits = |(position, (x, index)): (usize, (&Dim, &Dim))| {
+        let shorter = x.fixed().zip(index.fixed()).is_some_and(|(x, index)| index <= x);
+        position == axis || x == index || shorter
+    };
+    let fits = x.len() == indices.len() && x.iter().zip(indices).enumerate().all(fits);
+    ensure(fits, ReasonCode::Gather, || {
+        format!("indices of {indices:?} are not inside of {x:?} beside axis {axis}")
+    })
+}
+
+/// There is an element along the axis.
+pub(super) fn not_empty(x: &TensorType, axis: usize) -> Result<(), Reason> {
+    ensure(x.shape[axis] != Dim::Fixed(0), ReasonCode::Operands, || {
+        format!("axis {axis} of {x} has no element")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of tests, but not itself one")]
 #![allow(dead_code, reason = "each test uses a part")]
 
+mod indices;
 mod lines;
 mod windows;
 
@@ -335,6 +336,8 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             value: choices.float(),
         }
         .into(),
+        name @ ("gather_elements" | "gather_nd" | "scatter" | "arg_reduce" | "cumulative" | "top_k" | "det" | "dft"
+        | "roi_align" | "recurrent") => indices::op(name, choices),
         name @ ("resize" | "conv_transpose" | "deform_conv" | "col2im" | "grid_sample") => windows::op(name, choices),
         "identity" => Identity {}.into(),
         "quantize" => Quantize {

@@ -59,6 +59,17 @@ impl<'a> NodeReader<'_, 'a> {
             .map_err(|_| Refusal::invalid(ReasonCode::AttributeType, format!("attribute `{key}` is not UTF-8")))
     }
 
+    /// A list of texts.
+    pub(crate) fn texts(&mut self, key: &'static str) -> Result<Option<Vec<&'a str>>, Refusal> {
+        let Some(attribute) = self.attribute(key, kind::STRINGS)? else {
+            return Ok(None);
+        };
+        let texts: Result<_, _> = attribute.strings.iter().map(|text| std::str::from_utf8(text)).collect();
+        let texts = texts
+            .map_err(|_| Refusal::invalid(ReasonCode::AttributeType, format!("attribute `{key}` is not UTF-8")))?;
+        Ok(Some(texts))
+    }
+
     pub(crate) fn tensor(&mut self, key: &'static str) -> Result<Option<TensorData>, Refusal> {
         let Some(attribute) = self.attribute(key, kind::TENSOR)? else {
             return Ok(None);

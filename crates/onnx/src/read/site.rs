@@ -8,6 +8,7 @@ use super::tensor::is_finite;
 use crate::proto::NodeProto;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
+use strait_core::op::Cast;
 use strait_core::{Elem, Kind, Op, Reason, ReasonCode, TensorData, TensorType, ValueId};
 
 /// Reason why a node is not read.
@@ -215,6 +216,20 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         Ok(outputs.first().map_or(Arg::Absent, |&id| Arg::Value(id)))
     }
 
+    /// The same, with all of its results.
+    pub(crate) fn push_all(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<SmallVec<[Arg; 1]>, Refusal> {
+        let (op, args) = (op.into(), self.resolve(args)?);
+        Ok(self.add(op, args, &[])?.into_iter().map(Arg::Value).collect())
+    }
+
+    /// An operand that holds positions or counts, as i64.
+    pub(crate) fn indices(&mut self, position: usize) -> Result<Arg, Refusal> {
+        match self.ty(position)?.elem {
+            Elem::I64 => Ok(Arg::Operand(position)),
+            _ => self.push(Cast { to: Elem::I64 }, &[Arg::Operand(position)]),
+        }
+    }
+
     /// Adds the op whose results are the node's.
     pub(crate) fn finish(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
         self.finish_result(0, op, args)
@@ -373,7 +388,11 @@ impl Resolved<'_> {
 /// Integer arithmetic is done by [`fold`] while a model is read, or not at all: in the float stage integers are moved
 /// around, but not computed with.
 fn check_integers(op: &Op, operands: &[Option<&TensorType>]) -> Result<(), Refusal> {
-    let moves = matches!(op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Converts);
+    let moves = matches!(op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Converts)
+        || matches!(
+            op,
+            Op::Recurrent(_) | Op::RoiAlign(_) | Op::Scatter(_) | Op::ArgReduce(_) | Op::Cumulative(_) | Op::TopK(_)
+        );
     match operands.iter().flatten().find(|ty| !ty.elem.is_float()) {
         Some(ty) if !moves => Err(Refusal::Unsupported(format!(
             "it computes with {} at run time; only floats are computed with",

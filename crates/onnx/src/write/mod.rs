@@ -15,7 +15,7 @@ use crate::proto::{ModelProto, OperatorSetIdProto};
 use emitter::Emitter;
 use prost::Message;
 use std::io::Write;
-use strait_core::op::{Coordinate, Op};
+use strait_core::op::{Combination, Coordinate, Op, Transform};
 use strait_core::{Elem, Module, Node, Value};
 
 /// The operator set that is written: old enough for most runtimes. With its version of the file format.
@@ -84,6 +84,8 @@ fn needs_newer(module: &Module) -> bool {
     // Operators and words that are newer.
     let is_young = |op: &Op| match op {
         Op::DeformConv(_) | Op::Col2Im(_) => true,
+        Op::Scatter(scatter) => matches!(scatter.combine, Combination::Maximum | Combination::Minimum),
+        Op::Dft(dft) => dft.transform == Transform::InverseHalf,
         Op::Resize(resize) => resize.antialias.0 || resize.coordinate == Coordinate::HalfPixelSymmetric,
         _ => false,
     };

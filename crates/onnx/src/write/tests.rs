@@ -168,6 +168,52 @@ const OPS: &[(&str, &str, &str)] = &[
     (
         "f32[5,3]",
         "f32[2,3]",
+        "gather_elements(%x, @i) {axis=0}\ndata @i: i64[2,3] = inline [4,0,1,2,-1,3]",
+    ),
+    (
+        "f32[2,5,3]",
+        "f32[2,3]",
+        "gather_nd(%x, @i) {batch=1}\ndata @i: i64[2,1] = inline [4,0]",
+    ),
+    (
+        "f32[5,3]",
+        "f32[5,3]",
+        "scatter(%x, @i, @u) {by=element, axis=1, combine=maximum}\ndata @i: i64[2,1] = inline [2,0]\ndata @u: f32[2,1] = random 1",
+    ),
+    (
+        "f32[5,3]",
+        "f32[5,3]",
+        "scatter(%x, @i, @u) {by=slice, axis=0, combine=replace}\ndata @i: i64[2,1] = inline [2,0]\ndata @u: f32[2,3] = random 1",
+    ),
+    (
+        "f32[2,3]",
+        "i64[2]",
+        "arg_reduce(%x) {extreme=minimum, axis=-1, keep_dims=0, last=1}",
+    ),
+    (
+        "f32[2,3]",
+        "f32[2,3]",
+        "cumulative(%x) {of=sum, axis=1, exclusive=1, reverse=1}",
+    ),
+    ("f32[4,3,3]", "f32[4]", "det(%x)"),
+    (
+        "f32[4,8,1]",
+        "f32[4,5,2]",
+        "dft(%x) {transform=forward_half, axis=1, length=9}",
+    ),
+    (
+        "f32[4,5,2]",
+        "f32[4,8,1]",
+        "dft(%x) {transform=inverse_half, axis=1, length=8}",
+    ),
+    (
+        "f32[1,4,8,8]",
+        "f32[2,4,3,5]",
+        "roi_align(%x, @r, @i) {mode=maximum, height=3, width=5, sampling=2, scale=0.25, half_pixel=0}\ndata @r: f32[2,4] = random 1\ndata @i: i64[2] = inline [0,0]",
+    ),
+    (
+        "f32[5,3]",
+        "f32[2,3]",
         "gather(%x, @i) {axis=0}\ndata @i: i64[2] = inline [4,0]",
     ),
     ("f32[2,3]", "i64[2,3]", "cast(%x) {to=i64}"),
@@ -195,6 +241,19 @@ fn ops_come_back_as_they_were() {
 #[test]
 fn several_results_come_back() {
     let text = "strait 1 float\ngraph @main(%x: f32[6]) {\n  %a: f32[2], %b: f32[4] = split(%x) {axis=0, sizes=[2,4]}\n  return %b\n}\n";
+    let again = Model::decode(bytes(&module(text)).into(), Path::new(""))
+        .unwrap()
+        .read(&ReadOptions::default())
+        .unwrap();
+    assert_eq!(
+        print(&again, &PrintOptions::whole()),
+        print(&module(text), &PrintOptions::whole())
+    );
+}
+
+#[test]
+fn the_largest_elements_and_their_places_come_back() {
+    let text = "strait 1 float\ngraph @main(%x: f32[6]) {\n  %a: f32[2], %b: i64[2] = top_k(%x) {k=2, axis=0, largest=0}\n  return %a, %b\n}\n";
     let again = Model::decode(bytes(&module(text)).into(), Path::new(""))
         .unwrap()
         .read(&ReadOptions::default())

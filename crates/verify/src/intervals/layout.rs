@@ -46,7 +46,7 @@ impl Analysis<'_> {
                 Some(vec![Range::tensor(padded)])
             }
             Op::Resize(op) if op.moves() => all(),
-            Op::Gather(_) => all(),
+            Op::Gather(_) | Op::GatherElements(_) | Op::GatherNd(_) => all(),
             // These make new numbers: with a rule of their own, or with none.
             Op::Conv(_)
             | Op::Gemm(_)
@@ -83,6 +83,14 @@ impl Analysis<'_> {
             | Op::ConvTranspose(_)
             | Op::GridSample(_)
             | Op::DeformConv(_)
+            | Op::Recurrent(_)
+            | Op::RoiAlign(_)
+            | Op::Scatter(_)
+            | Op::ArgReduce(_)
+            | Op::Cumulative(_)
+            | Op::TopK(_)
+            | Op::Det(_)
+            | Op::Dft(_)
             | Op::Col2Im(_)
             | Op::Elu(_)
             | Op::Resize(_)

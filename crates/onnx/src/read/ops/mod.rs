@@ -8,11 +8,13 @@ mod einsum;
 mod elementwise;
 mod functions;
 mod generated;
+mod index;
 mod lp_pool;
 mod matrix;
 mod normalization;
 mod pool;
 mod quantized;
+mod recurrent;
 mod reduce;
 mod repeat;
 mod resize;
@@ -22,6 +24,7 @@ mod select;
 mod shape;
 mod softmax;
 mod state;
+mod transform;
 mod window;
 
 use super::site::{NodeReader, Refusal};
@@ -53,7 +56,7 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 22] = [
+const FAMILIES: [&[Row]; 25] = [
     conv::ROWS,
     matrix::ROWS,
     pool::ROWS,
@@ -65,6 +68,9 @@ const FAMILIES: [&[Row]; 22] = [
     select::ROWS,
     resize::ROWS,
     sample::ROWS,
+    index::ROWS,
+    transform::ROWS,
+    recurrent::ROWS,
     constant::ROWS,
     composed::ROWS,
     einsum::ROWS,

@@ -2,9 +2,14 @@
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
-use strait_core::op::{Border, GridSample, Sampling};
+use strait_core::op::{Border, Cast, GridSample, RoiAlign, RoiMode, Sampling, Slice, Squeeze};
+use strait_core::{Elem, ReasonCode};
 
-pub(super) const ROWS: &[Row] = &[Row::new("GridSample", 16, grid_sample)];
+pub(super) const ROWS: &[Row] = &[
+    Row::new("GridSample", 16, grid_sample),
+    Row::new("RoiAlign", 10, roi_align),
+    Row::new("MaxRoiPool", 1, max_roi_pool),
+];
 
 /// The modes have other words from operator set 20 on.
 fn grid_sample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
@@ -30,4 +35,71 @@ fn grid_sample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         align_corners,
     };
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
+}
+
+/// Corners are shifted by half an element from operator set 16 on, unless an attribute says otherwise.
+fn roi_align(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let half_pixel = match site.opset() {
+        ..16 => false,
+        _ => match site.text("coordinate_transformation_mode", "half_pixel")? {
+            "half_pixel" => true,
+            "output_half_pixel" => false,
+            other => {
+                return Err(Refusal::Unsupported(format!(
+                    "`coordinate_transformation_mode` is {other}"
+                )));
+            }
+        },
+    };
+    let mode = match site.text("mode", "avg")? {
+        "avg" => RoiMode::Average,
+        "max" => RoiMode::Maximum,
+        other => return Err(Refusal::Unsupported(format!("`mode` is {other}"))),
+    };
+    let op = RoiAlign {
+        mode,
+        height: count(site.int("output_height")?.unwrap_or(1))?,
+        width: count(site.int("output_width")?.unwrap_or(1))?,
+        sampling: count(site.int("sampling_ratio")?.unwrap_or(0))?,
+        scale: site.float("spatial_scale")?.unwrap_or(1.0),
+        half_pixel,
+    };
+    let images = site.indices(2)?;
+    site.finish(op, &[Arg::Operand(0), Arg::Operand(1), images])
+}
+
+fn count(number: i64) -> Result<u32, Refusal> {
+    u32::try_from(number).map_err(|_| Refusal::invalid(ReasonCode::Operands, format!("{number} bins or samples")))
+}
+
+/// The image of a region stands in front of its corners.
+fn max_roi_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let &[height, width] = site.ints("pooled_shape")?.unwrap_or_default() else {
+        return Err(Refusal::invalid(
+            ReasonCode::Operands,
+            "`pooled_shape` is not a height and a width",
+        ));
+    };
+    let op = RoiAlign {
+        mode: RoiMode::Elements,
+        height: count(height)?,
+        width: count(width)?,
+        sampling: 0,
+        scale: site.float("spatial_scale")?.unwrap_or(1.0),
+        half_pixel: false,
+    };
+    let columns = |site: &mut NodeReader<'_, '_>, from: i64, to: i64| {
+        let op = Slice {
+            starts: [from].as_slice().into(),
+            ends: [to].as_slice().into(),
+            axes: [1].as_slice().into(),
+            steps: [1].as_slice().into(),
+        };
+        site.push(op, &[Arg::Operand(1)])
+    };
+    let (images, corners) = (columns(site, 0, 1)?, columns(site, 1, 5)?);
+    let axes = [1].as_slice().into();
+    let images = site.push(Squeeze { axes }, &[images])?;
+    let images = site.push(Cast { to: Elem::I64 }, &[images])?;
+    site.finish(op, &[Arg::Operand(0), corners, images])
 }

@@ -183,6 +183,79 @@ fn samples_and_blocks_in_all_their_versions() {
 
 #[test]
 #[rustfmt::skip] // tables
+fn indices_and_what_goes_along_an_axis_in_all_their_versions() {
+    let i = |shape: &[u64]| constant("i", &TensorData::from_values(shape, &vec![0i64; shape.iter().product::<u64>() as usize]).unwrap());
+    let u = |shape: &[u64]| weight("u", shape);
+    check(11, "GatherElements", "f32[2,9]", vec![i(&[2, 3])], vec![int("axis", -1)], "gather_elements axis=-1 -> f32[2,3]");
+    check(10, "GatherElements", "f32[2,9]", vec![i(&[2, 3])], vec![], "exists from operator set 11 on");
+    check(11, "GatherND", "f32[2,9]", vec![i(&[2, 1])], vec![], "gather_nd batch=0 -> f32[2,9]");
+    check(12, "GatherND", "f32[2,9]", vec![i(&[2, 1])], vec![int("batch_dims", 1)], "gather_nd batch=1 -> f32[2]");
+    check(11, "GatherND", "f32[2,9]", vec![i(&[2, 1])], vec![int("batch_dims", 1)], "its attribute `batch_dims` is not known");
+    check(9, "Scatter", "f32[2,9]", vec![i(&[2, 3]), u(&[2, 3])], vec![int("axis", 1)], "scatter by=element axis=1 combine=replace -> f32[2,9]");
+    check(11, "Scatter", "f32[2,9]", vec![i(&[2, 3]), u(&[2, 3])], vec![], "exists up to operator set 10");
+    let by = |word| vec![text("reduction", word)];
+    check(16, "ScatterElements", "f32[2,9]", vec![i(&[2, 3]), u(&[2, 3])], by("mul"), "scatter by=element axis=0 combine=multiply -> f32[2,9]");
+    check(16, "ScatterElements", "f32[2,9]", vec![i(&[2, 3]), u(&[2, 3])], by("max"), "`reduction` is max");
+    check(13, "ScatterElements", "f32[2,9]", vec![i(&[2, 3]), u(&[2, 3])], by("add"), "its attribute `reduction` is not known");
+    check(18, "ScatterND", "f32[2,9]", vec![i(&[4, 1]), u(&[4, 9])], by("min"), "scatter by=slice axis=0 combine=minimum -> f32[2,9]");
+    check(11, "ScatterND", "f32[2,9]", vec![i(&[4, 1]), u(&[4, 8])], vec![], "does not fill the places");
+    check(7, "ArgMax", "f32[2,9]", vec![], vec![], "arg_reduce extreme=maximum axis=0 keep_dims=1 last=0 -> i64[1,9]");
+    check(13, "ArgMin", "f32[2,9]", vec![], vec![int("axis", 1), int("keepdims", 0), int("select_last_index", 1)], "arg_reduce extreme=minimum axis=1 keep_dims=0 last=1 -> i64[2]");
+    check(11, "ArgMin", "f32[2,9]", vec![], vec![int("select_last_index", 1)], "its attribute `select_last_index` is not known");
+    check(11, "CumSum", "f32[2,9]", vec![list("a", &[-1])], vec![int("reverse", 1)], "cumulative of=sum axis=-1 exclusive=0 reverse=1 -> f32[2,9]");
+    check(26, "CumProd", "f32[2,9]", vec![list("a", &[0])], vec![int("exclusive", 1)], "cumulative of=product axis=0 exclusive=1 reverse=0 -> f32[2,9]");
+    check(14, "CumSum", "f32[2,9]", vec![list("a", &[0, 1])], vec![], "its axis is");
+    check(7, "TopK", "f32[2,9]", vec![], vec![int("k", 3)], "top_k k=3 axis=-1 largest=1 -> f32[2,3]");
+    check(10, "TopK", "f32[2,9]", vec![list("k", &[3])], vec![int("axis", 1)], "top_k k=3 axis=1 largest=1 -> f32[2,3]");
+    check(11, "TopK", "f32[2,9]", vec![list("k", &[3])], vec![int("largest", 0), int("sorted", 0)], "top_k k=3 axis=-1 largest=0 -> f32[2,3]");
+    check(10, "TopK", "f32[2,9]", vec![list("k", &[3])], vec![int("largest", 0)], "its attribute `largest` is not known");
+    check(11, "TopK", "f32[2,9]", vec![list("k", &[10])], vec![], "10 elements out of axis 1");
+    let unpool = |more: Vec<AttributeProto>| [vec![ints("kernel_shape", &[2, 2]), ints("strides", &[2, 2])], more].concat();
+    check(9, "MaxUnpool", "f32[1,1,2,2]", vec![i(&[1, 1, 2, 2])], unpool(vec![]), "reshape shape=[-1]; scatter by=element axis=0 combine=replace; reshape shape=[1,1,4,4] -> f32[1,1,4,4]");
+    check(11, "MaxUnpool", "f32[1,1,2,2]", vec![i(&[1, 1, 2, 2]), list("s", &[1, 1, 5, 5])], unpool(vec![]), "pad amounts=[0,0,0,0,0,0,1,1] mode=constant value=0 -> f32[1,1,5,5]");
+    check(11, "MaxUnpool", "f32[1,1,2,2]", vec![i(&[1, 1, 2, 2]), list("s", &[1, 1, 3, 5])], unpool(vec![]), "is smaller than [1, 1, 4, 4]");
+}
+
+#[test]
+#[rustfmt::skip] // tables
+fn transforms_and_regions_in_all_their_versions() {
+    check(11, "Det", "f32[N,3,3]", vec![], vec![], "det -> f32[N]");
+    check(17, "DFT", "f32[N,16,1]", vec![], vec![int("onesided", 1)], "dft transform=forward_half axis=1 length=16 -> f32[N,9,2]");
+    check(17, "DFT", "f32[N,16,2]", vec![list("n", &[5])], vec![int("inverse", 1), int("axis", -2)], "dft transform=inverse axis=-2 length=5 -> f32[N,5,2]");
+    check(20, "DFT", "f32[N,9,2]", vec![list("n", &[20]), list("a", &[1])], vec![int("inverse", 1), int("onesided", 1)], "dft transform=inverse_half axis=1 length=20 -> f32[N,20,1]");
+    check(20, "DFT", "f32[N,9,2]", vec![], vec![int("inverse", 1), int("onesided", 1)], "length=16 -> f32[N,16,1]");
+    check(20, "DFT", "f32[N,9,2]", vec![list("n", &[0])], vec![], "the length of the transform is 0");
+    check(17, "STFT", "f32[2,12]", vec![list("step", &[3]), numbers("w", &[1.0; 4])], vec![], "reshape shape=[0,12,1]; gather axis=1; mul a_zero=0 b_zero=0; dft transform=forward_half axis=2 length=4 -> f32[2,3,3,2]");
+    check(17, "STFT", "f32[2,12,2]", vec![list("step", &[0]), numbers("w", &[1.0; 4])], vec![], "its step is not positive");
+    let corners = || vec![weight("r", &[3, 4]), list("b", &[0, 0, 0])];
+    check(10, "RoiAlign", "f32[1,2,8,8]", corners(), vec![int("output_height", 2)], "roi_align mode=average height=2 width=1 sampling=0 scale=1 half_pixel=0 -> f32[3,2,2,1]");
+    check(16, "RoiAlign", "f32[1,2,8,8]", corners(), vec![text("mode", "max"), float("spatial_scale", 0.5), int("sampling_ratio", 2)], "roi_align mode=maximum height=1 width=1 sampling=2 scale=0.5 half_pixel=1 -> f32[3,2,1,1]");
+    check(16, "RoiAlign", "f32[1,2,8,8]", corners(), vec![text("coordinate_transformation_mode", "output_half_pixel")], "half_pixel=0 -> f32[3,2,1,1]");
+    check(10, "RoiAlign", "f32[1,2,8,8]", corners(), vec![int("output_width", -1)], "-1 bins or samples");
+    check(7, "MaxRoiPool", "f32[1,2,8,8]", vec![weight("r", &[3, 5])], vec![ints("pooled_shape", &[2, 3])], "roi_align mode=elements height=2 width=3 sampling=0 scale=1 half_pixel=0 -> f32[3,2,2,3]");
+}
+
+#[test]
+#[rustfmt::skip] // tables
+fn a_recurrent_layer_has_the_product_of_its_input_in_front_of_it() {
+    let weights = |gates: u64, directions: u64| vec![weight("w", &[directions, 3 * gates, 4]), weight("r", &[directions, 3 * gates, 3])];
+    let with = |gates: u64, directions: u64| [weights(gates, directions), vec![weight("b", &[directions, 6 * gates])]].concat();
+    let words = |list: &[&str]| attribute("activations", |a| (a.kind, a.strings) = (crate::proto::kind::STRINGS, list.iter().map(|word| word.to_string().into()).collect()));
+    let gemm = "gemm transpose_a=0 transpose_b=1 alpha=1 beta=1; ";
+    check(7, "RNN", "f32[T,N,4]", weights(1, 1), vec![int("hidden_size", 3)], &format!("{gemm}recurrent cell=plain direction=forward activations=tanh alpha=[0.0] beta=[0.0] clip=inf coupled=0 -> f32[T,1,N,3]"));
+    check(14, "LSTM", "f32[T,N,4]", with(4, 2), vec![text("direction", "bidirectional"), float("clip", 2.0), int("input_forget", 1)], "direction=bidirectional activations=sigmoid tanh tanh sigmoid tanh tanh alpha=[0.0,0.0,0.0,0.0,0.0,0.0] beta=[0.0,0.0,0.0,0.0,0.0,0.0] clip=2 coupled=1 -> f32[T,2,N,3]");
+    check(14, "GRU", "f32[N,T,4]", with(3, 1), vec![int("layout", 1), int("linear_before_reset", 1), text("direction", "reverse")], "recurrent cell=gru_linear direction=reverse activations=sigmoid tanh alpha=[0.0,0.0] beta=[0.0,0.0] clip=inf coupled=0; transpose permutation=[2,0,1,3] -> f32[N,T,1,3]");
+    check(7, "GRU", "f32[T,N,4]", weights(3, 1), vec![int("layout", 1)], "its attribute `layout` is not known");
+    check(7, "GRU", "f32[T,N,4]", weights(3, 1), vec![words(&["HardSigmoid", "Affine"]), floats("activation_alpha", &[0.5, 2.0]), floats("activation_beta", &[0.25, 3.0])], "activations=hard_sigmoid affine alpha=[0.5,2.0] beta=[0.25,3.0]");
+    check(7, "GRU", "f32[T,N,4]", weights(3, 1), vec![words(&["HardSigmoid", "Affine"])], "its activation Affine has no parameters, and no default");
+    check(7, "GRU", "f32[T,N,4]", weights(3, 1), vec![words(&["Sigmoid", "Sine"])], "its activation is Sine");
+    check(7, "GRU", "f32[T,N,4]", weights(3, 1), vec![words(&["Sigmoid"])], "1 `activations`, 2 are needed");
+    check(7, "LSTM", "f32[T,N,4]", weights(4, 1), vec![int("hidden_size", 5)], "`hidden_size` is not that of the weights, 3");
+    check(7, "LSTM", "f32[T,N,4]", weights(3, 1), vec![], "are not those of a lstm that goes forward");
+}
+
+#[test]
+#[rustfmt::skip] // tables
 fn arithmetic_and_functions() {
     check(7, "Gemm", "f32[2,3]", vec![weight("b", &[4, 3]), numbers("c", &[1.0; 4])], vec![int("transB", 1), float("alpha", 0.5)], "gemm transpose_a=0 transpose_b=1 alpha=0.5 beta=1 -> f32[2,4]");
     check(7, "Gemm", "f32[1,2,3]", vec![weight("b", &[3, 4])], vec![], "a has rank 3, 2 is needed");

@@ -2,6 +2,7 @@
 //! have files of their own.
 
 mod gemm;
+mod index;
 mod sample;
 mod unary;
 
@@ -182,6 +183,18 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         Op::Resize(op) => sample::resize(emitter, at, op),
         Op::GridSample(op) => sample::grid_sample(emitter, at, op),
         Op::Col2Im(op) => sample::col2im(emitter, at, op),
+        Op::RoiAlign(op) => sample::roi_align(emitter, at, op),
+        Op::ArgReduce(op) => index::arg_reduce(emitter, at, op),
+        Op::Scatter(op) => index::scatter(emitter, at, op),
+        Op::Cumulative(op) => index::cumulative(emitter, at, op),
+        Op::TopK(op) => index::top_k(emitter, at, op),
+        Op::Dft(op) => index::dft(emitter, at, op),
+        Op::Det(_) => plain("Det", vec![]),
+        Op::GatherElements(op) => plain("GatherElements", vec![int("axis", op.axis)]),
+        Op::GatherNd(op) => plain("GatherND", vec![int("batch_dims", op.batch)]),
+        Op::Recurrent(_) => {
+            Err(at.unwritable("a recurrent layer without the product of its input is no operator of ONNX"))
+        }
         Op::Gemm(op) if op.weight_zero.is_zero() => gemm::gemm(emitter, at, op),
         Op::Unary(op) => unary::unary(emitter, at, op.function),
         Op::Quantize(op) if op.to == Elem::I32 => {
@@ -210,7 +223,11 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
 fn takes_integers(op: &Op) -> bool {
     let term = op.term();
     let by_kind = term.moves_codes() && term != Term::Resize;
-    by_kind || matches!(term, Term::Dequantize | Term::Foreign | Term::MaxPool | Term::Cast)
+    by_kind
+        || matches!(
+            term,
+            Term::RoiAlign | Term::Scatter | Term::Dequantize | Term::Foreign | Term::MaxPool | Term::Cast
+        )
 }
 
 /// An operator that takes lists as operands behind the node's own.

@@ -4,7 +4,7 @@ use super::At;
 use crate::error::OnnxError;
 use crate::write::attributes::{float, int, ints, text};
 use crate::write::emitter::Emitter;
-use strait_core::op::{Border, Col2Im, Coordinate, GridSample, Resize, ResizeMode, Sampling};
+use strait_core::op::{Border, Col2Im, Coordinate, GridSample, Resize, ResizeMode, RoiAlign, RoiMode, Sampling};
 
 /// Scales or sizes are operands behind that of a region.
 pub(super) fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> Result<(), OnnxError> {
@@ -69,6 +69,29 @@ pub(super) fn grid_sample(emitter: &mut Emitter<'_>, at: At<'_>, op: &GridSample
         int("align_corners", op.align_corners),
     ];
     super::with_lists(emitter, at, "GridSample", attributes, &[])
+}
+
+/// The corners of a region are a list of their own, beside the image that it is of.
+pub(super) fn roi_align(emitter: &mut Emitter<'_>, at: At<'_>, op: &RoiAlign) -> Result<(), OnnxError> {
+    let mode = match op.mode {
+        RoiMode::Average => "avg",
+        RoiMode::Maximum => "max",
+        RoiMode::Elements => return Err(at.unwritable("MaxRoiPool has the image of a region beside its corners")),
+    };
+    let corners = if op.half_pixel {
+        "half_pixel"
+    } else {
+        "output_half_pixel"
+    };
+    let attributes = vec![
+        text("mode", mode),
+        text("coordinate_transformation_mode", corners),
+        int("output_height", op.height),
+        int("output_width", op.width),
+        int("sampling_ratio", op.sampling),
+        float("spatial_scale", op.scale),
+    ];
+    super::with_lists(emitter, at, "RoiAlign", attributes, &[])
 }
 
 pub(super) fn col2im(emitter: &mut Emitter<'_>, at: At<'_>, op: &Col2Im) -> Result<(), OnnxError> {

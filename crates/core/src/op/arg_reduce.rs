@@ -1,0 +1,49 @@
+//! The place of the largest or the smallest element.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::{op, words};
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::shape::Dim;
+
+words! {
+    /// The element whose place [`ArgReduce`] tells.
+    Extreme {
+        /// The largest.
+        Maximum = "maximum",
+        /// The smallest.
+        Minimum = "minimum",
+    }
+}
+
+op! {
+    /// The index (i64) of the largest or the smallest element along an axis. Of several that are equal it is the first, or
+    /// the last; a NaN is larger and smaller than anything else.
+    ArgReduce = "arg_reduce" v 1 {
+        /// Which element.
+        extreme: Extreme,
+        /// The axis; negative counts from the end.
+        axis: i64,
+        /// True to keep the axis with an extent of 1.
+        keep_dims: bool,
+        /// True for the last of several that are equal.
+        last: bool,
+    }
+}
+
+impl Infer for ArgReduce {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let axis = support::axis(self.axis, x.shape.len())?;
+        support::not_empty(x, axis)?;
+        let mut shape = x.shape.clone();
+        if self.keep_dims {
+            shape[axis] = Dim::Fixed(1);
+        } else {
+            shape.remove(axis);
+        }
+        support::one(Elem::I64, shape)
+    }
+}

@@ -1,0 +1,63 @@
+//! The discrete Fourier transform.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::{op, words};
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shape::Dim;
+
+words! {
+    /// Which transform a [`Dft`] is. With the length L of the transform:
+    Transform {
+        /// X_k = Σ x_n·e^(−2πi·kn/L).
+        Forward = "forward",
+        /// The same for k from 0 to L/2 alone: the others are their conjugates where x is real.
+        ForwardHalf = "forward_half",
+        /// x_n = (1/L)·Σ X_k·e^(2πi·kn/L).
+        Inverse = "inverse",
+        /// The same of X_0 to X_(L/2), whose conjugates are the others: x is real.
+        InverseHalf = "inverse_half",
+    }
+}
+
+op! {
+    /// The discrete Fourier transform along an axis. The last axis of the operand has the real part of each number, or the
+    /// real and the imaginary part; that of the result has both, and the real part alone for `inverse_half`.
+    ///
+    /// What is shorter along the axis than the transform takes is filled up with zeros at its end, what is longer is cut off.
+    Dft = "dft" v 1 {
+        /// Which transform.
+        transform: Transform,
+        /// The axis, which is not the last; negative counts from the end.
+        axis: i64,
+        /// The length of the transform.
+        length: u32,
+    }
+}
+
+impl Infer for Dft {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        support::all_float(operands)?;
+        let axis = support::axis(self.axis, x.shape.len())?;
+        let last = x.shape.len() - 1;
+        let parts = x.shape[last].fixed();
+        let real = parts == Some(1);
+        let fits = axis < last && (real || parts == Some(2)) && x.shape[axis].fixed().is_some() && self.length > 0;
+        let fits = fits && (real || self.transform != Transform::ForwardHalf);
+        support::ensure(fits, ReasonCode::Operands, || {
+            let (length, name) = (self.length, self.transform.name());
+            format!("no transform {name} of length {length} along axis {axis} of {x}")
+        })?;
+        let mut shape = x.shape.clone();
+        let length = u64::from(self.length);
+        (shape[axis], shape[last]) = match self.transform {
+            Transform::Forward | Transform::Inverse => (Dim::Fixed(length), Dim::Fixed(2)),
+            Transform::ForwardHalf => (Dim::Fixed(length / 2 + 1), Dim::Fixed(2)),
+            Transform::InverseHalf => (Dim::Fixed(length), Dim::Fixed(1)),
+        };
+        support::one(x.elem, shape)
+    }
+}

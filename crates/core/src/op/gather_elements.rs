@@ -1,0 +1,35 @@
+//! Pick an element for each position.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shape::Dim;
+
+op! {
+    /// For each position of `indices` (i64; negative ones count from the end) the element of `x` at the same position, but
+    /// for `axis`, where the index says it. Result: of the shape of `indices`, which has the rank of `x` and is not longer
+    /// along any other axis.
+    GatherElements = "gather_elements" v 1 {
+        /// The axis; negative counts from the end.
+        axis: i64,
+    }
+}
+
+impl Infer for GatherElements {
+    const ARITY: (usize, usize) = (2, 2);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let (x, indices) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        support::ensure(indices.elem == Elem::I64, ReasonCode::Gather, || {
+            format!("the indices are {}, not i64", indices.elem)
+        })?;
+        let axis = support::axis(self.axis, x.shape.len())?;
+        support::within(&x.shape, &indices.shape, axis)?;
+        support::one(
+            x.elem,
+            indices.shape.iter().copied().collect::<smallvec::SmallVec<[Dim; 4]>>(),
+        )
+    }
+}

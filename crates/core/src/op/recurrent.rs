@@ -1,0 +1,230 @@
+//! Recurrent layers.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::{Attribute, Field, op, words};
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shape::{Dim, Shape, TensorType};
+use smallvec::{SmallVec, smallvec};
+
+words! {
+    /// The way in which the state of a [`Recurrent`] layer goes on from one step to the next. With x the pre-activations of a step, h
+    /// the state in front of it, R the recurrent weights of a gate, and f, g and k the activations in their order:
+    Cell {
+        /// h' = f(x + R·h).
+        Plain = "plain",
+        /// Gates i, o, f, c in this order: i, f and o through f, with the peepholes' multiples of the cell c; c' = f∘c + i∘g(x
+        /// + R·h); h' = o∘k(c').
+        Lstm = "lstm",
+        /// Gates z, r, h in this order: z and r through f; h' = (1 − z)∘g(x + R·(r∘h)) + z∘h.
+        Gru = "gru",
+        /// The same with h' = (1 − z)∘g(x + r∘(R·h + b)) + z∘h, where b is the operand `bias`.
+        GruLinear = "gru_linear",
+    }
+}
+
+impl Cell {
+    /// Gates, each with its own weights.
+    pub fn gates(self) -> u64 {
+        match self {
+            Cell::Plain => 1,
+            Cell::Lstm => 4,
+            Cell::Gru | Cell::GruLinear => 3,
+        }
+    }
+
+    /// Activations of one direction.
+    pub fn activations(self) -> usize {
+        match self {
+            Cell::Plain => 1,
+            Cell::Lstm => 3,
+            Cell::Gru | Cell::GruLinear => 2,
+        }
+    }
+}
+
+words! {
+    /// The order in which a [`Recurrent`] layer takes its steps.
+    Direction {
+        /// From the first to the last.
+        Forward = "forward",
+        /// From the last to the first.
+        Reverse = "reverse",
+        /// Both, with weights of their own.
+        Bidirectional = "bidirectional",
+    }
+}
+
+words! {
+    /// An activation inside of a [`Recurrent`] layer, with its parameters a and b.
+    Activation {
+        /// 1/(1 + e^−x).
+        Sigmoid = "sigmoid",
+        /// The hyperbolic tangent.
+        Tanh = "tanh",
+        /// max(x, 0).
+        Relu = "relu",
+        /// a·x + b.
+        Affine = "affine",
+        /// x where x ≥ 0, a·x elsewhere.
+        LeakyRelu = "leaky_relu",
+        /// x where x > a, 0 elsewhere.
+        ThresholdedRelu = "thresholded_relu",
+        /// a·tanh(b·x).
+        ScaledTanh = "scaled_tanh",
+        /// a·x + b, cut off at 0 and 1.
+        HardSigmoid = "hard_sigmoid",
+        /// x where x ≥ 0, a·(e^x − 1) elsewhere.
+        Elu = "elu",
+        /// x/(1 + |x|).
+        Softsign = "softsign",
+        /// ln(1 + e^x).
+        Softplus = "softplus",
+    }
+}
+
+/// The activations of a layer: those of the first direction, then those of the second. Written as words with a space in
+/// between.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activations(pub SmallVec<[Activation; 6]>);
+
+impl Field for Activations {
+    fn to_attribute(&self) -> Attribute {
+        let words: Vec<&str> = self.0.iter().map(|activation| activation.name()).collect();
+        Attribute::Text(words.join(" "))
+    }
+
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        let Attribute::Text(text) = attribute else { return None };
+        let words: Option<_> = text.split_whitespace().map(Activation::parse).collect();
+        words.map(Activations)
+    }
+
+    fn allowed() -> String {
+        format!(
+            "{}, with a space between several",
+            <Activation as Field>::allowed().replace("one of", "words out of")
+        )
+    }
+}
+
+op! {
+    /// A recurrent layer over T steps of N sequences, with D directions (1 or 2), G gates and a state of H numbers.
+    ///
+    /// Operands, all float but the lengths: `x` `[T, N, D·G·H]`, the pre-activations: the product of the input with its
+    /// weights, biases added; `weight` `[D, G·H, H]`; optionally `lengths` `[N]` (i64), the steps of each sequence; the state
+    /// `h` in front of the first step `[D, N, H]`; that of the cell `c`, likewise; the peepholes of i, o and f `[D, 3·H]`; and
+    /// `bias` `[D, H]`. Cell and peepholes are an lstm's, the bias is that of a `gru_linear`. States that are absent are 0.
+    ///
+    /// Results: the states behind each step `[T, D, N, H]`, 0 past the end of a sequence; the last one `[D, N, H]`; of an
+    /// lstm that of its cell, likewise.
+    Recurrent = "recurrent" v 1 {
+        /// The way in which the state goes on.
+        cell: Cell,
+        /// The order of the steps.
+        direction: Direction,
+        /// Functions of gates and states, for each direction.
+        activations: Activations,
+        /// The parameter a of each activation; 0 where it has none.
+        alpha: Vec<f32>,
+        /// The parameter b of each activation; 0 where it has none.
+        beta: Vec<f32>,
+        /// Bound of the numbers that go into an activation, above and, with the other sign, below; infinite where there is none.
+        clip: f32,
+        /// The gate f of an lstm is 1 − i.
+        coupled: bool,
+    }
+}
+
+impl Recurrent {
+    /// The number of directions.
+    pub fn directions(&self) -> u64 {
+        match self.direction {
+            Direction::Forward | Direction::Reverse => 1,
+            Direction::Bidirectional => 2,
+        }
+    }
+}
+
+impl Infer for Recurrent {
+    const ARITY: (usize, usize) = (2, 7);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let (x, weight) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        let directions = self.directions();
+        let count = self.cell.activations() * directions as usize;
+        let lists = [self.activations.0.len(), self.alpha.len(), self.beta.len()];
+        support::ensure(lists == [count; 3], ReasonCode::Operands, || {
+            format!("{lists:?} activations and parameters of them, {count} of each are needed")
+        })?;
+        support::ensure(self.clip > 0.0, ReasonCode::Operands, || {
+            format!("states are cut off at {}, which is not positive", self.clip)
+        })?;
+        let (Some(weights), [steps, batch, inner]) = (weight.dims(), &x.shape[..]) else {
+            let text = format!("the pre-activations {x} have no three axes, or the weight {weight} is symbolic");
+            return Err(Reason::new(ReasonCode::Operands, text));
+        };
+        let hidden = weights.last().copied().unwrap_or(0);
+        let rows = hidden.checked_mul(self.cell.gates());
+        let inputs = rows.and_then(|rows| rows.checked_mul(directions));
+        support::ensure(
+            weights.len() == 3 && weights[0] == directions && Some(weights[1]) == rows && inner.fixed() == inputs,
+            ReasonCode::Operands,
+            || {
+                let (cell, direction) = (self.cell.name(), self.direction.name());
+                format!("pre-activations {x} and weights {weight} are not those of a {cell} that goes {direction}")
+            },
+        )?;
+        let state: Shape = smallvec![Dim::Fixed(directions), *batch, Dim::Fixed(hidden)];
+        let of_lstm = self.cell == Cell::Lstm;
+        let fixed = |numbers: &[u64]| -> Shape { numbers.iter().map(|&n| Dim::Fixed(n)).collect() };
+        let others: [(&str, Elem, Shape, bool); 5] = [
+            ("lengths", Elem::I64, smallvec![*batch], true),
+            ("state", x.elem, state.clone(), true),
+            ("cell", x.elem, state.clone(), of_lstm),
+            (
+                "peepholes",
+                x.elem,
+                fixed(&[directions, hidden.saturating_mul(3)]),
+                of_lstm,
+            ),
+            (
+                "bias",
+                x.elem,
+                fixed(&[directions, hidden]),
+                self.cell == Cell::GruLinear,
+            ),
+        ];
+        support::ensure(
+            x.elem.is_float() && weight.elem == x.elem,
+            ReasonCode::ElementTypes,
+            || format!("a recurrent layer of {} and {}", x.elem, weight.elem),
+        )?;
+        for (operand, (what, elem, shape, allowed)) in operands.iter().skip(2).zip(others) {
+            let Some(operand) = operand else { continue };
+            support::ensure(
+                allowed && operand.elem == elem && operand.shape == shape,
+                ReasonCode::Operands,
+                || {
+                    format!(
+                        "the operand `{what}` is {operand}, which a {} does not take here",
+                        self.cell.name()
+                    )
+                },
+            )?;
+        }
+        let each = smallvec![*steps, Dim::Fixed(directions), *batch, Dim::Fixed(hidden)];
+        let mut results: Results = smallvec![TensorType {
+            elem: x.elem,
+            shape: each
+        }];
+        for _ in 0..=usize::from(of_lstm) {
+            results.push(TensorType {
+                elem: x.elem,
+                shape: state.clone(),
+            });
+        }
+        Ok(results)
+    }
+}

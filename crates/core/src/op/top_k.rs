@@ -1,0 +1,44 @@
+//! The largest or the smallest elements.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shape::{Dim, TensorType};
+use smallvec::smallvec;
+
+op! {
+    /// The `k` largest or smallest elements along an axis, the most extreme one first, and their indices (i64). Of equal
+    /// elements that with the lower index comes first; a NaN is larger than any number.
+    TopK = "top_k" v 1 {
+        /// The number of elements.
+        k: i64,
+        /// The axis; negative counts from the end.
+        axis: i64,
+        /// True for the largest ones, false for the smallest.
+        largest: bool,
+    }
+}
+
+impl Infer for TopK {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let axis = support::axis(self.axis, x.shape.len())?;
+        let k = u64::try_from(self.k).ok();
+        let k = k.filter(|&k| x.shape[axis].fixed().is_none_or(|extent| k <= extent));
+        let k = k.ok_or_else(|| {
+            let text = format!("{} elements out of axis {axis} of {x}", self.k);
+            Reason::new(ReasonCode::Operands, text)
+        })?;
+        let mut shape = x.shape.clone();
+        shape[axis] = Dim::Fixed(k);
+        let indices = TensorType {
+            elem: Elem::I64,
+            shape: shape.clone(),
+        };
+        Ok(smallvec![TensorType { elem: x.elem, shape }, indices])
+    }
+}

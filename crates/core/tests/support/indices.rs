@@ -1,0 +1,76 @@
+//! Ops that look for places or take elements from there, and what goes along an axis, with attributes that are legal and not.
+
+use super::Choices;
+use strait_core::Op;
+use strait_core::op::{
+    Activation, Activations, ArgReduce, Cell, Combination, Cumulative, Det, Dft, Direction, Extreme, GatherElements,
+    GatherNd, Recurrent, RoiAlign, RoiMode, Running, Scatter, ScatterBy, TopK, Transform,
+};
+
+/// The op called `name`.
+pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
+    let axis = choices.pick(&[0, -1, 1, 7, i64::MIN]);
+    match name {
+        "gather_elements" => GatherElements { axis }.into(),
+        "gather_nd" => GatherNd {
+            batch: choices.pick(&[0, 1, u32::MAX]),
+        }
+        .into(),
+        "scatter" => Scatter {
+            by: choices.pick(ScatterBy::ALL),
+            axis,
+            combine: choices.pick(Combination::ALL),
+        }
+        .into(),
+        "arg_reduce" => ArgReduce {
+            extreme: choices.pick(Extreme::ALL),
+            axis,
+            keep_dims: choices.flip(),
+            last: choices.flip(),
+        }
+        .into(),
+        "cumulative" => Cumulative {
+            of: choices.pick(Running::ALL),
+            axis,
+            exclusive: choices.flip(),
+            reverse: choices.flip(),
+        }
+        .into(),
+        "top_k" => TopK {
+            k: choices.pick(&[1, 2, 0, -1, i64::MAX]),
+            axis,
+            largest: choices.flip(),
+        }
+        .into(),
+        "det" => Det {}.into(),
+        "dft" => Dft {
+            transform: choices.pick(Transform::ALL),
+            axis,
+            length: choices.pick(&[1, 6, 0, u32::MAX]),
+        }
+        .into(),
+        "roi_align" => RoiAlign {
+            mode: choices.pick(RoiMode::ALL),
+            height: choices.pick(&[1, 0, u32::MAX]),
+            width: 2,
+            sampling: choices.pick(&[0, 2, u32::MAX]),
+            scale: choices.pick(&[0.5, f32::INFINITY]),
+            half_pixel: choices.flip(),
+        }
+        .into(),
+        "recurrent" => {
+            let count = choices.pick(&[1, 2, 3, 6]);
+            Recurrent {
+                cell: choices.pick(Cell::ALL),
+                direction: choices.pick(Direction::ALL),
+                activations: Activations((0..count).map(|_| choices.pick(Activation::ALL)).collect()),
+                alpha: vec![0.5; count],
+                beta: vec![f32::INFINITY; count],
+                clip: choices.pick(&[f32::INFINITY, 3.0, 0.0]),
+                coupled: choices.flip(),
+            }
+            .into()
+        }
+        other => panic!("`{other}` is no op of these"),
+    }
+}

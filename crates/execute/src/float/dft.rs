@@ -1,0 +1,218 @@
+//! Discrete Fourier transforms in f64: by halves where the length is a power of two, and otherwise as a convolution with
+//! chirps (Bluestein), which is made of transforms of the next power of two.
+
+use crate::error::StepError;
+use crate::layout::{around, axis};
+use crate::site::NodeSlots;
+use crate::step::{Io, Step};
+use strait_core::op::{self, Transform};
+
+/// A complex number.
+type Number = [f64; 2];
+
+fn times(a: Number, b: Number) -> Number {
+    [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
+}
+
+/// e^(−2πi·part/whole).
+fn root(part: usize, whole: usize) -> Number {
+    let angle = -2.0 * std::f64::consts::PI * part as f64 / whole as f64;
+    [libm::cos(angle), libm::sin(angle)]
+}
+
+/// Transforms of one length.
+struct Plan {
+    length: usize,
+    /// e^(−2πi·k/size) for the power of two that is computed with.
+    roots: Vec<Number>,
+    /// The chirps e^(−πi·k²/length), and the transform of their conjugates; empty for a power of two.
+    chirps: Vec<Number>,
+    filter: Vec<Number>,
+}
+
+impl Plan {
+    fn new(length: usize) -> Plan {
+        let size = if length.is_power_of_two() {
+            length
+        } else {
+            (2 * length - 1).next_power_of_two()
+        };
+        let mut plan = Plan {
+            length,
+            roots: (0..size / 2).map(|k| root(k, size)).collect(),
+            chirps: Vec::new(),
+            filter: Vec::new(),
+        };
+        if size != length {
+            // k² modulo 2·length, so that the angle stays small.
+            let chirp = |k: usize| root((k as u128 * k as u128 % (2 * length as u128)) as usize, 2 * length);
+            plan.chirps = (0..length).map(chirp).collect();
+            let mut filter = vec![[0.0; 2]; size];
+            for (k, &[re, im]) in plan.chirps.iter().enumerate() {
+                filter[k] = [re, -im];
+                filter[(size - k) % size] = [re, -im];
+            }
+            plan.by_halves(&mut filter);
+            plan.filter = filter;
+        }
+        plan
+    }
+
+    /// The transform of as many numbers as a power of two.
+    fn by_halves(&self, x: &mut [Number]) {
+        let size = x.len();
+        let bits = size.trailing_zeros();
+        for at in 0..size {
+            let other = if bits == 0 {
+                at
+            } else {
+                at.reverse_bits() >> (usize::BITS - bits)
+            };
+            if at < other {
+                x.swap(at, other);
+            }
+        }
+        let mut half = 1;
+        while half < size {
+            for block in x.chunks_exact_mut(2 * half) {
+                let (left, right) = block.split_at_mut(half);
+                for (k, (left, right)) in left.iter_mut().zip(right).enumerate() {
+                    let turned = times(*right, self.roots[k * (size / (2 * half))]);
+                    *right = [left[0] - turned[0], left[1] - turned[1]];
+                    *left = [left[0] + turned[0], left[1] + turned[1]];
+                }
+            }
+            half *= 2;
+        }
+    }
+
+    /// X_k = Σ x_n·e^(−2πi·kn/length).
+    fn forward(&self, x: &mut [Number]) {
+        if self.chirps.is_empty() {
+            return self.by_halves(x);
+        }
+        let mut spread = vec![[0.0; 2]; self.filter.len()];
+        for ((to, &x), &chirp) in spread.iter_mut().zip(&*x).zip(&self.chirps) {
+            *to = times(x, chirp);
+        }
+        self.by_halves(&mut spread);
+        // The inverse of a transform is that of the conjugates, conjugated, by the number of elements.
+        for (x, &filter) in spread.iter_mut().zip(&self.filter) {
+            let [re, im] = times(*x, filter);
+            *x = [re, -im];
+        }
+        self.by_halves(&mut spread);
+        let count = spread.len() as f64;
+        for ((to, &[re, im]), &chirp) in x.iter_mut().zip(&spread).zip(&self.chirps) {
+            *to = times([re / count, -im / count], chirp);
+        }
+    }
+}
+
+struct Dft {
+    transform: Transform,
+    plan: Plan,
+    /// Extents before the axis, of it, and between it and the parts of a number.
+    extents: [usize; 3],
+    /// Positions of the result along the axis.
+    made: usize,
+    /// Parts of a number in the operand and in the result.
+    parts: [usize; 2],
+}
+
+pub(crate) fn prepare(op: &op::Dft, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let (x, y) = (site.input(0)?, site.output()?);
+    let axis = axis(op.axis, x.dims.len())?;
+    let last = x.dims.len() - 1;
+    let [outer, extent, _] = around(&x.dims, axis);
+    Ok(Box::new(Dft {
+        transform: op.transform,
+        plan: Plan::new(op.length as usize),
+        extents: [outer, extent, x.dims[axis + 1..last].iter().product()],
+        made: y.dims[axis],
+        parts: [x.dims[last], y.dims[last]],
+    }))
+}
+
+impl Dft {
+    /// One transform, of the numbers in place.
+    fn run(&self, x: &mut [Number]) {
+        let length = self.plan.length;
+        let inverse = matches!(self.transform, Transform::Inverse | Transform::InverseHalf);
+        if self.transform == Transform::InverseHalf {
+            for k in length / 2 + 1..length {
+                let [re, im] = x[length - k];
+                x[k] = [re, -im];
+            }
+        }
+        if !inverse {
+            return self.plan.forward(x);
+        }
+        x.iter_mut().for_each(|x| x[1] = -x[1]);
+        self.plan.forward(x);
+        let count = length as f64;
+        x.iter_mut().for_each(|x| *x = [x[0] / count, -x[1] / count]);
+    }
+}
+
+impl Step for Dft {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let x = io.input::<f32>(0)?;
+        let out = io.output::<f32>()?;
+        let ([outer, extent, inner], [from, to]) = (self.extents, self.parts);
+        let length = self.plan.length;
+        // Of a half, the other half is made of it.
+        let read = if self.transform == Transform::InverseHalf {
+            length / 2 + 1
+        } else {
+            length
+        };
+        let mut numbers = vec![[0.0; 2]; length];
+        for block in 0..outer {
+            for column in 0..inner {
+                numbers.fill([0.0; 2]);
+                for (k, number) in numbers.iter_mut().enumerate().take(read.min(extent)) {
+                    let at = ((block * extent + k) * inner + column) * from;
+                    let imaginary = if from == 2 { x[at + 1].into() } else { 0.0 };
+                    *number = [x[at].into(), imaginary];
+                }
+                self.run(&mut numbers);
+                for (k, number) in numbers.iter().enumerate().take(self.made) {
+                    let at = ((block * self.made + k) * inner + column) * to;
+                    for (out, &part) in out[at..at + to].iter_mut().zip(number) {
+                        *out = part as f32;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transform_of_any_length_is_its_definition() {
+        for length in [1, 2, 3, 5, 8, 12, 31, 64, 100] {
+            let x: Vec<Number> = (0..length)
+                .map(|n| [(n * 7 % 11) as f64 - 5.0, (n * 3 % 5) as f64])
+                .collect();
+            let mut found = x.clone();
+            Plan::new(length).forward(&mut found);
+            for (k, found) in found.iter().enumerate() {
+                let terms = x
+                    .iter()
+                    .enumerate()
+                    .map(|(n, &x)| times(x, root(k * n % length, length)));
+                let expected = terms.fold([0.0; 2], |sum, term| [sum[0] + term[0], sum[1] + term[1]]);
+                let apart = (found[0] - expected[0]).abs().max((found[1] - expected[1]).abs());
+                assert!(
+                    apart < 1e-9 * length as f64,
+                    "{length}, {k}: {found:?} instead of {expected:?}"
+                );
+            }
+        }
+    }
+}

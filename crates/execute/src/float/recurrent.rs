@@ -1,0 +1,333 @@
+//! Recurrent layers, step after step; the product of the state and its weights is one GEMM a step.
+
+use crate::error::StepError;
+use crate::site::NodeSlots;
+use crate::step::{Io, Step, elements_mut};
+use strait_core::op::{self, Activation, Cell, Direction};
+use strait_kernels::Context;
+use strait_kernels::float::{Bias, Matrix, Unary, gemm, unary};
+
+struct Recurrent {
+    op: op::Recurrent,
+    steps: usize,
+    batch: usize,
+    hidden: usize,
+    directions: usize,
+    /// Pre-activations of one direction and step.
+    gates: usize,
+}
+
+pub(crate) fn prepare(op: &op::Recurrent, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let (x, weight) = (&site.input(0)?.dims, &site.input(1)?.dims);
+    let (&[steps, batch, _], &[directions, gates, hidden]) = (&x[..], &weight[..]) else {
+        return Err(StepError::Model("a recurrent layer of other ranks than three".into()));
+    };
+    Ok(Box::new(Recurrent {
+        op: op.clone(),
+        steps,
+        batch,
+        hidden,
+        directions,
+        gates,
+    }))
+}
+
+/// An activation with its parameters, and the bound of what goes into it.
+#[derive(Clone, Copy)]
+struct Function {
+    activation: Activation,
+    a: f32,
+    b: f32,
+    clip: f32,
+}
+
+impl Function {
+    /// Applies itself to each element; `copy` is as long.
+    fn apply(self, context: &Context, values: &mut [f32], copy: &mut [f32]) -> Result<(), StepError> {
+        let Function { activation, a, b, clip } = self;
+        if clip.is_finite() {
+            values.iter_mut().for_each(|x| {
+                *x = if *x > clip {
+                    clip
+                } else if *x < -clip {
+                    -clip
+                } else {
+                    *x
+                }
+            });
+        }
+        let copy = &mut copy[..values.len()];
+        let mut elementary = |function: Unary, scale: f32, values: &mut [f32]| {
+            for (copy, &x) in copy.iter_mut().zip(&*values) {
+                *copy = scale * x;
+            }
+            unary(context, function, copy, values)
+        };
+        match activation {
+            Activation::Sigmoid => elementary(Unary::Sigmoid, 1.0, values)?,
+            Activation::Tanh => elementary(Unary::Tanh, 1.0, values)?,
+            Activation::Softplus => elementary(Unary::Softplus, 1.0, values)?,
+            Activation::ScaledTanh => {
+                elementary(Unary::Tanh, b, values)?;
+                values.iter_mut().for_each(|x| *x *= a);
+            }
+            Activation::Elu => {
+                copy.copy_from_slice(values);
+                unary(context, Unary::Exp, copy, values)?;
+                for (y, &x) in values.iter_mut().zip(&*copy) {
+                    *y = if x < 0.0 { a * (*y - 1.0) } else { x };
+                }
+            }
+            Activation::Relu => values.iter_mut().for_each(|x| *x = if *x < 0.0 { 0.0 } else { *x }),
+            Activation::Affine => values.iter_mut().for_each(|x| *x = a * *x + b),
+            Activation::LeakyRelu => values.iter_mut().for_each(|x| *x = if *x < 0.0 { a * *x } else { *x }),
+            Activation::ThresholdedRelu => values.iter_mut().for_each(|x| *x = if *x <= a { 0.0 } else { *x }),
+            Activation::HardSigmoid => values.iter_mut().for_each(|x| {
+                // The comparisons let a NaN through.
+                let line = a * *x + b;
+                let above = if line < 0.0 { 0.0 } else { line };
+                *x = if above > 1.0 { 1.0 } else { above };
+            }),
+            Activation::Softsign => values.iter_mut().for_each(|x| *x /= 1.0 + x.abs()),
+        }
+        Ok(())
+    }
+}
+
+/// Operands that one direction reads in every step.
+struct Weights<'a> {
+    /// `[G·H, H]`
+    recurrent: &'a [f32],
+    /// Of i, o and f.
+    peepholes: Option<&'a [f32]>,
+    bias: Option<&'a [f32]>,
+    functions: &'a [Function],
+}
+
+/// The state of one direction and what a step makes for itself, each `[N, H]` but the gates.
+struct State {
+    h: Vec<f32>,
+    c: Vec<f32>,
+    /// Pre-activations, and then gates: `[N, G·H]`.
+    gates: Vec<f32>,
+    /// `[G, N, H]`, or what is multiplied with the weights.
+    parts: Vec<f32>,
+    product: Vec<f32>,
+    copy: Vec<f32>,
+}
+
+impl Recurrent {
+    fn functions(&self, direction: usize) -> Vec<Function> {
+        let count = self.op.cell.activations();
+        let at = |index: usize| Function {
+            activation: self.op.activations.0[index],
+            a: self.op.alpha[index],
+            b: self.op.beta[index],
+            clip: self.op.clip,
+        };
+        (direction * count..(direction + 1) * count).map(at).collect()
+    }
+
+    /// The pre-activations in `state.gates` plus the product of `left` `[N, H]` and the weights of the gates from `first`
+    /// on, gate by gate in `state.parts`; without the pre-activations where `alone` says so.
+    fn product(
+        &self,
+        context: &Context,
+        weights: &Weights<'_>,
+        state: &mut State,
+        gates: std::ops::Range<usize>,
+        reset: bool,
+        alone: bool,
+    ) -> Result<(), StepError> {
+        let (batch, hidden) = (self.batch, self.hidden);
+        let columns = gates.len() * hidden;
+        let left = if reset { &state.copy[..batch * hidden] } else { &state.h };
+        let weight = &weights.recurrent[gates.start * hidden * hidden..gates.end * hidden * hidden];
+        let product = &mut state.product[..batch * columns];
+        gemm(
+            context,
+            [batch, columns, hidden],
+            Matrix::row_major(left, hidden),
+            Matrix::transposed(weight, hidden),
+            Bias::Zero,
+            product,
+        )?;
+        for (row, made) in product.chunks_exact(columns).enumerate() {
+            let before = &state.gates[row * self.gates..(row + 1) * self.gates];
+            for (index, gate) in gates.clone().enumerate() {
+                let to = (gate * batch + row) * hidden;
+                let to = &mut state.parts[to..to + hidden];
+                let made = &made[index * hidden..(index + 1) * hidden];
+                if alone {
+                    to.copy_from_slice(made);
+                } else {
+                    let before = &before[gate * hidden..(gate + 1) * hidden];
+                    to.iter_mut()
+                        .zip(made)
+                        .zip(before)
+                        .for_each(|((to, made), before)| *to = before + made);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One step: the new state of all sequences, in `state.parts`' first `[N, H]` and, of an lstm's cell, its second.
+    fn step(&self, context: &Context, weights: &Weights<'_>, state: &mut State) -> Result<(), StepError> {
+        let (size, hidden, gates) = (self.batch * self.hidden, self.hidden, self.op.cell.gates() as usize);
+        let functions = weights.functions;
+        match self.op.cell {
+            Cell::Plain => {
+                self.product(context, weights, state, 0..1, false, false)?;
+                functions[0].apply(context, &mut state.parts[..size], &mut state.copy)
+            }
+            Cell::Lstm => {
+                self.product(context, weights, state, 0..gates, false, false)?;
+                let State { c, parts, copy, .. } = state;
+                let (i, rest) = parts.split_at_mut(size);
+                let (o, rest) = rest.split_at_mut(size);
+                let (f, g) = rest.split_at_mut(size);
+                let peep = |gate: &mut [f32], cell: &[f32], which: usize| {
+                    let Some(weights) = weights.peepholes else { return };
+                    let weights = &weights[which * hidden..(which + 1) * hidden];
+                    for (gate, cell) in gate.chunks_exact_mut(hidden).zip(cell.chunks_exact(hidden)) {
+                        gate.iter_mut()
+                            .zip(cell)
+                            .zip(weights)
+                            .for_each(|((gate, cell), weight)| *gate += weight * cell);
+                    }
+                };
+                peep(i, c, 0);
+                peep(f, c, 2);
+                functions[0].apply(context, i, copy)?;
+                if self.op.coupled {
+                    f.iter_mut().zip(&*i).for_each(|(f, i)| *f = 1.0 - i);
+                } else {
+                    functions[0].apply(context, f, copy)?;
+                }
+                functions[1].apply(context, g, copy)?;
+                for (((f, c), i), g) in f.iter_mut().zip(&*c).zip(&*i).zip(&*g) {
+                    *f = *f * c + i * g;
+                }
+                peep(o, f, 1);
+                functions[0].apply(context, o, copy)?;
+                // The new cell goes where a caller looks for it, and the new state in front of it.
+                i.copy_from_slice(f);
+                functions[2].apply(context, i, copy)?;
+                i.iter_mut().zip(&*o).for_each(|(i, o)| *i *= o);
+                o.copy_from_slice(f);
+                Ok(())
+            }
+            Cell::Gru | Cell::GruLinear => {
+                self.product(context, weights, state, 0..2, false, false)?;
+                functions[0].apply(context, &mut state.parts[..2 * size], &mut state.copy)?;
+                let linear = self.op.cell == Cell::GruLinear;
+                if !linear {
+                    let (r, h) = (&state.parts[size..2 * size], &state.h);
+                    state.copy[..size]
+                        .iter_mut()
+                        .zip(r)
+                        .zip(h)
+                        .for_each(|((to, r), h)| *to = r * h);
+                }
+                self.product(context, weights, state, 2..3, !linear, linear)?;
+                let State {
+                    h, gates, parts, copy, ..
+                } = state;
+                let (z, rest) = parts.split_at_mut(size);
+                let (r, new) = rest.split_at_mut(size);
+                if linear {
+                    for (row, new) in new.chunks_exact_mut(hidden).enumerate() {
+                        let before = &gates[row * self.gates + 2 * hidden..(row + 1) * self.gates];
+                        for (index, (new, r)) in new.iter_mut().zip(&r[row * hidden..]).enumerate() {
+                            let bias = weights.bias.map_or(0.0, |bias| bias[index]);
+                            *new = before[index] + r * (*new + bias);
+                        }
+                    }
+                }
+                functions[1].apply(context, new, copy)?;
+                for ((z, new), h) in z.iter_mut().zip(&*new).zip(&*h) {
+                    *z = (1.0 - *z) * new + *z * h;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The steps of each sequence.
+    fn lengths(&self, lengths: Option<&[i64]>) -> Result<Vec<usize>, StepError> {
+        let Some(lengths) = lengths else {
+            return Ok(vec![self.steps; self.batch]);
+        };
+        let length = |&length: &i64| {
+            let steps = usize::try_from(length).ok().filter(|&length| length <= self.steps);
+            steps.ok_or_else(|| StepError::Model(format!("a sequence of {length} steps among {}", self.steps)))
+        };
+        lengths.iter().map(length).collect()
+    }
+}
+
+impl Step for Recurrent {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let (x, recurrent) = (io.input::<f32>(0)?, io.input::<f32>(1)?);
+        let lengths = self.lengths(io.optional::<i64>(2)?)?;
+        let [first_h, first_c] = [io.optional::<f32>(3)?, io.optional::<f32>(4)?];
+        let [peepholes, bias] = [io.optional::<f32>(5)?, io.optional::<f32>(6)?];
+        let (context, hidden) = (io.context, self.hidden);
+        let size = self.batch * hidden;
+        let mut outputs = io.outputs.iter_mut();
+        let mut result = || match outputs.next() {
+            Some(bytes) => elements_mut::<f32>(bytes),
+            None => Err(StepError::Ours("a recurrent layer without its results".into())),
+        };
+        let (all, last_h) = (result()?, result()?);
+        let mut last_c = (self.op.cell == Cell::Lstm).then(result).transpose()?;
+        all.fill(0.0);
+        for direction in 0..self.directions {
+            let of = |values: &'_ [f32], each: usize| -> std::ops::Range<usize> {
+                let from = (direction * each).min(values.len());
+                from..(from + each).min(values.len())
+            };
+            let state = |first: Option<&[f32]>| first.map_or_else(|| vec![0.0; size], |v| v[of(v, size)].to_vec());
+            let functions = self.functions(direction);
+            let weights = Weights {
+                recurrent: &recurrent[of(recurrent, self.gates * hidden)],
+                peepholes: peepholes.map(|values| &values[of(values, 3 * hidden)]),
+                bias: bias.map(|values| &values[of(values, hidden)]),
+                functions: &functions,
+            };
+            let mut state = State {
+                h: state(first_h),
+                c: state(first_c),
+                gates: vec![0.0; self.batch * self.gates],
+                parts: vec![0.0; self.batch * self.gates],
+                product: vec![0.0; self.batch * self.gates],
+                copy: vec![0.0; self.batch * self.gates],
+            };
+            let backwards = self.op.direction == Direction::Reverse || direction == 1;
+            for turn in 0..self.steps {
+                // A sequence that goes backwards begins at its own last step.
+                let at = if backwards { self.steps - 1 - turn } else { turn };
+                for (row, to) in state.gates.chunks_exact_mut(self.gates.max(1)).enumerate() {
+                    let from = ((at * self.batch + row) * self.directions + direction) * self.gates;
+                    to.copy_from_slice(&x[from..from + self.gates]);
+                }
+                self.step(context, &weights, &mut state)?;
+                for (row, _) in lengths.iter().enumerate().filter(|(_, length)| at < **length) {
+                    let span = row * hidden..(row + 1) * hidden;
+                    state.h[span.clone()].copy_from_slice(&state.parts[span.clone()]);
+                    if self.op.cell == Cell::Lstm {
+                        state.c[span.clone()].copy_from_slice(&state.parts[size..][span.clone()]);
+                    }
+                    let to = ((at * self.directions + direction) * self.batch + row) * hidden;
+                    all[to..to + hidden].copy_from_slice(&state.h[span]);
+                }
+            }
+            last_h[direction * size..(direction + 1) * size].copy_from_slice(&state.h);
+            if let Some(last) = &mut last_c {
+                last[direction * size..(direction + 1) * size].copy_from_slice(&state.c);
+            }
+        }
+        Ok(())
+    }
+}

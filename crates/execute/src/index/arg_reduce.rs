@@ -1,0 +1,62 @@
+//! The place of the largest or the smallest element along an axis.
+
+use super::by_number;
+use crate::error::StepError;
+use crate::layout::{around, axis};
+use crate::site::NodeSlots;
+use crate::step::{Io, Step};
+use bytemuck::Pod;
+use std::marker::PhantomData;
+use strait_core::op::{self, Extreme};
+
+struct ArgReduce<T> {
+    op: op::ArgReduce,
+    /// Extents before the axis, of it, and behind it.
+    extents: [usize; 3],
+    elements: PhantomData<T>,
+}
+
+pub(crate) fn prepare(op: &op::ArgReduce, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let x = site.input(0)?;
+    let extents = around(&x.dims, axis(op.axis, x.dims.len())?);
+    let op = op.clone();
+    by_number!(site, x.elem, T => Ok(Box::new(ArgReduce::<T> { op, extents, elements: PhantomData })))
+}
+
+impl<T: Pod + PartialOrd + Send + Sync> ArgReduce<T> {
+    /// True if `new` takes the place of `old`, which stands in front of it.
+    #[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
+    fn replaces(&self, new: T, old: T) -> bool {
+        if new != new || old != old {
+            return new != new && (old == old || self.op.last);
+        }
+        let further = match self.op.extreme {
+            Extreme::Maximum => new > old,
+            Extreme::Minimum => new < old,
+        };
+        further || self.op.last && new == old
+    }
+}
+
+impl<T: Pod + PartialOrd + Send + Sync> Step for ArgReduce<T> {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let x = io.input::<T>(0)?;
+        let [_, extent, inner] = self.extents;
+        let block = (extent * inner).max(1);
+        for (x, out) in x
+            .chunks_exact(block)
+            .zip(io.output::<i64>()?.chunks_exact_mut(inner.max(1)))
+        {
+            out.fill(0);
+            let mut best = x[..inner].to_vec();
+            for (position, row) in x.chunks_exact(inner.max(1)).enumerate().skip(1) {
+                for ((out, best), &x) in out.iter_mut().zip(&mut best).zip(row) {
+                    if self.replaces(x, *best) {
+                        (*out, *best) = (position as i64, x);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+//! Running sums and products along an axis.
+
+use super::by_number;
+use super::scatter::Number;
+use crate::error::StepError;
+use crate::layout::{around, axis};
+use crate::site::NodeSlots;
+use crate::step::{Io, Step};
+use std::marker::PhantomData;
+use strait_core::op::{self, Running};
+
+struct Cumulative<T> {
+    op: op::Cumulative,
+    /// Extents before the axis, of it, and behind it.
+    extents: [usize; 3],
+    elements: PhantomData<T>,
+}
+
+pub(crate) fn prepare(op: &op::Cumulative, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let x = site.input(0)?;
+    let extents = around(&x.dims, axis(op.axis, x.dims.len())?);
+    let op = op.clone();
+    by_number!(site, x.elem, T => Ok(Box::new(Cumulative::<T> { op, extents, elements: PhantomData })))
+}
+
+impl<T: Number> Step for Cumulative<T> {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let x = io.input::<T>(0)?;
+        let [_, extent, inner] = self.extents;
+        let block = (extent * inner).max(1);
+        let (start, combine): (T, fn(T, T) -> T) = match self.op.of {
+            Running::Sum => (T::zeroed(), T::plus),
+            Running::Product => (T::ONE, T::times),
+        };
+        for (x, out) in x.chunks_exact(block).zip(io.output::<T>()?.chunks_exact_mut(block)) {
+            let mut state = vec![start; inner];
+            for turn in 0..extent {
+                let at = if self.op.reverse { extent - 1 - turn } else { turn };
+                let (x, out) = (&x[at * inner..(at + 1) * inner], &mut out[at * inner..(at + 1) * inner]);
+                for ((out, state), &x) in out.iter_mut().zip(&mut state).zip(x) {
+                    let next = combine(*state, x);
+                    *out = if self.op.exclusive { *state } else { next };
+                    *state = next;
+                }
+            }
+        }
+        Ok(())
+    }
+}

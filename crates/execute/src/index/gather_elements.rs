@@ -1,0 +1,40 @@
+//! An element for each position.
+
+use super::places;
+use crate::error::StepError;
+use crate::layout::{axis, by_width};
+use crate::site::NodeSlots;
+use crate::step::{Io, Step};
+use crate::tensor::Dims;
+use strait_core::{Elem, op};
+
+struct GatherElements {
+    elem: Elem,
+    dims: Dims,
+    picked: Dims,
+    axis: usize,
+}
+
+pub(crate) fn prepare(op: &op::GatherElements, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let (x, indices) = (site.input(0)?, site.input(1)?);
+    Ok(Box::new(GatherElements {
+        elem: x.elem,
+        dims: x.dims.clone(),
+        picked: indices.dims.clone(),
+        axis: axis(op.axis, x.dims.len())?,
+    }))
+}
+
+impl Step for GatherElements {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let indices = io.input::<i64>(1)?;
+        by_width!(self.elem, T => {
+            let x = io.input::<T>(0)?;
+            let places = places(&self.dims, &self.picked, self.axis, indices);
+            for (out, place) in io.output::<T>()?.iter_mut().zip(places) {
+                *out = x[place?];
+            }
+        });
+        Ok(())
+    }
+}

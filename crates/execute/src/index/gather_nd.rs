@@ -1,0 +1,66 @@
+//! Slices at coordinates.
+
+use super::slices;
+use crate::error::StepError;
+use crate::layout::by_width;
+use crate::site::NodeSlots;
+use crate::step::{Io, Step};
+use crate::tensor::Dims;
+use strait_core::{Elem, op};
+
+struct GatherNd {
+    elem: Elem,
+    /// Tensors that have slices of their own.
+    batch: usize,
+    /// Extents of the axes that have coordinates.
+    named: Dims,
+    slice: usize,
+}
+
+pub(crate) fn prepare(op: &op::GatherNd, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let (x, indices) = (site.input(0)?, site.input(1)?);
+    let batch = op.batch as usize;
+    let named = indices.dims.last().copied().unwrap_or(0) + batch;
+    if named > x.dims.len() {
+        return Err(StepError::Model(format!(
+            "{named} coordinates of {} axes",
+            x.dims.len()
+        )));
+    }
+    Ok(Box::new(GatherNd {
+        elem: x.elem,
+        batch: x.dims[..batch].iter().product(),
+        named: x.dims[batch..named].into(),
+        slice: x.dims[named..].iter().product(),
+    }))
+}
+
+impl Step for GatherNd {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let indices = io.input::<i64>(1)?;
+        let (each, picks) = (
+            self.named.iter().product::<usize>() * self.slice,
+            indices.len() / self.batch.max(1),
+        );
+        by_width!(self.elem, T => {
+            let x = io.input::<T>(0)?;
+            let out = io.output::<T>()?;
+            if self.named.is_empty() {
+                // Without coordinates, every list of them names the whole.
+                let copies = out.len() / x.len().max(1);
+                for (from, to) in x.chunks_exact(each.max(1)).zip(out.chunks_exact_mut((each * copies).max(1))) {
+                    to.chunks_exact_mut(each.max(1)).for_each(|to| to.copy_from_slice(from));
+                }
+                return Ok(());
+            }
+            let mut out = out.chunks_exact_mut(self.slice.max(1));
+            for (index, indices) in indices.chunks_exact(picks.max(1)).enumerate() {
+                for (place, out) in slices(&self.named, self.slice, indices).zip(&mut out) {
+                    let from = index * each + place?;
+                    out.copy_from_slice(&x[from..from + self.slice]);
+                }
+            }
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! Elements put into a tensor.
+
+use super::{by_number, places, slices};
+use crate::error::StepError;
+use crate::layout::{axis, by_width};
+use crate::site::NodeSlots;
+use crate::step::{Io, Step};
+use crate::tensor::Dims;
+use bytemuck::Pod;
+use std::marker::PhantomData;
+use strait_core::op::{self, Combination, ScatterBy};
+
+/// The places of updates.
+struct Places {
+    dims: Dims,
+    indices: Dims,
+    by: ScatterBy,
+    axis: usize,
+}
+
+/// Puts updates at their places by a function of the element that is there and the new one.
+struct Scatter<T, F> {
+    places: Places,
+    combine: F,
+    elements: PhantomData<T>,
+}
+
+pub(crate) fn prepare(op: &op::Scatter, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let (x, indices) = (site.input(0)?, site.input(1)?);
+    let places = || -> Result<Places, StepError> {
+        Ok(Places {
+            dims: x.dims.clone(),
+            indices: indices.dims.clone(),
+            by: op.by,
+            axis: match op.by {
+                ScatterBy::Element => axis(op.axis, x.dims.len())?,
+                ScatterBy::Slice => 0,
+            },
+        })
+    };
+    if op.combine == Combination::Replace {
+        return by_width!(x.elem, T => step(places()?, |_: T, new| new));
+    }
+    by_number!(site, x.elem, T => match op.combine {
+        Combination::Replace => step(places()?, |_: T, new| new),
+        Combination::Add => step(places()?, Number::plus as fn(T, T) -> T),
+        Combination::Multiply => step(places()?, Number::times as fn(T, T) -> T),
+        Combination::Maximum => step(places()?, |old: T, new| larger(old, new)),
+        Combination::Minimum => step(places()?, |old: T, new| smaller(old, new)),
+    })
+}
+
+/// Arithmetic that wraps where numbers are integers.
+pub(super) trait Number: Pod + PartialOrd + Send + Sync {
+    const ONE: Self;
+    fn plus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+}
+
+macro_rules! number {
+    ($t:ty, $one:expr, $plus:expr, $times:expr) => {
+        impl Number for $t {
+            const ONE: $t = $one;
+            fn plus(self, other: $t) -> $t {
+                $plus(self, other)
+            }
+            fn times(self, other: $t) -> $t {
+                $times(self, other)
+            }
+        }
+    };
+}
+number!(f32, 1.0, |a, b| a + b, |a, b| a * b);
+number!(f64, 1.0, |a, b| a + b, |a, b| a * b);
+number!(i64, 1, i64::wrapping_add, i64::wrapping_mul);
+
+/// The larger one, or the first that is NaN.
+fn larger<T: PartialOrd>(old: T, new: T) -> T {
+    if super::order(&new, &old).is_gt() { new } else { old }
+}
+
+/// The smaller one, or the first that is NaN.
+#[allow(clippy::eq_op, reason = "the one test for NaN that all numbers have")]
+fn smaller<T: PartialOrd>(old: T, new: T) -> T {
+    let replaces = new < old || new != new;
+    if old == old && replaces { new } else { old }
+}
+
+fn step<T: Pod + Send + Sync>(
+    places: Places,
+    combine: impl Fn(T, T) -> T + Send + Sync + 'static,
+) -> Result<Box<dyn Step>, StepError> {
+    Ok(Box::new(Scatter {
+        places,
+        combine,
+        elements: PhantomData,
+    }))
+}
+
+impl<T: Pod + Send + Sync, F: Fn(T, T) -> T + Send + Sync> Step for Scatter<T, F> {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let (x, indices, updates) = (io.input::<T>(0)?, io.input::<i64>(1)?, io.input::<T>(2)?);
+        let out = io.output::<T>()?;
+        out.copy_from_slice(x);
+        let Places {
+            dims,
+            indices: extents,
+            by,
+            axis,
+        } = &self.places;
+        let mut put = |place: usize, updates: &[T]| {
+            let there = &mut out[place..place + updates.len()];
+            there
+                .iter_mut()
+                .zip(updates)
+                .for_each(|(old, &new)| *old = (self.combine)(*old, new));
+        };
+        if *by == ScatterBy::Element {
+            for (place, update) in places(dims, extents, *axis, indices).zip(updates.chunks_exact(1)) {
+                put(place?, update);
+            }
+            return Ok(());
+        }
+        let named = extents.last().copied().unwrap_or(0);
+        let slice: usize = dims[named..].iter().product();
+        if named == 0 {
+            updates.chunks_exact(slice.max(1)).for_each(|updates| put(0, updates));
+            return Ok(());
+        }
+        for (place, updates) in slices(&dims[..named], slice, indices).zip(updates.chunks_exact(slice.max(1))) {
+            put(place?, updates);
+        }
+        Ok(())
+    }
+}

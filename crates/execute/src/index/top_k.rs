@@ -1,0 +1,60 @@
+//! The largest or the smallest elements along an axis.
+
+use super::{by_number, order};
+use crate::error::StepError;
+use crate::layout::{around, axis};
+use crate::site::NodeSlots;
+use crate::step::{Io, Step, elements_mut};
+use bytemuck::Pod;
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+use strait_core::op;
+
+struct TopK<T> {
+    largest: bool,
+    count: usize,
+    /// Extents before the axis, of it, and behind it.
+    extents: [usize; 3],
+    elements: PhantomData<T>,
+}
+
+pub(crate) fn prepare(op: &op::TopK, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    let x = site.input(0)?;
+    let axis = axis(op.axis, x.dims.len())?;
+    let (extents, count) = (around(&x.dims, axis), site.output()?.dims[axis]);
+    let largest = op.largest;
+    by_number!(site, x.elem, T => Ok(Box::new(TopK::<T> { largest, count, extents, elements: PhantomData })))
+}
+
+impl<T: Pod + PartialOrd + Send + Sync> Step for TopK<T> {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let x = io.input::<T>(0)?;
+        let mut outputs = io.outputs.iter_mut();
+        let (Some(values), Some(indices)) = (outputs.next(), outputs.next()) else {
+            return Err(StepError::Ours("the largest elements without both results".into()));
+        };
+        let (values, indices) = (elements_mut::<T>(values)?, elements_mut::<i64>(indices)?);
+        let [_, extent, inner] = self.extents;
+        let compare = |a: &(T, usize), b: &(T, usize)| -> Ordering {
+            let ordered = order(&a.0, &b.0);
+            (if self.largest { ordered.reverse() } else { ordered }).then(a.1.cmp(&b.1))
+        };
+        let made = (self.count * inner).max(1);
+        let blocks = values.chunks_exact_mut(made).zip(indices.chunks_exact_mut(made));
+        for ((values, indices), x) in blocks.zip(x.chunks_exact((extent * inner).max(1))) {
+            for column in 0..inner {
+                let mut row: Vec<(T, usize)> = x.iter().skip(column).step_by(inner).copied().zip(0..).collect();
+                if self.count < row.len() {
+                    row.select_nth_unstable_by(self.count, compare);
+                    row.truncate(self.count);
+                }
+                row.sort_unstable_by(compare);
+                for (at, (value, index)) in row.into_iter().enumerate() {
+                    values[at * inner + column] = value;
+                    indices[at * inner + column] = index as i64;
+                }
+            }
+        }
+        Ok(())
+    }
+}

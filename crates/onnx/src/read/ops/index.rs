@@ -1,0 +1,213 @@
+//! Places of elements, elements at places, and what goes along an axis.
+
+use super::Row;
+use crate::read::site::{Arg, NodeReader, Refusal};
+use strait_core::op::{
+    ArgReduce, Cast, Combination, Cumulative, Extreme, GatherElements, GatherNd, Identity, Reshape, Running, Scatter,
+    ScatterBy, TopK,
+};
+use strait_core::{Elem, ReasonCode, TensorData};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("GatherElements", 11, gather_elements),
+    Row::new("GatherND", 11, gather_nd),
+    Row::new("Scatter", 9, scatter_elements).until(10),
+    Row::new("ScatterElements", 11, scatter_elements),
+    Row::new("ScatterND", 11, scatter_nd),
+    Row::new("MaxUnpool", 9, max_unpool),
+    Row::new("ArgMax", 1, |site| arg_reduce(site, Extreme::Maximum)),
+    Row::new("ArgMin", 1, |site| arg_reduce(site, Extreme::Minimum)),
+    Row::new("CumSum", 11, |site| cumulative(site, Running::Sum)),
+    Row::new("CumProd", 26, |site| cumulative(site, Running::Product)),
+    Row::new("TopK", 1, top_k),
+];
+
+fn gather_elements(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = site.int("axis")?.unwrap_or(0);
+    let indices = site.indices(1)?;
+    site.finish(GatherElements { axis }, &[Arg::Operand(0), indices])
+}
+
+fn gather_nd(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let batch = match site.opset() {
+        ..12 => 0,
+        _ => site.int("batch_dims")?.unwrap_or(0),
+    };
+    let batch =
+        u32::try_from(batch).map_err(|_| Refusal::invalid(ReasonCode::Gather, format!("`batch_dims` is {batch}")))?;
+    let indices = site.indices(1)?;
+    site.finish(GatherNd { batch }, &[Arg::Operand(0), indices])
+}
+
+/// Sums and products are there from operator set 16 on, extremes from 18 on.
+fn combination(site: &mut NodeReader<'_, '_>) -> Result<Combination, Refusal> {
+    if site.opset() < 16 {
+        return Ok(Combination::Replace);
+    }
+    match site.text("reduction", "none")? {
+        "none" => Ok(Combination::Replace),
+        "add" => Ok(Combination::Add),
+        "mul" => Ok(Combination::Multiply),
+        "max" if site.opset() >= 18 => Ok(Combination::Maximum),
+        "min" if site.opset() >= 18 => Ok(Combination::Minimum),
+        other => Err(Refusal::Unsupported(format!("`reduction` is {other}"))),
+    }
+}
+
+fn scatter_elements(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let op = Scatter {
+        by: ScatterBy::Element,
+        axis: site.int("axis")?.unwrap_or(0),
+        combine: combination(site)?,
+    };
+    let indices = site.indices(1)?;
+    site.finish(op, &[Arg::Operand(0), indices, Arg::Operand(2)])
+}
+
+fn scatter_nd(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let op = Scatter {
+        by: ScatterBy::Slice,
+        axis: 0,
+        combine: combination(site)?,
+    };
+    let indices = site.indices(1)?;
+    site.finish(op, &[Arg::Operand(0), indices, Arg::Operand(2)])
+}
+
+/// Elements are put into zeros at the places that a pool took them from, counted over the whole tensor.
+fn max_unpool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let symbolic = || Refusal::invalid(ReasonCode::SymbolicAxis, "an axis is symbolic; bind it to a number");
+    let ty = site.ty(0)?;
+    let dims = ty.dims().ok_or_else(symbolic)?;
+    let kernel = site.ints("kernel_shape")?.unwrap_or_default();
+    let spatial = kernel.len();
+    if spatial == 0 || dims.len() != spatial + 2 {
+        let text = format!("`kernel_shape` is {kernel:?}, of rank {}", dims.len());
+        return Err(Refusal::invalid(ReasonCode::Window, text));
+    }
+    let strides = site.ints("strides")?.map_or_else(|| vec![1; spatial], <[i64]>::to_vec);
+    let pads = site.ints("pads")?.map_or_else(|| vec![0; 2 * spatial], <[i64]>::to_vec);
+    let whole = || -> Option<Vec<i64>> {
+        let mut whole: Vec<i64> = dims
+            .iter()
+            .map(|&extent| i64::try_from(extent).ok())
+            .collect::<Option<_>>()?;
+        for axis in 0..spatial {
+            let steps = whole[axis + 2].checked_sub(1)?.checked_mul(*strides.get(axis)?)?;
+            let pads = pads.get(axis)?.checked_add(*pads.get(axis + spatial)?)?;
+            whole[axis + 2] = steps.checked_add(kernel[axis])?.checked_sub(pads)?;
+        }
+        whole.iter().all(|&extent| extent > 0).then_some(whole)
+    };
+    let natural = whole()
+        .ok_or_else(|| Refusal::invalid(ReasonCode::Window, "strides, pads and `kernel_shape` leave no extents"))?;
+    let wanted = site.known_ints(2, "output shape")?;
+    let larger = wanted.filter(|wanted| *wanted != natural);
+    let count = natural
+        .iter()
+        .try_fold(1i64, |n, &e| n.checked_mul(e))
+        .filter(|&count| count <= 1 << 28);
+    let count = count.ok_or_else(|| Refusal::invalid(ReasonCode::Limit, "the result is too large"))?;
+    let bytes = vec![0u8; count as usize * ty.elem.size()];
+    let zeros = TensorData::new(ty.elem, &[count as u64], bytes.into());
+    let zeros = zeros.map_err(|error| Refusal::invalid(ReasonCode::Constant, error.to_string()))?;
+    let flat = || Reshape {
+        shape: [-1].as_slice().into(),
+    };
+    let indices = site.indices(1)?;
+    let (indices, elements) = (site.push(flat(), &[indices])?, site.push(flat(), &[Arg::Operand(0)])?);
+    let op = Scatter {
+        by: ScatterBy::Element,
+        axis: 0,
+        combine: Combination::Replace,
+    };
+    let filled = site.push(op, &[Arg::Constant(zeros), indices, elements])?;
+    let shape = |extents: &[i64]| Reshape { shape: extents.into() };
+    let Some(larger) = larger else {
+        return site.finish(shape(&natural), &[filled]);
+    };
+    // What is larger than the pool's operand was is filled up with zeros at the end of each axis.
+    let fits = larger.len() == natural.len() && larger.iter().zip(&natural).all(|(larger, natural)| larger >= natural);
+    if !fits {
+        let text = format!("its output shape {larger:?} is smaller than {natural:?}");
+        return Err(Refusal::invalid(ReasonCode::Window, text));
+    }
+    let filled = site.push(shape(&natural), &[filled])?;
+    let behind = larger.iter().zip(&natural).map(|(larger, natural)| larger - natural);
+    let op = strait_core::op::Pad {
+        amounts: vec![0; natural.len()].into_iter().chain(behind).collect(),
+        mode: strait_core::op::PadMode::Constant,
+        value: 0.0,
+    };
+    site.finish(op, &[filled])
+}
+
+/// An operand whose numbers are compared, as a type that the host computes with, and the type that it has.
+fn comparable(site: &mut NodeReader<'_, '_>) -> Result<(Arg, Elem), Refusal> {
+    let elem = site.ty(0)?.elem;
+    let x = match elem {
+        Elem::F32 | Elem::F64 | Elem::I64 => Arg::Operand(0),
+        elem if elem.is_float() => site.push(Cast { to: Elem::F32 }, &[Arg::Operand(0)])?,
+        _ => site.push(Cast { to: Elem::I64 }, &[Arg::Operand(0)])?,
+    };
+    Ok((x, elem))
+}
+
+/// Which of several equal elements counts is said from operator set 12 on.
+fn arg_reduce(site: &mut NodeReader<'_, '_>, extreme: Extreme) -> Result<(), Refusal> {
+    let op = ArgReduce {
+        extreme,
+        axis: site.int("axis")?.unwrap_or(0),
+        keep_dims: site.int("keepdims")?.unwrap_or(1) != 0,
+        last: site.opset() >= 12 && site.flag("select_last_index")?,
+    };
+    let (x, _) = comparable(site)?;
+    site.finish(op, &[x])
+}
+
+fn cumulative(site: &mut NodeReader<'_, '_>, of: Running) -> Result<(), Refusal> {
+    let axis = match site.known_ints(1, "axis")?.as_deref() {
+        Some(&[axis]) => axis,
+        other => return Err(Refusal::invalid(ReasonCode::Axis, format!("its axis is {other:?}"))),
+    };
+    let op = Cumulative {
+        of,
+        axis,
+        exclusive: site.flag("exclusive")?,
+        reverse: site.flag("reverse")?,
+    };
+    site.finish(op, &[Arg::Operand(0)])
+}
+
+/// The number of elements is an attribute up to operator set 9; which ones they are is said from 11 on. That they come in
+/// order is always allowed.
+fn top_k(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let k = match site.opset() {
+        ..10 => site.int("k")?,
+        _ => match site.known_ints(1, "number of elements")?.as_deref() {
+            Some(&[k]) => Some(k),
+            _ => None,
+        },
+    };
+    let k = k.ok_or_else(|| Refusal::invalid(ReasonCode::Operands, "the number of elements is missing"))?;
+    let mut largest = true;
+    if site.opset() >= 11 {
+        largest = site.int("largest")?.unwrap_or(1) != 0;
+        site.ignore(&["sorted"]);
+    }
+    let op = TopK {
+        k,
+        axis: site.int("axis")?.unwrap_or(-1),
+        largest,
+    };
+    let (x, elem) = comparable(site)?;
+    if matches!(elem, Elem::F32 | Elem::F64 | Elem::I64) {
+        return site.finish(op, &[x]);
+    }
+    let results = site.push_all(op, &[x])?;
+    let [values, indices] = &results[..] else {
+        return Err(Refusal::unsupported("it has no two results"));
+    };
+    site.finish_result(0, Cast { to: elem }, std::slice::from_ref(values))?;
+    site.finish_result(1, Identity {}, std::slice::from_ref(indices))
+}
