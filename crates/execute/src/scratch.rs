@@ -136,15 +136,14 @@ fn alone(
             let step = extents.fold(1, u64::saturating_mul) / op.directions().max(1);
             run(times(step, 6 * FLOAT).saturating_add(times(extent(x, 1), WORD)))
         }
-        // Four neighbours of each sample of a region.
+        // Two neighbours of each sample along an axis; where their number follows from a region, as many as for all elements.
         Op::RoiAlign(op) => {
-            let samples = match op.sampling {
-                0 => [extent(x, 2), extent(x, 3)],
-                samples => [samples.into(); 2],
+            let along = |bins: u32, extent: u64| match op.sampling {
+                0 => extent.saturating_add(bins.into()),
+                samples => u64::from(bins).saturating_mul(samples.into()),
             };
-            let bins = u64::from(op.height).saturating_mul(op.width.into());
-            let each = samples[0].saturating_mul(samples[1]).saturating_add(1);
-            run(times(bins.saturating_mul(each), 9 * WORD + TAPS))
+            let samples = along(op.height, extent(x, 2)).saturating_add(along(op.width, extent(x, 3)));
+            run(times(samples, 5 * WORD))
         }
         Op::GatherElements(_) | Op::GatherNd(_) | Op::Scatter(_) => run(times(x.shape.len() as u64, 4 * WORD)),
         Op::ArgReduce(op) => run(times(behind(x, op.axis), WORD)),

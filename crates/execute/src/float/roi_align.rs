@@ -31,69 +31,67 @@ pub(crate) fn prepare(op: &op::RoiAlign, site: &NodeSlots<'_>) -> Result<Box<dyn
     }))
 }
 
-/// The four neighbours of a sample in a channel, with their weights; `None` beside the image.
-type Sample = Option<[(usize, f32); 4]>;
+/// The two neighbours of a sample along an axis, each with its weight; `None` beside the image.
+type Sample = Option<[(usize, f32); 2]>;
+
+/// The samples of each bin of a region along one axis, bin after bin.
+struct Along {
+    samples: Vec<Sample>,
+    /// Samples of a bin.
+    each: usize,
+}
+
+impl Along {
+    /// The samples of a bin that lie in the image.
+    fn inside(&self, bin: usize) -> impl Iterator<Item = &[(usize, f32); 2]> + Clone {
+        self.samples[bin * self.each..(bin + 1) * self.each].iter().flatten()
+    }
+}
 
 impl RoiAlign {
-    /// A sample at row `y` and column `x`.
-    fn sample(&self, y: f32, x: f32) -> Sample {
-        let [height, width] = self.size;
-        let inside = |at: f32, extent: usize| (-1.0..=extent as f32).contains(&at);
-        if !inside(y, height) || !inside(x, width) {
-            return None;
+    /// The samples of a region along an axis of `extent` elements.
+    fn along(&self, [start, end]: [f32; 2], bins: u32, extent: usize) -> Result<Along, StepError> {
+        let size = if self.op.half_pixel {
+            end - start
+        } else {
+            (end - start).max(1.0)
+        };
+        let bin = size / bins as f32;
+        let samples = match self.op.sampling {
+            0 => bin.ceil().max(0.0),
+            samples => samples as f32,
+        };
+        if samples > MOST_SAMPLES || samples.is_nan() {
+            let text = format!("a region from {start} to {end} has too many samples");
+            return Err(StepError::Model(text));
         }
-        let along = |at: f32, extent: usize| {
+        let each = samples as usize;
+        let sample = |index: usize| {
+            let (whole, part) = (index / each, index % each);
+            let at = start + whole as f32 * bin + (part as f32 + 0.5) * bin / samples;
+            if !(-1.0..=extent as f32).contains(&at) {
+                return None;
+            }
             let at = at.max(0.0);
             let low = (at as usize).min(extent - 1);
             let high = (low + 1).min(extent - 1);
             let weight = if low == high { 0.0 } else { at - low as f32 };
-            ([low, high], [1.0 - weight, weight])
+            Some([(low, 1.0 - weight), (high, weight)])
         };
-        let (rows, down) = along(y, height);
-        let (columns, across) = along(x, width);
-        let neighbour = |i: usize, j: usize| (rows[i] * width + columns[j], down[i] * across[j]);
-        Some([neighbour(0, 0), neighbour(0, 1), neighbour(1, 0), neighbour(1, 1)])
+        Ok(Along {
+            samples: (0..bins as usize * each).map(sample).collect(),
+            each,
+        })
     }
 
-    /// The samples of each bin of a region, bin by bin.
-    fn samples(&self, corners: &[f32]) -> Result<Vec<Vec<Sample>>, StepError> {
+    /// The samples of a region along the rows and along the columns.
+    fn samples(&self, corners: &[f32]) -> Result<[Along; 2], StepError> {
         let offset = if self.op.half_pixel { 0.5 } else { 0.0 };
         let at = |index: usize| corners[index] * self.op.scale - offset;
-        let along = |start: f32, end: f32, bins: u32| {
-            let extent = if self.op.half_pixel {
-                end - start
-            } else {
-                (end - start).max(1.0)
-            };
-            let bin = extent / bins as f32;
-            let samples = if self.op.sampling > 0 {
-                self.op.sampling as f32
-            } else {
-                bin.ceil().max(0.0)
-            };
-            if samples > MOST_SAMPLES || samples.is_nan() {
-                return Err(StepError::Model(format!(
-                    "a region from {start} to {end} has too many samples"
-                )));
-            }
-            let position = move |index: usize| {
-                let (whole, part) = (index / samples as usize, index % samples as usize);
-                start + whole as f32 * bin + (part as f32 + 0.5) * bin / samples
-            };
-            let positions: Vec<f32> = (0..bins as usize * samples as usize).map(position).collect();
-            Ok((positions, samples as usize))
-        };
-        let (rows, down) = along(at(1), at(3), self.op.height)?;
-        let (columns, across) = along(at(0), at(2), self.op.width)?;
-        let bin = |index: usize| {
-            let (row, column) = (index / self.op.width as usize, index % self.op.width as usize);
-            let rows = &rows[row * down..(row + 1) * down];
-            let columns = &columns[column * across..(column + 1) * across];
-            rows.iter()
-                .flat_map(|&y| columns.iter().map(move |&x| self.sample(y, x)))
-                .collect()
-        };
-        Ok((0..self.op.height as usize * self.op.width as usize).map(bin).collect())
+        Ok([
+            self.along([at(1), at(3)], self.op.height, self.size[0])?,
+            self.along([at(0), at(2)], self.op.width, self.size[1])?,
+        ])
     }
 
     /// The rows and columns of whole elements of each bin, bin by bin: corners and borders of bins are rounded.
@@ -125,20 +123,27 @@ impl RoiAlign {
             .unwrap_or(0.0)
     }
 
-    fn interpolated(&self, image: &[f32], samples: &[Sample]) -> f32 {
-        let none = [(0, 0.0); 4];
-        let products = |sample: &Sample| sample.unwrap_or(none).map(|(at, weight)| weight * image[at]);
-        if self.op.mode == RoiMode::Average {
-            let sum = samples
-                .iter()
-                .fold(0.0, |sum, sample| sum + products(sample).iter().sum::<f32>());
-            return sum / samples.len().max(1) as f32;
-        }
+    /// The mean or the maximum of a bin; what lies beside the image is 0.
+    fn interpolated(&self, image: &[f32], [rows, columns]: &[Along; 2], bin: usize) -> f32 {
+        let (row, column) = (bin / self.op.width as usize, bin % self.op.width as usize);
+        let width = self.size[1];
         let most = |most: f32, x: f32| if x > most { x } else { most };
-        let all = samples
-            .iter()
-            .map(|sample| products(sample).into_iter().reduce(most).unwrap_or(0.0));
-        all.reduce(most).unwrap_or(0.0)
+        let count = rows.each * columns.each;
+        let (mut sum, mut largest, mut inside) = (0.0, f32::NEG_INFINITY, 0);
+        for down in rows.inside(row) {
+            for across in columns.inside(column) {
+                let product = |i: usize, j: usize| down[i].1 * across[j].1 * image[down[i].0 * width + across[j].0];
+                let products = [product(0, 0), product(0, 1), product(1, 0), product(1, 1)];
+                sum += products.iter().sum::<f32>();
+                largest = products.into_iter().fold(largest, most);
+                inside += 1;
+            }
+        }
+        match self.op.mode {
+            RoiMode::Average => sum / count.max(1) as f32,
+            _ if inside == count && count > 0 => largest,
+            _ => most(largest, 0.0),
+        }
     }
 }
 
@@ -170,9 +175,8 @@ impl Step for RoiAlign {
             } else {
                 let samples = self.samples(corners)?;
                 for (image, out) in channels {
-                    out.iter_mut()
-                        .zip(&samples)
-                        .for_each(|(out, bin)| *out = self.interpolated(image, bin));
+                    let bins = out.iter_mut().enumerate();
+                    bins.for_each(|(bin, out)| *out = self.interpolated(image, &samples, bin));
                 }
             }
             Ok(())
