@@ -259,6 +259,20 @@ fn floats_have_no_bounds_and_what_has_no_rule_may_be_anything_of_its_type() {
     assert_eq!(intervals(&module, module.main).unwrap().value(f), None);
 }
 
+/// Indices and lengths, which have no grid: the host computes them, and they wrap.
+#[test]
+fn integers_of_the_model_may_be_anything_of_their_type() {
+    let body = |host: &str| format!("  %y: i64[4] = add(%x, @far){host}");
+    let far = "data @far: i64[4] = inline [9223372036854775800,0,0,0]";
+    let on_host = module("%x: i64[4]", &body(" host=[\"target-host\",\"it has no row\"]"), far);
+    let findings = |module: &Module| intervals(module, module.main).unwrap().findings().to_vec();
+    assert_eq!(findings(&on_host), []);
+    assert_eq!(ends(&range_of(&on_host, "y")), [(i64::MIN, i64::MAX)]);
+    // Of the accelerator they are sums, which stay in what carries them.
+    let faults = findings(&module("%x: i64[4]", &body(""), far));
+    assert!(matches!(faults[0].fault, Fault::Overflow { .. }), "{faults:?}");
+}
+
 /// gemmlowp's first step shifts left; beyond 2^31 the runtime would overflow.
 #[test]
 fn a_requantization_outside_of_its_domain_is_found() {

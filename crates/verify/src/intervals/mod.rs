@@ -21,7 +21,9 @@ use crate::finding::{Fault, Finding};
 pub(crate) use range::extents;
 use range::of_elem;
 use strait_core::tensor::Element;
-use strait_core::{Channels, Def, Elem, Graph, GraphId, Kind, Module, Node, NodeId, Op, TensorData, ValueId};
+use strait_core::{
+    Channels, Def, Elem, Graph, GraphId, Kind, Module, Node, NodeId, Op, Placement, TensorData, ValueId,
+};
 use strait_requantize::Requantization;
 
 /// The bounds of one graph.
@@ -133,7 +135,10 @@ struct Analysis<'a> {
 impl<'a> Analysis<'a> {
     fn visit(&mut self, id: NodeId) {
         let Some(node) = self.graph.node(id) else { return };
-        let results: Vec<Range> = self.results(node).unwrap_or_default();
+        let results = match self.is_of_the_model(node) {
+            true => Vec::new(),
+            false => self.results(node).unwrap_or_default(),
+        };
         let Some(first) = node.outputs.first().copied() else {
             return;
         };
@@ -162,6 +167,13 @@ impl<'a> Analysis<'a> {
         for (&output, range) in node.outputs.iter().zip(results).skip(1) {
             self.narrow(output, range);
         }
+    }
+
+    /// True of a node of the host whose results have no grid: its integers are the model's own, as indices and lengths are, and
+    /// wrap where they leave their type. They are no codes and no sums of codes.
+    fn is_of_the_model(&self, node: &Node) -> bool {
+        let grid = |&id: &ValueId| self.graph.value(id).is_some_and(|value| value.quant.is_some());
+        matches!(node.place, Placement::Host(_)) && !node.outputs.iter().any(grid)
     }
 
     /// Takes what is known of a value besides its type.
