@@ -445,7 +445,7 @@ static inline void strait_ir_read_value(strait_ir_in *in, strait_ir_value *value
     value->name = strait_ir_read_text(in, "the name of a value");
     at = in->at;
     value->type = (uint8_t)strait_ir_read(in, 1, "an element type");
-    if (value->type > 11) {
+    if (value->type > 14) {
         strait_ir_fail(in, STRAIT_IR_WRONG, at, "an element type");
     }
     at = in->at;
@@ -711,7 +711,7 @@ static inline int strait_ir_open(strait_ir *ir, const uint8_t *bytes, uint64_t s
     for (index = 0; index < ir->tensor_count && in.status == STRAIT_IR_OK; index++) {
         const uint64_t at = in.at;
         const uint64_t type = strait_ir_read(&in, 1, "a tensor"), rank = strait_ir_read(&in, 1, "a tensor");
-        if (type > 11 || rank > STRAIT_IR_MOST_RANK) {
+        if (type > 14 || rank > STRAIT_IR_MOST_RANK) {
             strait_ir_fail(&in, STRAIT_IR_WRONG, at, "a tensor");
         }
         strait_ir_take(&in, 8 * rank, "a tensor");

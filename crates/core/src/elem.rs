@@ -32,11 +32,18 @@ pub enum Elem {
     I4,
     /// Unsigned 4-bit integer; two to a byte in a tensor of the pool, one to a byte at run time.
     U4,
+    /// The upper half of a binary32; storage only.
+    #[serde(rename = "bf16")]
+    BF16,
+    /// Unsigned 32-bit integer; of a model's own arithmetic, never a code.
+    U32,
+    /// Unsigned 64-bit integer; of a model's own arithmetic, never a code.
+    U64,
 }
 
 impl Elem {
     /// Every element type, in the order of their tags.
-    pub const ALL: [Elem; 12] = [
+    pub const ALL: [Elem; 15] = [
         Elem::F32,
         Elem::F16,
         Elem::F64,
@@ -49,6 +56,9 @@ impl Elem {
         Elem::U16,
         Elem::I4,
         Elem::U4,
+        Elem::BF16,
+        Elem::U32,
+        Elem::U64,
     ];
 
     /// The tag in IR bytes.
@@ -66,6 +76,9 @@ impl Elem {
             Elem::U16 => 9,
             Elem::I4 => 10,
             Elem::U4 => 11,
+            Elem::BF16 => 12,
+            Elem::U32 => 13,
+            Elem::U64 => 14,
         }
     }
 
@@ -84,7 +97,10 @@ impl Elem {
             | Elem::I32
             | Elem::I64
             | Elem::Bool
-            | Elem::U16 => self,
+            | Elem::U16
+            | Elem::BF16
+            | Elem::U32
+            | Elem::U64 => self,
         }
     }
 
@@ -111,9 +127,9 @@ impl Elem {
     pub fn size(self) -> usize {
         match self {
             Elem::I8 | Elem::U8 | Elem::Bool | Elem::I4 | Elem::U4 => 1,
-            Elem::F16 | Elem::I16 | Elem::U16 => 2,
-            Elem::F32 | Elem::I32 => 4,
-            Elem::F64 | Elem::I64 => 8,
+            Elem::F16 | Elem::BF16 | Elem::I16 | Elem::U16 => 2,
+            Elem::F32 | Elem::I32 | Elem::U32 => 4,
+            Elem::F64 | Elem::I64 | Elem::U64 => 8,
         }
     }
 
@@ -132,6 +148,9 @@ impl Elem {
             Elem::U16 => "u16",
             Elem::I4 => "i4",
             Elem::U4 => "u4",
+            Elem::BF16 => "bf16",
+            Elem::U32 => "u32",
+            Elem::U64 => "u64",
         }
     }
 
@@ -142,7 +161,7 @@ impl Elem {
 
     /// True if this is a floating-point type.
     pub fn is_float(self) -> bool {
-        matches!(self, Elem::F32 | Elem::F16 | Elem::F64)
+        matches!(self, Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64)
     }
 
     /// True for codes, and for i64: accumulators, or shapes and indices.
@@ -154,7 +173,13 @@ impl Elem {
     pub fn integers(self) -> Option<(i64, i64)> {
         match self.int_type() {
             Some(codes) => Some((codes.min().into(), codes.max().into())),
-            None => (self == Elem::I64).then_some((i64::MIN, i64::MAX)),
+            None => match self {
+                Elem::I64 => Some((i64::MIN, i64::MAX)),
+                Elem::U32 => Some((0, u32::MAX.into())),
+                // The largest numbers of the type are past what is carried.
+                Elem::U64 => Some((0, i64::MAX)),
+                _ => None,
+            },
         }
     }
 
@@ -168,7 +193,7 @@ impl Elem {
             Elem::U16 => Some(IntType::U16),
             Elem::I4 => Some(IntType::I4),
             Elem::U4 => Some(IntType::U4),
-            Elem::F32 | Elem::F16 | Elem::F64 | Elem::I64 | Elem::Bool => None,
+            Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::I64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
         }
     }
 }

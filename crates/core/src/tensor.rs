@@ -75,7 +75,7 @@ pub trait Element: bytemuck::Pod {
 }
 
 macro_rules! elements { ($($t:ty = $e:ident),*) => { $(impl Element for $t { const ELEM: Elem = Elem::$e; })* } }
-elements! { f32 = F32, f64 = F64, i8 = I8, u8 = U8, i16 = I16, i32 = I32, i64 = I64, u16 = U16 }
+elements! { f32 = F32, f64 = F64, i8 = I8, u8 = U8, i16 = I16, i32 = I32, i64 = I64, u16 = U16, u32 = U32, u64 = U64 }
 
 impl TensorData {
     /// A tensor over `bytes`, which are checked against type and shape but not copied.
@@ -123,7 +123,9 @@ impl TensorData {
             Elem::U16 => whole::<u16>(elem, numbers)?,
             Elem::I32 => whole::<i32>(elem, numbers)?,
             Elem::I64 => whole::<i64>(elem, numbers)?,
-            Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => {
+            Elem::U32 => whole::<u32>(elem, numbers)?,
+            Elem::U64 => whole::<u64>(elem, numbers)?,
+            Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::Bool => {
                 return Err(TensorError::Type {
                     found: Elem::I64,
                     wanted: elem,
@@ -254,6 +256,12 @@ impl TensorData {
                     .map(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f32())
                     .collect(),
             )),
+            Elem::BF16 => Ok(Cow::Owned(
+                self.bytes
+                    .chunks_exact(2)
+                    .map(|b| half::bf16::from_le_bytes([b[0], b[1]]).to_f32())
+                    .collect(),
+            )),
             Elem::F64 => Ok(Cow::Owned(self.values::<f64>()?.iter().map(|&v| v as f32).collect())),
             _ => self.values::<f32>(),
         }
@@ -277,7 +285,8 @@ impl TensorData {
             Elem::U16 => of::<u16>(&bytes),
             Elem::I32 => of::<i32>(&bytes),
             Elem::I64 => of::<i64>(&bytes),
-            Elem::F16 | Elem::F32 | Elem::F64 | Elem::Bool => None,
+            Elem::U32 => of::<u32>(&bytes),
+            Elem::U64 | Elem::F16 | Elem::BF16 | Elem::F32 | Elem::F64 | Elem::Bool => None,
         }
     }
 
@@ -293,7 +302,17 @@ impl TensorData {
             Elem::U16 => widen::<u16>(self),
             Elem::I32 => widen::<i32>(self),
             Elem::Bool => Ok(self.bytes.iter().map(|&b| i64::from(b)).collect()),
-            Elem::I64 | Elem::F32 | Elem::F16 | Elem::F64 => widen::<i64>(self),
+            Elem::U32 => widen::<u32>(self),
+            Elem::U64 => {
+                let one = |&value: &u64| {
+                    i64::try_from(value).map_err(|_| TensorError::Range {
+                        elem: Elem::I64,
+                        value: i64::MAX,
+                    })
+                };
+                self.values::<u64>()?.iter().map(one).collect()
+            }
+            Elem::I64 | Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 => widen::<i64>(self),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Terms: the words under which tables, rules and reports speak of ops, each with what kind of computation it is.
 
-use crate::op::{Function, Op, Reduction};
+use crate::op::{BinaryFunction, Function, Op, Reduction, Relation};
 use std::fmt;
 
 /// A kind of computation: what a pass may take for granted of an op that it does not know by name.
@@ -103,6 +103,8 @@ terms! {
     Pad = "pad": Extends,
     Resize = "resize": Extends,
     Gather = "gather": Moves,
+    Expand = "expand": Moves,
+    Select = "select": Real,
     Cast = "cast": Converts,
     Identity = "identity": Rearranges,
     Quantize = "quantize": Boundary,
@@ -134,6 +136,31 @@ terms! {
     Floor = "floor": Function,
     Ceil = "ceil": Function,
     Round = "round": Function,
+    Sign = "sign": Real,
+    Sin = "sin": Real,
+    Cos = "cos": Real,
+    Tan = "tan": Real,
+    Asin = "asin": Real,
+    Acos = "acos": Real,
+    Atan = "atan": Real,
+    Sinh = "sinh": Real,
+    Cosh = "cosh": Real,
+    Asinh = "asinh": Real,
+    Acosh = "acosh": Real,
+    Atanh = "atanh": Real,
+    Minimum = "minimum": Real,
+    Maximum = "maximum": Real,
+    Modulo = "modulo": Real,
+    Remainder = "remainder": Real,
+    And = "and": Real,
+    Or = "or": Real,
+    Xor = "xor": Real,
+    BitShiftLeft = "bit_shift_left": Real,
+    BitShiftRight = "bit_shift_right": Real,
+    BitShiftRightUnsigned = "bit_shift_right_unsigned": Real,
+    Equal = "equal": Real,
+    Less = "less": Real,
+    LessOrEqual = "less_or_equal": Real,
     ReduceMean = "reduce_mean": Divides,
     ReduceSum = "reduce_sum": Accumulates,
     ReduceMax = "reduce_max": Selects,
@@ -178,6 +205,8 @@ impl Term {
         match self {
             Term::ReduceMean | Term::ReduceSum | Term::ReduceMax | Term::ReduceMin => "reduce",
             other if Function::parse(other.name()).is_some() => "unary",
+            other if BinaryFunction::parse(other.name()).is_some() => "binary",
+            other if Relation::parse(other.name()).is_some() => "compare",
             other => other.name(),
         }
     }
@@ -204,7 +233,33 @@ impl Function {
     /// The function's term.
     pub fn term(self) -> Term {
         each!(Function, self; Sigmoid, Tanh, Silu, Gelu, GeluTanh, HardSwish, Mish, Softplus, Exp, Log, Sqrt,
-              Reciprocal, Erf, Neg, Abs, Floor, Ceil, Round)
+              Reciprocal, Erf, Neg, Abs, Floor, Ceil, Round, Sign, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh,
+              Asinh, Acosh, Atanh)
+    }
+}
+
+impl BinaryFunction {
+    /// The function's term.
+    pub fn term(self) -> Term {
+        match self {
+            BinaryFunction::Minimum => Term::Minimum,
+            BinaryFunction::Maximum => Term::Maximum,
+            BinaryFunction::Modulo => Term::Modulo,
+            BinaryFunction::Remainder => Term::Remainder,
+            BinaryFunction::And => Term::And,
+            BinaryFunction::Or => Term::Or,
+            BinaryFunction::Xor => Term::Xor,
+            BinaryFunction::ShiftLeft => Term::BitShiftLeft,
+            BinaryFunction::ShiftRight => Term::BitShiftRight,
+            BinaryFunction::ShiftRightUnsigned => Term::BitShiftRightUnsigned,
+        }
+    }
+}
+
+impl Relation {
+    /// The relation's term.
+    pub fn term(self) -> Term {
+        each!(Relation, self; Equal, Less, LessOrEqual)
     }
 }
 
@@ -222,12 +277,12 @@ impl Reduction {
 
 #[cfg(test)]
 mod tests {
-    use super::{Function, Op, Reduction, Term};
+    use super::{BinaryFunction, Function, Op, Reduction, Relation, Term};
     use std::collections::BTreeSet;
 
     #[test]
     fn each_term_is_that_of_one_op_by_its_name() {
-        let families = ["unary", "reduce"];
+        let families = ["unary", "binary", "compare", "reduce"];
         let plain = Op::ALL
             .iter()
             .map(|(name, ..)| *name)
@@ -236,8 +291,14 @@ mod tests {
         let reductions = Reduction::ALL
             .iter()
             .inspect(|r| assert_eq!(format!("reduce_{}", r.name()), r.term().name()));
+        let two = BinaryFunction::ALL.iter().map(|f| f.term().name());
+        let relations = Relation::ALL.iter().map(|r| r.term().name());
+        assert!(BinaryFunction::ALL.iter().all(|f| f.name() == f.term().name()));
+        assert!(Relation::ALL.iter().all(|r| r.name() == r.term().name()));
         let expected: BTreeSet<&str> = plain
             .chain(functions.map(|f| f.term().name()))
+            .chain(two)
+            .chain(relations)
             .chain(reductions.map(|r| r.term().name()))
             .collect();
         assert_eq!(Term::ALL.iter().map(|t| t.name()).collect::<BTreeSet<_>>(), expected);

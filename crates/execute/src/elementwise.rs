@@ -144,6 +144,40 @@ impl Broadcast {
     }
 }
 
+/// A broadcast whose result may have another type, and does not take over an operand's place.
+impl Broadcast {
+    /// `out = function(a, b)`.
+    pub(crate) fn apply_to<T: Copy + Sync, U: Send>(
+        &self,
+        a: &[T],
+        b: &[T],
+        out: &mut [U],
+        function: impl Fn(T, T) -> U + Sync,
+    ) -> Result<(), StepError> {
+        let Some(&inner) = self.axes.last().filter(|_| !out.is_empty()) else {
+            return Ok(());
+        };
+        let rows = (PIECE / inner.extent).max(1);
+        for_each_piece(out, rows * inner.extent, |first, out| {
+            for (index, out) in out.chunks_mut(inner.extent).enumerate() {
+                let starts = self.row(first / inner.extent + index);
+                let row = |all: &'_ [T], o: usize| -> Option<(usize, usize)> {
+                    let length = if inner.strides[o] == 0 { 1 } else { out.len() };
+                    all.get(starts[o]..starts[o] + length)
+                        .map(|_| (starts[o], inner.strides[o]))
+                };
+                let (Some((a_start, a_step)), Some((b_start, b_step))) = (row(a, 0), row(b, 1)) else {
+                    return Err(lengths());
+                };
+                for (at, out) in out.iter_mut().enumerate() {
+                    *out = function(a[a_start + at * a_step], b[b_start + at * b_step]);
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
 fn operand_row<T: Copy>(
     operand: Operand<'_, T>,
     start: usize,

@@ -1,6 +1,7 @@
 //! One op on constants.
 
 use crate::{ExecuteError, Plan, PlanOptions, Threads, Workspace};
+use std::sync::OnceLock;
 use strait_core::{Graph, Module, Names, Op, Reason, Stage, TensorData, TensorType};
 
 /// The results of `op` on `operands`, by the executor that would run it in a graph. For folding constants and for tables.
@@ -36,10 +37,20 @@ pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorD
         main.add_output(output);
     }
     let plan = Plan::new(&module, module.main, &PlanOptions::default())?;
-    let mut workspace = Workspace::new(&plan, &Threads::one()?);
+    let mut workspace = Workspace::new(&plan, one_thread()?);
     let tensors = plan.run(&mut workspace, &[])?;
     tensors
         .iter()
         .map(|t| t.to_data().map_err(|error| ExecuteError::Ours(error.to_string())))
         .collect()
+}
+
+/// One thread for all of them, as most are over sooner than a thread is started.
+fn one_thread() -> Result<&'static Threads, ExecuteError> {
+    static ONE: OnceLock<Threads> = OnceLock::new();
+    if let Some(threads) = ONE.get() {
+        return Ok(threads);
+    }
+    let threads = Threads::one()?;
+    Ok(ONE.get_or_init(|| threads))
 }

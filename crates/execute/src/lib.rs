@@ -34,6 +34,7 @@ mod site;
 mod step;
 mod tensor;
 mod threads;
+mod wide;
 mod window;
 mod workspace;
 

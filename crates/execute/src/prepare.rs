@@ -3,7 +3,7 @@
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
-use crate::{float, index, integer, layout};
+use crate::{float, index, integer, layout, wide};
 use strait_core::{Elem, Op};
 
 /// A node whose results have no element.
@@ -31,6 +31,8 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Gather(op) => Some(layout::gather::prepare(op, site)),
         Op::GatherElements(op) => Some(index::gather_elements::prepare(op, site)),
         Op::GatherNd(op) => Some(index::gather_nd::prepare(op, site)),
+        Op::Expand(_) => Some(layout::expand::prepare(site)),
+        Op::Select(_) => Some(layout::select::prepare(site)),
         Op::Cast(op) => Some(layout::cast::prepare(op, site)),
         Op::Resize(op) if layout::resize::applies(op) => Some(layout::resize::prepare(op, site)),
         _ => None,
@@ -67,7 +69,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         .filter_map(|(_, slot)| slot.as_ref())
         .any(|slot| slot.elem != Elem::F32)
     {
-        return Err(unsupported(site));
+        return wide::prepare(site).unwrap_or_else(|| Err(unsupported(site)));
     }
     match &site.node.op {
         Op::Conv(op) if float::volume::applies(site) => float::volume::prepare_conv(op, site),
@@ -79,6 +81,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::BatchNormalization(op) => float::batch_normalization::prepare(op, site),
         Op::LayerNormalization(op) => float::layer_normalization::prepare(op, site),
         Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Pow(_) => float::arithmetic::prepare(site),
+        Op::Binary(_) | Op::Compare(_) => wide::prepare(site).unwrap_or_else(|| Err(unsupported(site))),
         Op::Unary(op) => float::unary::prepare(op, site),
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) => {
             float::activation::prepare(site)
@@ -100,9 +103,15 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::RoundTo(op) => float::round_to::prepare(op, site),
         Op::Resize(op) => float::resize::prepare(op, site),
         // Moved above, or the operand under another name.
-        Op::Transpose(_) | Op::Concat(_) | Op::Split(_) | Op::Slice(_) | Op::Pad(_) | Op::Gather(_) | Op::Cast(_) => {
-            Err(unsupported(site))
-        }
+        Op::Transpose(_)
+        | Op::Concat(_)
+        | Op::Split(_)
+        | Op::Slice(_)
+        | Op::Pad(_)
+        | Op::Gather(_)
+        | Op::Expand(_)
+        | Op::Select(_)
+        | Op::Cast(_) => Err(unsupported(site)),
         Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Identity(_) => Err(unsupported(site)),
         // On integers alone, or with a meaning that stands elsewhere.
         Op::SumPool(_)

@@ -184,6 +184,9 @@ pub(crate) struct TensorProto {
     pub(crate) raw_data: Option<Bytes>,
     #[prost(double, repeated, tag = "10")]
     pub(crate) double_data: Vec<f64>,
+    /// Also holds unsigned integers of 32 bits.
+    #[prost(uint64, repeated, tag = "11")]
+    pub(crate) uint64_data: Vec<u64>,
     /// `location`, `offset` and `length`, where `data_location` says so.
     #[prost(message, repeated, tag = "13")]
     pub(crate) external_data: Vec<StringStringEntryProto>,

@@ -163,7 +163,10 @@ impl From<Elem> for NumberType {
             // Without four bits, the bytes of the format hold them.
             Elem::U8 | Elem::U4 => NumberType::U8,
             Elem::I8 | Elem::I4 => NumberType::I8,
-            Elem::U16 => NumberType::U16,
+            // The bits: the format has no word for the type.
+            Elem::U16 | Elem::BF16 => NumberType::U16,
+            Elem::U32 => NumberType::U32,
+            Elem::U64 => NumberType::U64,
             Elem::I16 => NumberType::I16,
             Elem::I32 => NumberType::I32,
             Elem::I64 => NumberType::I64,

@@ -240,6 +240,6 @@ fn outside(range: &Range, tensor: TensorView<'_>) -> Option<(Interval, Interval)
         Elem::U16 => of::<u16>(range, tensor),
         Elem::I32 => of::<i32>(range, tensor),
         Elem::I64 => of::<i64>(range, tensor),
-        Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => None,
+        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
     }
 }

@@ -142,7 +142,7 @@ pub(crate) fn deviation(expected: TensorView<'_>, found: TensorView<'_>, allowed
         Elem::U16 => of::<u16>(expected, found, allowed),
         Elem::I32 => of::<i32>(expected, found, allowed),
         Elem::I64 => of::<i64>(expected, found, allowed),
-        Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => None,
+        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
     }
 }
 

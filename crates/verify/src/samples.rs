@@ -75,8 +75,11 @@ fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool, ranges:
         Elem::F16 => (0..count)
             .flat_map(|_: usize| half::f16::from_f32(real()).to_le_bytes())
             .collect(),
+        Elem::BF16 => (0..count)
+            .flat_map(|_: usize| half::bf16::from_f32(real()).to_le_bytes())
+            .collect(),
         // Indices and shapes, of which nothing is known: 0 is both.
-        elem @ (Elem::I32 | Elem::I64) => vec![0; count * elem.size()],
+        elem @ (Elem::I32 | Elem::I64 | Elem::U32 | Elem::U64) => vec![0; count * elem.size()],
     }
 }
 

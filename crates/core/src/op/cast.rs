@@ -6,8 +6,9 @@ use crate::elem::Elem;
 use crate::reason::Reason;
 
 op! {
-    /// The same numbers in another element type; towards integers they are truncated and saturate.
-    Cast = "cast" v 1 {
+    /// The same numbers in another element type. Between integers the low bits stay. Floats are truncated towards zero and
+    /// saturate in integers, and NaN is 0 there. A truth value is true for what is not 0.
+    Cast = "cast" v 2 {
         /// The element type of the result.
         to: Elem,
     }

@@ -8,11 +8,13 @@ mod add;
 mod arg_reduce;
 mod average_pool;
 mod batch_normalization;
+mod binary;
 mod call;
 mod cast;
 mod clamp;
 mod clip;
 mod col2im;
+mod compare;
 mod concat;
 mod conv;
 mod conv_transpose;
@@ -23,6 +25,7 @@ mod det;
 mod dft;
 mod div;
 mod elu;
+mod expand;
 mod flatten;
 mod foreign;
 mod gather;
@@ -55,6 +58,7 @@ mod resize;
 mod roi_align;
 mod round_to;
 mod scatter;
+mod select;
 mod shift_left;
 mod slice;
 mod softmax;
@@ -72,11 +76,13 @@ pub use add::*;
 pub use arg_reduce::*;
 pub use average_pool::*;
 pub use batch_normalization::*;
+pub use binary::*;
 pub use call::*;
 pub use cast::*;
 pub use clamp::*;
 pub use clip::*;
 pub use col2im::*;
+pub use compare::*;
 pub use concat::*;
 pub use conv::*;
 pub use conv_transpose::*;
@@ -87,6 +93,7 @@ pub use det::*;
 pub use dft::*;
 pub use div::*;
 pub use elu::*;
+pub use expand::*;
 pub use flatten::*;
 pub use foreign::*;
 pub use gather::*;
@@ -119,6 +126,7 @@ pub use resize::*;
 pub use roi_align::*;
 pub use round_to::*;
 pub use scatter::*;
+pub use select::*;
 pub use shift_left::*;
 pub use slice::*;
 pub use softmax::*;
@@ -297,6 +305,8 @@ ops! {
     GridSample,
     Resize,
     Gather,
+    Expand,
+    Select,
     Cast,
     Identity,
     Quantize,
@@ -314,5 +324,7 @@ ops! {
     Foreign;
     families:
     Unary by function,
+    Binary by function,
+    Compare by relation,
     Reduce by reduction;
 }

@@ -43,11 +43,35 @@ words! {
         Ceil = "ceil",
         /// The nearest integer, ties to even.
         Round = "round",
+        /// −1, 0 or 1.
+        Sign = "sign",
+        /// Sine of radians.
+        Sin = "sin",
+        /// Cosine of radians.
+        Cos = "cos",
+        /// Tangent of radians.
+        Tan = "tan",
+        /// Inverse sine, in radians.
+        Asin = "asin",
+        /// Inverse cosine, in radians.
+        Acos = "acos",
+        /// Inverse tangent, in radians.
+        Atan = "atan",
+        /// Hyperbolic sine.
+        Sinh = "sinh",
+        /// Hyperbolic cosine.
+        Cosh = "cosh",
+        /// Inverse hyperbolic sine.
+        Asinh = "asinh",
+        /// Inverse hyperbolic cosine.
+        Acosh = "acosh",
+        /// Inverse hyperbolic tangent.
+        Atanh = "atanh",
     }
 }
 
 op! {
-    /// A function of one variable, elementwise; floats only.
+    /// A function of one variable, elementwise; of floats, and of i64 where its values are integers: neg, abs and sign.
     Unary = "unary" v 1 {
         /// Which function.
         function: Function,

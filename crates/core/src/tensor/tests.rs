@@ -22,6 +22,8 @@ fn every_integer_type_gives_back_what_was_put_in() {
         let ends = match elem.int_type() {
             Some(t) => [i64::from(t.min()), i64::from(t.max())],
             None if elem == Elem::I64 => [i64::MIN, i64::MAX],
+            None if elem == Elem::U32 => [0, u32::MAX.into()],
+            None if elem == Elem::U64 => [0, i64::MAX],
             None => {
                 assert!(TensorData::from_integers(elem, &[1], &[0]).is_err(), "{elem}");
                 continue;
@@ -33,14 +35,16 @@ fn every_integer_type_gives_back_what_was_put_in() {
             assert_eq!(tensor.to_i64().unwrap(), numbers, "{elem}");
             assert_eq!(Some(tensor.bytes().len() as u64), elem.packed_bytes(count as u64));
             assert_eq!(tensor.unpacked().len(), count * elem.size());
-            let bits = elem.int_type().map_or(64, strait_requantize::IntType::bits);
+            let bits = elem
+                .int_type()
+                .map_or(8 * elem.size() as u8, strait_requantize::IntType::bits);
             assert_eq!(elem.bits(), bits);
             let again = TensorData::from_unpacked(elem, &[count as u64], tensor.unpacked()).unwrap();
             assert_eq!(again, tensor);
             let column = tensor.reshaped(&[count as u64, 1]).unwrap();
             assert_eq!(column.to_i64().unwrap(), numbers);
         }
-        if elem != Elem::I64 {
+        if !matches!(elem, Elem::I64 | Elem::U64) {
             for value in [ends[0] - 1, ends[1] + 1] {
                 let refused = TensorData::from_integers(elem, &[1], &[value]);
                 assert_eq!(refused, Err(TensorError::Range { elem, value }));

@@ -39,9 +39,11 @@ pub(super) fn element_text(elem: Elem, bytes: &[u8]) -> String {
     match elem {
         Elem::F32 => f32_text(f32::from_bits(bits as u32)),
         Elem::F16 => f16_text(half::f16::from_bits(bits as u16)),
+        // Each is a binary32 whose lower half is 0.
+        Elem::BF16 => f32_text(f32::from_bits((bits as u32) << 16)),
         Elem::F64 => f64_text(f64::from_bits(bits)),
         Elem::I8 | Elem::I4 => (bits as i8).to_string(),
-        Elem::U8 | Elem::Bool | Elem::U16 | Elem::U4 => bits.to_string(),
+        Elem::U8 | Elem::Bool | Elem::U16 | Elem::U4 | Elem::U32 | Elem::U64 => bits.to_string(),
         Elem::I16 => (bits as i16).to_string(),
         Elem::I32 => (bits as i32).to_string(),
         Elem::I64 => (bits as i64).to_string(),
@@ -94,11 +96,24 @@ impl Number {
         }
     }
 
+    fn bf16(&self) -> Option<half::bf16> {
+        match self {
+            Number::Decimal(_) => self.f64().map(half::bf16::from_f64),
+            // The text of a NaN has the bits of the binary32.
+            Number::Nan(bits) => u32::try_from(*bits)
+                .ok()
+                .filter(|bits| bits & 0xffff == 0)
+                .map(|bits| half::bf16::from_bits((bits >> 16) as u16))
+                .filter(|v| v.is_nan()),
+        }
+    }
+
     /// The little-endian bytes of this number as an element at run time; `None` where the type cannot hold it.
     pub(super) fn push_element(&self, elem: Elem, bytes: &mut Vec<u8>) -> Option<()> {
         match elem {
             Elem::F32 => bytes.extend(self.f32()?.to_le_bytes()),
             Elem::F16 => bytes.extend(self.f16()?.to_le_bytes()),
+            Elem::BF16 => bytes.extend(self.bf16()?.to_le_bytes()),
             Elem::F64 => bytes.extend(self.f64()?.to_le_bytes()),
             Elem::I8 => bytes.extend(self.integer::<i8>()?.to_le_bytes()),
             Elem::U8 | Elem::Bool => bytes.extend(self.integer::<u8>()?.to_le_bytes()),
@@ -106,6 +121,8 @@ impl Number {
             Elem::I32 => bytes.extend(self.integer::<i32>()?.to_le_bytes()),
             Elem::I64 => bytes.extend(self.integer::<i64>()?.to_le_bytes()),
             Elem::U16 => bytes.extend(self.integer::<u16>()?.to_le_bytes()),
+            Elem::U32 => bytes.extend(self.integer::<u32>()?.to_le_bytes()),
+            Elem::U64 => bytes.extend(self.integer::<u64>()?.to_le_bytes()),
             Elem::I4 => bytes.extend(self.integer::<i8>().filter(|v| (-8..=7).contains(v))?.to_le_bytes()),
             Elem::U4 => bytes.extend(self.integer::<u8>().filter(|v| *v <= 15)?.to_le_bytes()),
         }

@@ -74,7 +74,7 @@ fn an_error_says_where_and_what_was_expected() {
         ),
         (
             "strait 1 float\ngraph @g(%x: f33[2])".into(),
-            "2:14: expected an element type: f32, f16, f64, i8, u8, i16, i32, i64, bool, u16, i4, u4, found `f33`",
+            "2:14: expected an element type: f32, f16, f64, i8, u8, i16, i32, i64, bool, u16, i4, u4, bf16, u32, u64, found `f33`",
         ),
         (
             "strait 1 float\ngraph @g(%x: f32[-2])".into(),

@@ -401,6 +401,21 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             .into()
         }
         "gather" => Gather { axis: -1 }.into(),
+        "expand" => Expand {
+            shape: (0..choices.below(4))
+                .map(|_| choices.pick(&[0, 1, 2, 3, -1, i64::MAX]))
+                .collect(),
+        }
+        .into(),
+        "select" => Select {}.into(),
+        "binary" => Binary {
+            function: choices.pick(BinaryFunction::ALL),
+        }
+        .into(),
+        "compare" => Compare {
+            relation: choices.pick(Relation::ALL),
+        }
+        .into(),
         "lookup" => Lookup {}.into(),
         "interpolate" | "integer_resize" => lines::op(choices),
         "integer_softmax" => IntegerSoftmax {

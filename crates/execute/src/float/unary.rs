@@ -68,6 +68,18 @@ fn apply(context: &Context, function: Function, input: &[f32], out: &mut [f32]) 
         Function::Floor => each(out, f32::floor),
         Function::Ceil => each(out, f32::ceil),
         Function::Round => each(out, f32::round_ties_even),
+        Function::Sign => each(out, |x| if x == 0.0 || x.is_nan() { x } else { x.signum() }),
+        Function::Sin => each(out, libm::sinf),
+        Function::Cos => each(out, libm::cosf),
+        Function::Tan => each(out, libm::tanf),
+        Function::Asin => each(out, libm::asinf),
+        Function::Acos => each(out, libm::acosf),
+        Function::Atan => each(out, libm::atanf),
+        Function::Sinh => each(out, libm::sinhf),
+        Function::Cosh => each(out, libm::coshf),
+        Function::Asinh => each(out, libm::asinhf),
+        Function::Acosh => each(out, libm::acoshf),
+        Function::Atanh => each(out, libm::atanhf),
     }
     Ok(())
 }

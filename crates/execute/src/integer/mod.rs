@@ -118,6 +118,10 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::Split(_)
         | Op::Slice(_)
         | Op::Gather(_)
+        | Op::Expand(_)
+        | Op::Select(_)
+        | Op::Binary(_)
+        | Op::Compare(_)
         | Op::Pad(_)
         | Op::Resize(_)
         | Op::Cast(_)
@@ -158,6 +162,9 @@ pub(crate) fn eight_bits(slot: &Slot<'_>) -> Option<IntType> {
         | Elem::F32
         | Elem::F16
         | Elem::F64
+        | Elem::BF16
+        | Elem::U32
+        | Elem::U64
         | Elem::Bool => None,
     }
 }

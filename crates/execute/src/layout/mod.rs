@@ -2,9 +2,11 @@
 
 pub(crate) mod cast;
 pub(crate) mod concat;
+pub(crate) mod expand;
 pub(crate) mod gather;
 pub(crate) mod pad;
 pub(crate) mod resize;
+pub(crate) mod select;
 pub(crate) mod slice;
 pub(crate) mod split;
 pub(crate) mod transpose;

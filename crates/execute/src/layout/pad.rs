@@ -78,7 +78,11 @@ fn element(elem: Elem, value: f32) -> Result<SmallVec<[u8; 8]>, StepError> {
         Elem::I16 => &(value as i16).to_ne_bytes(),
         Elem::I32 => &(value as i32).to_ne_bytes(),
         Elem::I64 => &(value as i64).to_ne_bytes(),
-        Elem::F16 | Elem::F64 | Elem::Bool => return Err(StepError::Unsupported(format!("padding of {elem}"))),
+        Elem::U32 => &(value as u32).to_ne_bytes(),
+        Elem::U64 => &(value as u64).to_ne_bytes(),
+        Elem::F64 => &f64::from(value).to_ne_bytes(),
+        Elem::Bool => &[u8::from(value != 0.0)],
+        Elem::F16 | Elem::BF16 => return Err(StepError::Unsupported(format!("padding of {elem}"))),
     };
     Ok(bytes.into())
 }

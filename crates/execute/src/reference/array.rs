@@ -28,7 +28,9 @@ impl Array {
             Elem::U16 => widen::<u16>(bytes)?,
             Elem::I32 => widen::<i32>(bytes)?,
             Elem::I64 => widen::<i64>(bytes)?,
-            other @ (Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool) => return Err(no_arithmetic(other)),
+            other @ (Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool) => {
+                return Err(no_arithmetic(other));
+            }
         };
         Ok(Array {
             dims: shape.dims.clone(),
@@ -78,7 +80,9 @@ pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), St
         Elem::U16 => narrow::<u16>(elem, values, out),
         Elem::I32 => narrow::<i32>(elem, values, out),
         Elem::I64 => narrow::<i64>(elem, values, out),
-        other @ (Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool) => Err(no_arithmetic(other)),
+        other @ (Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool) => {
+            Err(no_arithmetic(other))
+        }
     }
 }
 

@@ -59,7 +59,14 @@ fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
         Elem::U8 | Elem::I4 | Elem::U4 => narrow(words, u8::to_le_bytes)?,
         Elem::Bool => words.iter().map(|&v| u8::from(v != 0)).collect(),
         // The bits of a half float, not its value.
-        Elem::F16 => narrow(words, u16::to_le_bytes)?,
+        Elem::F16 | Elem::BF16 => narrow(words, u16::to_le_bytes)?,
+        Elem::U64 => proto.uint64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        Elem::U32 => (proto.uint64_data.iter())
+            .map(|&v| u32::try_from(v).map_err(|_| format!("its element {v} is out of range")))
+            .collect::<Result<Vec<u32>, _>>()?
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect(),
     };
     Ok(bytes.into())
 }
@@ -85,10 +92,23 @@ fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
         Elem::F16 => bytes
             .chunks_exact(2)
             .all(|b| holds(half::f16::from_le_bytes([b[0], b[1]]).into())),
+        Elem::BF16 => bytes
+            .chunks_exact(2)
+            .all(|b| holds(half::bf16::from_le_bytes([b[0], b[1]]).into())),
         Elem::F64 => tensor
             .values::<f64>()
             .is_ok_and(|values| values.iter().all(|&v| holds(v))),
-        Elem::I8 | Elem::U8 | Elem::I16 | Elem::U16 | Elem::I32 | Elem::I64 | Elem::Bool | Elem::I4 | Elem::U4 => true,
+        Elem::I8
+        | Elem::U8
+        | Elem::I16
+        | Elem::U16
+        | Elem::I32
+        | Elem::U32
+        | Elem::I64
+        | Elem::U64
+        | Elem::Bool
+        | Elem::I4
+        | Elem::U4 => true,
     }
 }
 
@@ -213,8 +233,8 @@ mod tests {
             assert!(found.contains(text), "{found}");
         }
         assert_eq!(
-            read(&of(16, &[1], &[0; 2])),
-            Err(TensorFault::Unsupported("its element type is bfloat16".into()))
+            read(&of(17, &[1], &[0; 1])),
+            Err(TensorFault::Unsupported("its element type is float8e4m3fn".into()))
         );
     }
 

@@ -88,7 +88,7 @@ fn parameters(quant: &QuantParams, ty: &TensorType) -> Result<Parameters, String
             let zeros: Vec<i64> = zeros.iter().map(|&zero| i64::from(zero)).collect();
             Some(TensorData::from_integers(elem, &shape, &zeros).map_err(fault)?)
         }
-        Elem::I32 | Elem::I64 | Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => {
+        Elem::I32 | Elem::I64 | Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => {
             return Err(format!("{elem} has no zero point in ONNX"));
         }
     };

@@ -46,7 +46,7 @@ impl Analysis<'_> {
                 Some(vec![Range::tensor(padded)])
             }
             Op::Resize(op) if op.moves() => all(),
-            Op::Gather(_) | Op::GatherElements(_) | Op::GatherNd(_) => all(),
+            Op::Gather(_) | Op::GatherElements(_) | Op::GatherNd(_) | Op::Expand(_) => all(),
             // These make new numbers: with a rule of their own, or with none.
             Op::Conv(_)
             | Op::Gemm(_)
@@ -73,6 +73,9 @@ impl Analysis<'_> {
             | Op::BatchNormalization(_)
             | Op::LayerNormalization(_)
             | Op::Softmax(_)
+            | Op::Select(_)
+            | Op::Binary(_)
+            | Op::Compare(_)
             | Op::Div(_)
             | Op::Pow(_)
             | Op::Unary(_)

@@ -401,6 +401,6 @@ fn of_tensor(tensor: &TensorData) -> Option<Range> {
         Elem::U16 => of::<u16>(tensor),
         Elem::I32 => of::<i32>(tensor),
         Elem::I64 => of::<i64>(tensor),
-        Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => None,
+        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
     }
 }

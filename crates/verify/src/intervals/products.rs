@@ -85,7 +85,7 @@ fn sums(
         Elem::U16 => of::<u16>(given, [outputs, per_group], index, inputs),
         Elem::I32 => of::<i32>(given, [outputs, per_group], index, inputs),
         Elem::I64 => of::<i64>(given, [outputs, per_group], index, inputs),
-        Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => None,
+        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::F64 | Elem::U32 | Elem::U64 | Elem::Bool => None,
     }
 }
 

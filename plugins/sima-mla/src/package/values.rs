@@ -99,5 +99,8 @@ pub(super) fn logical_name(elem: Elem) -> &'static str {
         Elem::U16 => "UINT16",
         Elem::I4 => "INT4",
         Elem::U4 => "UINT4",
+        Elem::BF16 => "BF16",
+        Elem::U32 => "UINT32",
+        Elem::U64 => "UINT64",
     }
 }

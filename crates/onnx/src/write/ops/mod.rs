@@ -12,7 +12,7 @@ use super::grid::linear;
 use crate::elements::number;
 use crate::error::OnnxError;
 use crate::proto::AttributeProto;
-use strait_core::op::{Clip, Foreign, Op, Pad, Reduce, Reduction};
+use strait_core::op::{BinaryFunction, Clip, Foreign, Op, Pad, Reduce, Reduction, Relation};
 use strait_core::{Attribute, Elem, Node, Term};
 
 /// A node of the module that is being written.
@@ -63,12 +63,11 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
     if node.fused.is_some() {
         return Err(at.unwritable("a fused requantization is not a float op, nor a quantize or dequantize"));
     }
-    let floats = node
-        .inputs
-        .iter()
-        .filter_map(|&id| emitter.ty(id))
-        .all(|ty| ty.elem.is_float());
-    if !floats && !takes_integers(&node.op) {
+    let operands = node.inputs.iter().flatten();
+    let codes = operands
+        .filter_map(|&id| emitter.module.main().value(id))
+        .any(|value| value.quant.is_some() || value.ty.elem.int_type().is_some());
+    if codes && !takes_integers(&node.op) {
         return Err(at.unwritable(format!(
             "{} on integers is not an ONNX operator of floats",
             node.op.name()
@@ -155,6 +154,17 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         Op::Transpose(op) => plain("Transpose", vec![ints("perm", &op.permutation)]),
         Op::Concat(op) => plain("Concat", vec![int("axis", op.axis)]),
         Op::Gather(op) => plain("Gather", vec![int("axis", op.axis)]),
+        Op::Expand(op) => with_lists(emitter, at, "Expand", vec![], &[("shape", &op.shape)]),
+        Op::Select(_) => plain("Where", vec![]),
+        Op::Compare(op) => plain(
+            match op.relation {
+                Relation::Equal => "Equal",
+                Relation::Less => "Less",
+                Relation::LessOrEqual => "LessOrEqual",
+            },
+            vec![],
+        ),
+        Op::Binary(op) => binary(emitter, at, op.function),
         Op::Cast(op) => plain("Cast", vec![int("to", number(op.to))]),
         Op::Identity(_) => plain("Identity", vec![]),
         Op::Reshape(op) => with_lists(emitter, at, "Reshape", vec![], &[("shape", &op.shape)]),
@@ -217,6 +227,27 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         | Op::Clamp(_)
         | Op::Call(_) => Err(at.without_operator()),
     }
+}
+
+/// The operator of a function of two operands. Those of truth values have names of their own.
+fn binary(emitter: &mut Emitter<'_>, at: At<'_>, function: BinaryFunction) -> Result<(), OnnxError> {
+    let truth = at.operand_type(emitter).0 == Elem::Bool;
+    let direction = |word: &str| vec![text("direction", word)];
+    let (name, attributes) = match function {
+        BinaryFunction::Minimum => ("Min", vec![]),
+        BinaryFunction::Maximum => ("Max", vec![]),
+        BinaryFunction::Modulo => ("Mod", vec![]),
+        BinaryFunction::Remainder => ("Mod", vec![int("fmod", 1)]),
+        BinaryFunction::And if truth => ("And", vec![]),
+        BinaryFunction::Or if truth => ("Or", vec![]),
+        BinaryFunction::Xor if truth => ("Xor", vec![]),
+        BinaryFunction::And => ("BitwiseAnd", vec![]),
+        BinaryFunction::Or => ("BitwiseOr", vec![]),
+        BinaryFunction::Xor => ("BitwiseXor", vec![]),
+        BinaryFunction::ShiftLeft => ("BitShift", direction("LEFT")),
+        BinaryFunction::ShiftRight | BinaryFunction::ShiftRightUnsigned => ("BitShift", direction("RIGHT")),
+    };
+    with_lists(emitter, at, name, attributes, &[])
 }
 
 /// Ops that hand codes through, or turn them into floats.

@@ -23,6 +23,18 @@ fn operator(function: Function) -> Option<&'static str> {
         Function::Floor => "Floor",
         Function::Ceil => "Ceil",
         Function::Round => "Round",
+        Function::Sign => "Sign",
+        Function::Sin => "Sin",
+        Function::Cos => "Cos",
+        Function::Tan => "Tan",
+        Function::Asin => "Asin",
+        Function::Acos => "Acos",
+        Function::Atan => "Atan",
+        Function::Sinh => "Sinh",
+        Function::Cosh => "Cosh",
+        Function::Asinh => "Asinh",
+        Function::Acosh => "Acosh",
+        Function::Atanh => "Atanh",
         Function::Silu | Function::Mish | Function::Gelu | Function::GeluTanh => return None,
     })
 }

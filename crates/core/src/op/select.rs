@@ -1,0 +1,35 @@
+//! One of two operands, by a condition.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+
+op! {
+    /// `a` where `condition` holds and `b` where it does not. Operands: `condition` (bool), `a` and `b`, of one type.
+    ///
+    /// Operands broadcast as in numpy.
+    Select = "select" v 1 {}
+}
+
+impl Infer for Select {
+    const ARITY: (usize, usize) = (3, 3);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let condition = support::operand(operands, 0)?;
+        let [a, b] = [support::operand(operands, 1)?, support::operand(operands, 2)?];
+        support::ensure(
+            condition.elem == Elem::Bool && a.elem == b.elem,
+            ReasonCode::ElementTypes,
+            || {
+                format!(
+                    "a condition of {} chooses between {} and {}",
+                    condition.elem, a.elem, b.elem
+                )
+            },
+        )?;
+        let shape = support::broadcast(&condition.shape, &support::broadcast(&a.shape, &b.shape)?)?;
+        support::one(a.elem, shape)
+    }
+}

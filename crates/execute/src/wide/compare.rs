@@ -1,0 +1,49 @@
+//! Relations between two operands of one type.
+
+use super::unsupported;
+use crate::elementwise::Broadcast;
+use crate::error::StepError;
+use crate::site::NodeSlots;
+use crate::step::{Io, Step};
+use bytemuck::Pod;
+use std::marker::PhantomData;
+use strait_core::Elem;
+use strait_core::op::Relation;
+
+struct Compare<T> {
+    broadcast: Broadcast,
+    relation: Relation,
+    elements: PhantomData<T>,
+}
+
+pub(super) fn prepare(relation: Relation, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    fn step<T: Pod + Send + Sync + PartialOrd>(
+        relation: Relation,
+        site: &NodeSlots<'_>,
+    ) -> Result<Box<dyn Step>, StepError> {
+        Ok(Box::new(Compare::<T> {
+            broadcast: Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?,
+            relation,
+            elements: PhantomData,
+        }))
+    }
+    match site.input(0)?.elem {
+        Elem::F32 => step::<f32>(relation, site),
+        Elem::F64 => step::<f64>(relation, site),
+        Elem::I64 => step::<i64>(relation, site),
+        Elem::Bool => step::<u8>(relation, site),
+        _ => unsupported(site),
+    }
+}
+
+impl<T: Pod + Send + Sync + PartialOrd> Step for Compare<T> {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let (a, b) = (io.input::<T>(0)?, io.input::<T>(1)?);
+        let out = io.output::<u8>()?;
+        match self.relation {
+            Relation::Equal => self.broadcast.apply_to(a, b, out, |a, b| u8::from(a == b)),
+            Relation::Less => self.broadcast.apply_to(a, b, out, |a, b| u8::from(a < b)),
+            Relation::LessOrEqual => self.broadcast.apply_to(a, b, out, |a, b| u8::from(a <= b)),
+        }
+    }
+}
