@@ -13,7 +13,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("document", &[]),
     ("kernels", &["requantize"]),
     ("core", &["requantize"]),
-    ("onnx", &["requantize", "core", "mapped", "document"]),
+    (
+        "onnx",
+        &["requantize", "core", "kernels", "mapped", "document", "execute"],
+    ),
     ("container", &["requantize", "core", "mapped"]),
     ("samples", &["requantize", "core", "mapped", "document"]),
     ("target", &["requantize", "core", "kernels", "mapped", "document"]),

@@ -1,7 +1,6 @@
 //! Numbers of ONNX's element types against numbers of ours.
 //!
-//! Ours are fewer: floats may be computed in another width, and unsigned integers of 32 and 64 bits in the bits of wider or
-//! signed ones. Integers and truth values must be equal.
+//! Floats may be computed in another width. Integers and truth values must be equal.
 
 use half::{bf16, f16};
 use strait_core::Elem;
@@ -54,9 +53,12 @@ impl Kind {
     fn of(elem: Elem) -> Option<Kind> {
         Some(match elem {
             Elem::F16 => Kind::Float16,
+            Elem::BF16 => Kind::Bfloat16,
             Elem::F32 => Kind::Float,
             Elem::F64 => Kind::Double,
             Elem::Bool => Kind::Bool,
+            Elem::U32 => Kind::Uint(4),
+            Elem::U64 => Kind::Uint(8),
             Elem::I8 => Kind::Int(1),
             Elem::I16 => Kind::Int(2),
             Elem::I32 => Kind::Int(4),
@@ -71,9 +73,8 @@ impl Kind {
     fn may_be(self, ours: Kind) -> bool {
         match self {
             Kind::Bfloat16 | Kind::Float16 | Kind::Float | Kind::Double => {
-                matches!(ours, Kind::Float16 | Kind::Float | Kind::Double)
+                matches!(ours, Kind::Bfloat16 | Kind::Float16 | Kind::Float | Kind::Double)
             }
-            Kind::Uint(4 | 8) => ours == Kind::Int(8),
             kind => kind == ours,
         }
     }
@@ -122,6 +123,7 @@ pub(crate) fn convert(kind: Kind, bytes: &[u8], elem: Elem) -> Result<Vec<u8>, S
             .collect(),
         Numbers::Reals(values) => match ours {
             Kind::Float16 => values.iter().flat_map(|v| f16::from_f64(*v).to_le_bytes()).collect(),
+            Kind::Bfloat16 => values.iter().flat_map(|v| bf16::from_f64(*v).to_le_bytes()).collect(),
             Kind::Float => values.iter().flat_map(|v| (*v as f32).to_le_bytes()).collect(),
             _ => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
         },

@@ -5,14 +5,15 @@ use super::external::DataFiles;
 use super::free_dimensions;
 use super::index::{Index, STANDARD_DOMAIN, domain, node_name};
 use super::ops;
-use super::site::{NodeReader, Refusal};
+use super::site::{NodeReader, Refusal, narrowed_float, widened_float};
 use super::tensor::{TensorFault, has_nan, tensor};
-use super::types::{contradiction, declared_type};
+use super::types::{contradiction, declared_elem, declared_type};
 use crate::error::{NodeFault, OnnxError};
 use crate::proto::NodeProto;
 use std::collections::{BTreeMap, BTreeSet};
+use strait_core::op::Cast;
 use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
-use strait_core::{Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId};
+use strait_core::{Elem, Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId};
 
 /// The most elements of all constants together that are written out from a shape.
 const MOST_WRITTEN: u64 = 1 << 26;
@@ -51,6 +52,10 @@ pub(crate) struct Builder<'a> {
     entries: BTreeMap<&'a str, Entry>,
     /// The values of constants that are in the graph already.
     placed: BTreeMap<&'a str, ValueId>,
+    /// Integers of i64 that narrower ones were cast to.
+    pub(crate) widened: BTreeMap<ValueId, ValueId>,
+    /// Outputs that are floats of another type than f32, to which they are rounded behind everything else.
+    pub(crate) rounded: BTreeSet<&'a str>,
     /// The names that nodes have.
     node_names: BTreeSet<Symbol>,
     unsupported: Vec<NodeFault>,
@@ -68,6 +73,8 @@ pub(crate) fn build<'a>(scope: &Scope<'a>, cut: Cut<'a>) -> Result<Module, OnnxE
         outputs: cut.outputs.iter().copied().collect(),
         entries: BTreeMap::new(),
         placed: BTreeMap::new(),
+        widened: BTreeMap::new(),
+        rounded: rounded(scope.index, &cut),
         node_names: BTreeSet::new(),
         unsupported: Vec::new(),
         written: 0,
@@ -82,7 +89,13 @@ impl<'a> Builder<'a> {
             let ty = self.input_type(input)?;
             check_limits(&ty).map_err(|refusal| as_tensor(input, refusal))?;
             let name = self.module.names.intern(input);
-            let value = self.module.main_mut().add_input(name, ty, None);
+            let elem = ty.elem;
+            let mut value = self.module.main_mut().add_input(name, ty, None);
+            if elem.is_float() && elem != Elem::F32 {
+                value = self
+                    .cast(value, Elem::F32, input, None)
+                    .map_err(|refusal| as_tensor(input, refusal))?;
+            }
             self.entries.insert(input, Entry::Value(value));
         }
         for &position in &cut.nodes {
@@ -125,7 +138,19 @@ impl<'a> Builder<'a> {
     }
 
     fn add_output(&mut self, output: &'a str) -> Result<(), OnnxError> {
-        let value = self.value(output).map_err(|refusal| as_tensor(output, refusal))?;
+        let mut value = self.value(output).map_err(|refusal| as_tensor(output, refusal))?;
+        if self.rounded.contains(output)
+            && let Some(elem) = self
+                .scope
+                .index
+                .declared
+                .get(output)
+                .and_then(|info| declared_elem(info))
+        {
+            value = self
+                .cast(value, elem, output, Some(output))
+                .map_err(|refusal| as_tensor(output, refusal))?;
+        }
         let graph = self.module.main_mut();
         graph.add_output(value);
         let declared = self.scope.index.declared.get(output).zip(graph.value(value));
@@ -136,6 +161,24 @@ impl<'a> Builder<'a> {
                 format!("output `{output}`: {text}"),
             )),
         }
+    }
+
+    /// A value in another element type, at the border of the graph.
+    fn cast(&mut self, value: ValueId, to: Elem, port: &str, name: Option<&str>) -> Result<ValueId, Refusal> {
+        let Some(ty) = self.module.main().value(value).map(|v| v.ty.clone()) else {
+            return Ok(value);
+        };
+        let result = match name {
+            Some(name) => self.module.names.intern(name),
+            None => self.fresh(port),
+        };
+        let node = self.node_name(port);
+        let source = self.module.names.intern(port);
+        let graph = self.module.main_mut();
+        let results = vec![(result, TensorType { elem: to, ..ty }, None)];
+        let id = graph.add_node(node, Cast { to }.into(), &[Some(value)], results);
+        graph.set_sources(id, &[source]);
+        Ok(graph.node(id).and_then(|n| n.outputs.first().copied()).unwrap_or(value))
     }
 
     /// Adds what one node becomes, or notes why not.
@@ -243,6 +286,7 @@ impl<'a> Builder<'a> {
                 Refusal::invalid(ReasonCode::Constant, format!("the constant `{name}`: {text}"))
             }
         })?;
+        let tensor = widened_float(tensor);
         self.entries.insert(name, Entry::Constant(tensor.clone()));
         Ok(Entry::Constant(tensor))
     }
@@ -270,7 +314,10 @@ impl<'a> Builder<'a> {
                 if let Some(&value) = self.placed.get(name) {
                     return Ok(value);
                 }
-                let symbol = self.module.names.intern(name);
+                let symbol = match self.rounded.contains(name) {
+                    true => self.fresh(name),
+                    false => self.module.names.intern(name),
+                };
                 let value = self.place(symbol, tensor)?;
                 self.placed.insert(name, value);
                 Ok(value)
@@ -286,6 +333,7 @@ impl<'a> Builder<'a> {
             let text = format!("the constant `{}` holds NaN", self.module.name(name));
             return Err(Refusal::invalid(ReasonCode::NotFinite, text));
         }
+        let tensor = narrowed_float(tensor);
         let ty = tensor.tensor_type();
         let data = self.module.add_data(tensor);
         Ok(self.module.main_mut().add_data(name, ty, None, data))
@@ -318,6 +366,15 @@ impl<'a> Builder<'a> {
             number += 1;
         }
     }
+}
+
+/// The outputs that are declared as floats of another type than f32.
+fn rounded<'a>(index: &Index<'a>, cut: &Cut<'a>) -> BTreeSet<&'a str> {
+    let is_rounded = |name: &&str| {
+        let elem = index.declared.get(name).and_then(|info| declared_elem(info));
+        elem.is_some_and(|elem| elem.is_float() && elem != Elem::F32)
+    };
+    cut.outputs.iter().copied().filter(is_rounded).collect()
 }
 
 /// Error of an input or an output.

@@ -1,192 +1,64 @@
-//! Arithmetic on small constants while a model is read.
+//! Arithmetic on constants while a model is read.
 //!
-//! Exporters compute shapes in the graph: `Shape` → `Gather` → `Mul` → `Concat` → `Reshape`. As shapes are static here,
-//! such a chain is a constant, and the op at its end wants to know it. Only ops on constants of at most [`MOST_ELEMENTS`]
-//! are done here; weights are folded by the canonicaliser, by the same kernels that would run them.
+//! Exporters compute shapes, masks and positions in the graph: `Shape` → `Gather` → `Mul` → `Concat` → `Reshape`. As
+//! shapes are static here, such a chain is a constant, and the op at its end wants to know it. The executor computes it by
+//! the steps that would run it in the graph: integers in i64, f64 in f64, every other float in f32. Weights past
+//! [`MOST_ELEMENTS`] are folded by the canonicaliser, by the same steps.
 
+use super::tensor::has_nan;
 use smallvec::SmallVec;
-use strait_core::op::{Function, Op};
+use strait_core::op::{Cast, Op};
 use strait_core::shape::fixed_dims;
-use strait_core::{Elem, TensorData, TensorType};
+use strait_core::{Elem, Kind, TensorData, TensorType};
 
-/// The longest shape computation that anybody has is a few numbers; this leaves room for small tables.
-const MOST_ELEMENTS: usize = 1024;
+/// Positions of two tokens to each other, of a thousand tokens, and masks of as many pixels are among the largest that
+/// exporters leave.
+const MOST_ELEMENTS: u64 = 1 << 21;
 
-/// The result of an op on constants, if it is one that is done here. Integer arithmetic that overflows is not.
-pub(crate) fn evaluate(op: &Op, operands: &[&TensorData]) -> Option<TensorData> {
-    if operands.is_empty() || operands.iter().any(|o| o.len() > MOST_ELEMENTS) {
+/// Results of an op on constants; `None` where one is too large, or where the op has no result on these numbers, so that
+/// the graph keeps it.
+pub(crate) fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Option<Vec<TensorData>> {
+    if operands.iter().flatten().any(|o| o.len() as u64 > MOST_ELEMENTS) || operands.iter().flatten().next().is_none() {
         return None;
     }
-    let types: Vec<TensorType> = operands.iter().map(|o| o.tensor_type()).collect();
-    let types: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Some).collect();
-    let result = op.infer(&types).ok()?.into_iter().next()?;
-    let shape = fixed_dims(&result.shape)?;
-    if shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d))? > MOST_ELEMENTS as u64 {
-        return None;
-    }
-    let first = operands[0];
-    match op {
-        Op::Identity(_) => Some(first.clone()),
-        Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => first.reshaped(&shape).ok(),
-        Op::Cast(cast) => convert(first, cast.to),
-        Op::Slice(slice) => {
-            let spans = slice.spans(&first.tensor_type().shape).ok()?;
-            pick(first, &shape, |index| {
-                for &(axis, start, step, _) in &spans {
-                    // `spans` keeps every position inside of the operand.
-                    index[axis] = (start as i64 + index[axis] as i64 * step) as u64;
-                }
-                Some(())
-            })
-        }
-        Op::Gather(gather) => {
-            let (axis, indices) = (axis(gather.axis, first.shape().len())?, operands.get(1)?);
-            let (extent, positions) = (i64::try_from(first.shape()[axis]).ok()?, indices.to_i64().ok()?);
-            pick(first, &shape, |index| {
-                let inner = axis..axis + indices.shape().len();
-                let position = positions.get(flat(&index[inner.clone()], indices.shape())?)?;
-                let position = if *position < 0 { position + extent } else { *position };
-                index.drain(inner);
-                index.insert(axis, u64::try_from(position).ok().filter(|_| position < extent)?);
-                Some(())
-            })
-        }
-        Op::Concat(concat) => join(operands, axis(concat.axis, shape.len())?, &shape),
-        Op::Add(_) => arithmetic(operands, &shape, i64::checked_add, |a, b| a + b),
-        Op::Sub(_) => arithmetic(operands, &shape, i64::checked_sub, |a, b| a - b),
-        Op::Mul(_) => arithmetic(operands, &shape, i64::checked_mul, |a, b| a * b),
-        Op::Div(_) => arithmetic(operands, &shape, i64::checked_div, |a, b| a / b),
-        Op::Unary(unary) => match unary.function {
-            Function::Neg => arithmetic(&[&zero(first)?, first], &shape, i64::checked_sub, |_, x| -x),
-            Function::Floor => floats(first, f32::floor),
-            Function::Ceil => floats(first, f32::ceil),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn axis(axis: i64, rank: usize) -> Option<usize> {
-    let rank = rank as i64;
-    usize::try_from(if axis < 0 { axis + rank } else { axis }).ok()
-}
-
-/// The position of an element in row-major order.
-fn flat(index: &[u64], shape: &[u64]) -> Option<usize> {
-    let mut position = 0u64;
-    for (i, extent) in index.iter().zip(shape) {
-        position = position.checked_mul(*extent)?.checked_add(*i)?;
-    }
-    usize::try_from(position).ok()
-}
-
-/// A tensor of `shape`, whose elements are those of `source` at the index that `map` makes of theirs.
-fn pick(source: &TensorData, shape: &[u64], map: impl Fn(&mut SmallVec<[u64; 8]>) -> Option<()>) -> Option<TensorData> {
-    let (size, elements) = (source.elem().size(), source.unpacked());
-    let mut bytes = Vec::new();
-    let count: u64 = shape.iter().product();
-    for number in 0..count {
-        let mut index: SmallVec<[u64; 8]> = SmallVec::new();
-        let mut rest = number;
-        for extent in shape.iter().rev() {
-            index.insert(0, rest % extent);
-            rest /= extent;
-        }
-        map(&mut index)?;
-        let at = flat(&index, source.shape())? * size;
-        bytes.extend_from_slice(elements.get(at..at + size)?);
-    }
-    TensorData::from_unpacked(source.elem(), shape, bytes.into()).ok()
-}
-
-/// The operands one after the other along `axis`.
-fn join(operands: &[&TensorData], axis: usize, shape: &[u64]) -> Option<TensorData> {
-    let outer: u64 = shape[..axis].iter().product();
-    let unpacked: Vec<_> = operands.iter().map(|operand| operand.unpacked()).collect();
-    let mut bytes = Vec::new();
-    for row in 0..outer as usize {
-        for operand in &unpacked {
-            let length = operand.len() / outer as usize;
-            bytes.extend_from_slice(operand.get(row * length..(row + 1) * length)?);
+    let types: SmallVec<[Option<TensorType>; 3]> = operands.iter().map(|o| o.map(TensorData::tensor_type)).collect();
+    let types: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();
+    for result in op.infer(&types).ok()? {
+        let shape = fixed_dims(&result.shape)?;
+        if shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d))? > MOST_ELEMENTS {
+            return None;
         }
     }
-    TensorData::from_unpacked(operands[0].elem(), shape, bytes.into()).ok()
+    let results = strait_execute::evaluate(op, operands).ok()?;
+    // No constant of a graph is NaN; a model that divides 0 by 0 does so at run time.
+    (!results.iter().any(has_nan)).then_some(results)
 }
 
-/// `a ∘ b` with numpy's broadcasting, on integers of one type or on floats.
-fn arithmetic(
-    operands: &[&TensorData],
-    shape: &[u64],
-    integers: fn(i64, i64) -> Option<i64>,
-    floats: fn(f32, f32) -> f32,
-) -> Option<TensorData> {
-    // An axis of extent 1, or one that is not there, stays at 0.
-    let spread = |operand: &TensorData| {
-        let extents: SmallVec<[u64; 8]> = operand.shape().into();
-        pick(operand, shape, move |index| {
-            let lead = index.len().checked_sub(extents.len())?;
-            index.drain(..lead);
-            for (i, extent) in index.iter_mut().zip(&extents) {
-                *i = if *extent == 1 { 0 } else { *i };
-            }
-            Some(())
-        })
-    };
-    let (a, b) = (spread(operands[0])?, spread(operands.get(1)?)?);
-    match a.elem() {
-        Elem::F32 => {
-            let (a, b) = (a.values::<f32>().ok()?, b.values::<f32>().ok()?);
-            let values: Vec<f32> = a.iter().zip(b.iter()).map(|(a, b)| floats(*a, *b)).collect();
-            TensorData::from_values(shape, &values).ok()
-        }
-        elem @ (Elem::I64 | Elem::I32) => {
-            let pairs = a.to_i64().ok()?.into_iter().zip(b.to_i64().ok()?);
-            let values: Option<Vec<i64>> = pairs.map(|(a, b)| integers(a, b)).collect();
-            convert(&TensorData::from_values(shape, &values?).ok()?, elem)
-        }
-        _ => None,
-    }
-}
-
-/// The number 0 of the same type, as a scalar.
-fn zero(tensor: &TensorData) -> Option<TensorData> {
-    TensorData::from_unpacked(tensor.elem(), &[], vec![0; tensor.elem().size()].into()).ok()
-}
-
-/// A function of each float.
-fn floats(tensor: &TensorData, function: fn(f32) -> f32) -> Option<TensorData> {
-    let values: Vec<f32> = tensor.values::<f32>().ok()?.iter().map(|v| function(*v)).collect();
-    TensorData::from_values(tensor.shape(), &values).ok()
-}
-
-/// The same numbers as another type; none where they do not fit. Floats are truncated.
-fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
-    let (from, shape) = (tensor.elem(), tensor.shape());
-    if from == to {
+/// The same numbers in another type; `None` where the conversion is not done.
+pub(crate) fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
+    if tensor.elem() == to {
         return Some(tensor.clone());
     }
-    let integers: Vec<i64> = match from {
-        Elem::F32 => {
-            // 2^63 is the first float that is too large.
-            let fits = |v: &f32| (-9.223_372e18..9.223_372e18).contains(v);
-            let values = tensor.values::<f32>().ok()?;
-            values
-                .iter()
-                .map(|v| fits(v).then_some(*v as i64))
-                .collect::<Option<_>>()?
-        }
-        Elem::F16 | Elem::F64 => return None,
-        _ => tensor.to_i64().ok()?,
-    };
-    match to {
-        Elem::I64 => TensorData::from_values(shape, &integers).ok(),
-        Elem::I32 => {
-            let values: Option<Vec<i32>> = integers.iter().map(|v| i32::try_from(*v).ok()).collect();
-            TensorData::from_values(shape, &values?).ok()
-        }
-        Elem::F32 => TensorData::from_values(shape, &integers.iter().map(|v| *v as f32).collect::<Vec<f32>>()).ok(),
-        _ => None,
+    strait_execute::evaluate(&Cast { to }.into(), &[Some(tensor)])
+        .ok()?
+        .pop()
+}
+
+/// True if the op computes with the numbers of its operands, and does not only move them.
+pub(crate) fn computes(op: &Op) -> bool {
+    match op {
+        // Their integers are moved, or are positions that the reader has widened.
+        Op::Select(_) | Op::Scatter(_) | Op::Recurrent(_) | Op::RoiAlign(_) => false,
+        _ => !matches!(
+            op.term().kind(),
+            Kind::Rearranges | Kind::Moves | Kind::Converts | Kind::Extends
+        ),
     }
+}
+
+/// Type in which an op computes with integers that are narrower, or have no sign.
+pub(crate) fn is_narrow(elem: Elem) -> bool {
+    elem.int_type().is_some() || matches!(elem, Elem::U32 | Elem::U64)
 }
 
 #[cfg(test)]
@@ -201,7 +73,9 @@ mod tests {
 
     fn check(op: impl Into<Op>, operands: &[&TensorData], expect: Option<&TensorData>) {
         let op = op.into();
-        assert_eq!(evaluate(&op, operands).as_ref(), expect, "{op:?}");
+        let operands: Vec<Option<&TensorData>> = operands.iter().map(|&o| Some(o)).collect();
+        let results = evaluate(&op, &operands);
+        assert_eq!(results.as_deref().and_then(<[_]>::first), expect, "{op:?}");
     }
 
     #[test]
@@ -228,14 +102,14 @@ mod tests {
         check(mul, &[&scalar, &plain], Some(&ints(&[4, 6, 8])));
         check(
             Unary {
-                function: Function::Neg,
+                function: strait_core::op::Function::Neg,
             },
             &[&plain],
             Some(&ints(&[-2, -3, -4])),
         );
         check(Div {}, &[&ints(&[-7, 7]), &scalar], Some(&ints(&[-3, 3])));
         check(Div {}, &[&plain, &TensorData::scalar(0i64)], None);
-        check(Add {}, &[&ints(&[i64::MAX]), &ints(&[1])], None);
+        check(Add {}, &[&ints(&[i64::MAX]), &ints(&[1])], Some(&ints(&[i64::MIN])));
     }
 
     #[test]
@@ -263,11 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn conversions_truncate_and_refuse_what_does_not_fit() {
+    fn floats_are_truncated_and_integers_keep_their_low_bits() {
         let floats = TensorData::from_values(&[2], &[2.9f32, -2.9]).unwrap();
         check(Cast { to: Elem::I64 }, &[&floats], Some(&ints(&[2, -2])));
-        check(Cast { to: Elem::I64 }, &[&TensorData::scalar(f32::NAN)], None);
-        check(Cast { to: Elem::I32 }, &[&ints(&[1 << 40])], None);
+        check(
+            Cast { to: Elem::U8 },
+            &[&ints(&[257, -1])],
+            Some(&TensorData::from_values(&[2], &[1u8, 255]).unwrap()),
+        );
         check(
             Cast { to: Elem::F32 },
             &[&ints(&[3])],

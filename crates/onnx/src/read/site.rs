@@ -6,10 +6,10 @@ use super::fold;
 use super::index::node_name;
 use super::tensor::is_finite;
 use crate::proto::NodeProto;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
-use strait_core::op::Cast;
-use strait_core::{Elem, Kind, Op, Reason, ReasonCode, TensorData, TensorType, ValueId};
+use strait_core::op::{Cast, Identity};
+use strait_core::{Elem, Op, Reason, ReasonCode, TensorData, TensorType, ValueId};
 
 /// Reason why a node is not read.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,28 +206,15 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         self.node.output.len()
     }
 
-    /// Adds an op in front of the node's last one, and answers with its only result.
+    /// Adds an op in front of the node's last one, and answers with its first result.
     pub(crate) fn push(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<Arg, Refusal> {
-        let (op, args) = (op.into(), self.resolve(args)?);
-        if let Some(folded) = fold::evaluate(&op, &args.constants()) {
-            return Ok(Arg::Constant(folded));
-        }
-        let outputs = self.add(op, args, &[])?;
-        Ok(outputs.first().map_or(Arg::Absent, |&id| Arg::Value(id)))
+        let results = self.apply(op.into(), args, &[])?;
+        Ok(results.into_iter().next().unwrap_or(Arg::Absent))
     }
 
     /// The same, with all of its results.
     pub(crate) fn push_all(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<SmallVec<[Arg; 1]>, Refusal> {
-        let (op, args) = (op.into(), self.resolve(args)?);
-        Ok(self.add(op, args, &[])?.into_iter().map(Arg::Value).collect())
-    }
-
-    /// An operand that holds positions or counts, as i64.
-    pub(crate) fn indices(&mut self, position: usize) -> Result<Arg, Refusal> {
-        match self.ty(position)?.elem {
-            Elem::I64 => Ok(Arg::Operand(position)),
-            _ => self.push(Cast { to: Elem::I64 }, &[Arg::Operand(position)]),
-        }
+        self.apply(op.into(), args, &[])
     }
 
     /// Adds the op whose results are the node's.
@@ -249,23 +236,109 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         if names.is_empty() || (position > 0 && !self.has_result(position)) {
             return Ok(());
         }
-        let (op, args) = (op.into(), self.resolve(args)?);
-        if let Some(folded) = fold::evaluate(&op, &args.constants()) {
-            if let Some(name) = names.first().filter(|name| !name.is_empty()) {
-                self.builder.define(name, Entry::Constant(folded));
+        let results = self.apply(op.into(), args, names)?;
+        for (name, result) in names.iter().zip(results).filter(|(name, _)| !name.is_empty()) {
+            match result {
+                Arg::Value(id) => self.builder.define(name, Entry::Value(id)),
+                Arg::Constant(tensor) => self.builder.define(name, Entry::Constant(tensor)),
+                Arg::Operand(_) | Arg::Absent => {}
             }
-            return Ok(());
-        }
-        let outputs = self.add(op, args, names)?;
-        for (name, id) in names.iter().zip(outputs).filter(|(name, _)| !name.is_empty()) {
-            self.builder.define(name, Entry::Value(id));
         }
         Ok(())
     }
 
+    /// The results of an op: constants where all operands are, values called `names` otherwise.
+    ///
+    /// What computes with integers does it in i64: narrower ones are widened in front of it, and its results become as
+    /// narrow again, by their low bits, as the model has them.
+    fn apply(&mut self, op: Op, args: &[Arg], names: &'a [String]) -> Result<SmallVec<[Arg; 1]>, Refusal> {
+        let mut args = self.resolve(args)?;
+        let narrow = fold::computes(&op)
+            .then(|| self.widen(&mut args))
+            .transpose()?
+            .flatten();
+        if let Some(folded) = args.constants().and_then(|constants| fold::evaluate(&op, &constants)) {
+            let back = |tensor: TensorData| match narrow {
+                Some(elem) if tensor.elem() == Elem::I64 => fold::convert(&tensor, elem).unwrap_or(tensor),
+                _ => tensor,
+            };
+            let back = |(position, tensor)| match makes_positions(&op, position) {
+                true => tensor,
+                false => back(tensor),
+            };
+            return Ok(folded.into_iter().enumerate().map(back).map(Arg::Constant).collect());
+        }
+        let wide = self.add(op.clone(), args, if narrow.is_some() { &[] } else { names })?;
+        let Some(narrow) = narrow else {
+            return Ok(wide.into_iter().map(Arg::Value).collect());
+        };
+        let mut results = SmallVec::new();
+        for (position, id) in wide.into_iter().enumerate() {
+            let cast: Op = match self.type_of(id).elem {
+                Elem::I64 if !makes_positions(&op, position) => Cast { to: narrow }.into(),
+                // A comparison: the name is the model's all the same.
+                _ => Identity {}.into(),
+            };
+            let name = names.get(position..).unwrap_or_default();
+            let source = Resolved(smallvec![Source::Value(id)]);
+            results.extend(self.add(cast, source, name)?.into_iter().map(Arg::Value));
+        }
+        Ok(results)
+    }
+
+    /// Widens all integers among the operands to i64, and answers with the type that the first of them had, if any was
+    /// narrower.
+    fn widen(&mut self, args: &mut Resolved<'a>) -> Result<Option<Elem>, Refusal> {
+        let mut narrow = None;
+        for source in &mut args.0 {
+            let elem = match source {
+                Source::Absent => continue,
+                Source::Value(id) => self.type_of(*id).elem,
+                Source::Constant(_, tensor) => tensor.elem(),
+            };
+            if !fold::is_narrow(elem) {
+                continue;
+            }
+            narrow.get_or_insert(elem);
+            *source = match source {
+                Source::Constant(_, tensor) => match fold::convert(tensor, Elem::I64) {
+                    Some(wide) => Source::Constant(None, wide),
+                    None => return Err(Refusal::Unsupported(format!("a constant of {elem} is too large"))),
+                },
+                Source::Value(id) => Source::Value(self.wide(*id)?),
+                Source::Absent => Source::Absent,
+            };
+        }
+        Ok(narrow)
+    }
+
+    /// An integer value as i64; cast once, however many read it.
+    fn wide(&mut self, id: ValueId) -> Result<ValueId, Refusal> {
+        if let Some(&wide) = self.builder.widened.get(&id) {
+            return Ok(wide);
+        }
+        let source = Resolved(smallvec![Source::Value(id)]);
+        let wide = self.add(Cast { to: Elem::I64 }.into(), source, &[])?;
+        let wide = wide.first().copied().unwrap_or(id);
+        self.builder.widened.insert(id, wide);
+        Ok(wide)
+    }
+
+    /// An operand that holds positions or counts, as i64.
+    pub(crate) fn indices(&mut self, position: usize) -> Result<Arg, Refusal> {
+        match self.ty(position)?.elem {
+            Elem::I64 => Ok(Arg::Operand(position)),
+            elem if fold::is_narrow(elem) => self.push(Cast { to: Elem::I64 }, &[Arg::Operand(position)]),
+            other => Err(Refusal::invalid(
+                ReasonCode::OperandType,
+                format!("operand {position} is of type {other}, and not of integers"),
+            )),
+        }
+    }
+
     /// Makes the node's first result a constant.
     pub(crate) fn finish_constant(&mut self, tensor: TensorData) {
-        let node = self.node;
+        let (node, tensor) = (self.node, widened_float(tensor));
         if let Some(name) = node.output.first().filter(|name| !name.is_empty()) {
             self.builder.define(name, Entry::Constant(tensor));
         }
@@ -288,7 +361,7 @@ impl<'b, 'a> NodeReader<'b, 'a> {
             resolved.0.push(match arg {
                 Arg::Absent => Source::Absent,
                 Arg::Value(id) => Source::Value(*id),
-                Arg::Constant(tensor) => Source::Constant(None, tensor.clone()),
+                Arg::Constant(tensor) => Source::Constant(None, widened_float(tensor.clone())),
                 Arg::Operand(position) => match self.operand_name(*position) {
                     None => Source::Absent,
                     Some(name) => match self.builder.entry(name)? {
@@ -337,7 +410,6 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         let types: SmallVec<[Option<TensorType>; 3]> =
             inputs.iter().map(|input| input.map(|id| self.type_of(id))).collect();
         let operands: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();
-        check_integers(&op, &operands)?;
         let inferred = op.infer(&operands)?;
         if inferred.len() > MOST_RESULTS {
             return Err(Refusal::unsupported("it has too many results"));
@@ -345,7 +417,8 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         let mut typed = Vec::with_capacity(inferred.len());
         for (position, ty) in inferred.into_iter().enumerate() {
             check_limits(&ty)?;
-            let name = match results.get(position).filter(|name| !name.is_empty()) {
+            let name = results.get(position).filter(|name| !name.is_empty());
+            let name = match name.filter(|name| !self.builder.rounded.contains(name.as_str())) {
                 Some(name) => self.builder.module.names.intern(name),
                 None => self.builder.fresh(base),
             };
@@ -373,33 +446,42 @@ struct Resolved<'a>(SmallVec<[Source<'a>; 3]>);
 
 impl Resolved<'_> {
     /// All operands as constants, or nothing.
-    fn constants(&self) -> Vec<&TensorData> {
-        self.0
-            .iter()
-            .map(|source| match source {
-                Source::Constant(_, tensor) => Some(tensor),
-                _ => None,
-            })
-            .collect::<Option<Vec<_>>>()
-            .unwrap_or_default()
+    fn constants(&self) -> Option<SmallVec<[Option<&TensorData>; 3]>> {
+        fn constant<'s>(source: &'s Source<'_>) -> Option<Option<&'s TensorData>> {
+            match source {
+                Source::Constant(_, tensor) => Some(Some(tensor)),
+                Source::Absent => Some(None),
+                Source::Value(_) => None,
+            }
+        }
+        self.0.iter().map(constant).collect()
     }
 }
 
-/// Integer arithmetic is done by [`fold`] while a model is read, or not at all: in the float stage integers are moved
-/// around, but not computed with.
-fn check_integers(op: &Op, operands: &[Option<&TensorType>]) -> Result<(), Refusal> {
-    let moves = matches!(op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Converts)
-        || matches!(
-            op,
-            Op::Recurrent(_) | Op::RoiAlign(_) | Op::Scatter(_) | Op::ArgReduce(_) | Op::Cumulative(_) | Op::TopK(_)
-        );
-    match operands.iter().flatten().find(|ty| !ty.elem.is_float()) {
-        Some(ty) if !moves => Err(Refusal::Unsupported(format!(
-            "it computes with {} at run time; only floats are computed with",
-            ty.elem
-        ))),
-        _ => Ok(()),
+/// True if the result at this position counts elements, and is i64 whatever the operands are.
+fn makes_positions(op: &Op, position: usize) -> bool {
+    matches!((op, position), (Op::ArgReduce(_), _) | (Op::TopK(_), 1))
+}
+
+/// Floats of 16 bits are computed with as f32.
+pub(super) fn widened_float(tensor: TensorData) -> TensorData {
+    if !matches!(tensor.elem(), Elem::F16 | Elem::BF16) {
+        return tensor;
     }
+    narrowed_float(tensor)
+}
+
+/// Any float as f32, as which it is in a graph.
+pub(super) fn narrowed_float(tensor: TensorData) -> TensorData {
+    if tensor.elem() == Elem::F32 || !tensor.elem().is_float() {
+        return tensor;
+    }
+    let floats = tensor
+        .to_f32()
+        .ok()
+        .map(|values| TensorData::from_values(tensor.shape(), &values));
+    // As many elements as before, in a type that was looked at.
+    floats.and_then(Result::ok).unwrap_or(tensor)
 }
 
 /// For conversions that the type has been checked for.

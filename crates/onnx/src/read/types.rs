@@ -6,7 +6,7 @@ use crate::error::OnnxError;
 use crate::proto::{DimensionProto, TensorTypeProto, ValueInfoProto};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::shape::MAX_RANK;
-use strait_core::{Dim, Names, Shape, TensorType};
+use strait_core::{Dim, Elem, Names, Shape, TensorType};
 
 /// The name of a dimension in the options: its own, or the tensor's with the axis where it has none. `None` where the
 /// dimension is a number. Exporters write 0 and −1 for what they do not know.
@@ -25,6 +25,11 @@ pub(crate) fn dims(info: &ValueInfoProto) -> Option<&[DimensionProto]> {
 
 fn tensor_type(info: &ValueInfoProto) -> Option<&TensorTypeProto> {
     info.value_type.as_ref()?.tensor_type.as_ref()
+}
+
+/// The element type that a file declares of a tensor, where it is one of ours.
+pub(crate) fn declared_elem(info: &ValueInfoProto) -> Option<Elem> {
+    element(tensor_type(info)?.elem_type.into()).ok()
 }
 
 /// Refuses values for dimensions that no tensor has, and zero.

@@ -35,6 +35,18 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Floor", 6, |site| unary(site, Function::Floor)),
     Row::new("Ceil", 6, |site| unary(site, Function::Ceil)),
     Row::new("Round", 11, |site| unary(site, Function::Round)),
+    Row::new("Sign", 9, |site| unary(site, Function::Sign)),
+    Row::new("Sin", 7, |site| unary(site, Function::Sin)),
+    Row::new("Cos", 7, |site| unary(site, Function::Cos)),
+    Row::new("Tan", 7, |site| unary(site, Function::Tan)),
+    Row::new("Asin", 7, |site| unary(site, Function::Asin)),
+    Row::new("Acos", 7, |site| unary(site, Function::Acos)),
+    Row::new("Atan", 7, |site| unary(site, Function::Atan)),
+    Row::new("Sinh", 9, |site| unary(site, Function::Sinh)),
+    Row::new("Cosh", 9, |site| unary(site, Function::Cosh)),
+    Row::new("Asinh", 9, |site| unary(site, Function::Asinh)),
+    Row::new("Acosh", 9, |site| unary(site, Function::Acosh)),
+    Row::new("Atanh", 9, |site| unary(site, Function::Atanh)),
 ];
 
 fn unary(site: &mut NodeReader<'_, '_>, function: Function) -> Result<(), Refusal> {

@@ -103,7 +103,15 @@ fn cast(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         .int("to")?
         .ok_or_else(|| Refusal::invalid(ReasonCode::Cast, "`to` is missing"))?;
     let to = element(to).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?;
+    let to = computed(site, to)?;
     site.finish(Cast { to }, &[Arg::Operand(0)])
+}
+
+/// The type that a value of the model's type `elem` has in a graph: every float is f32 there. Constants of f64 stay, so
+/// that they are folded as they are.
+fn computed(site: &mut NodeReader<'_, '_>, elem: Elem) -> Result<Elem, Refusal> {
+    let wide = elem == Elem::F64 && site.constant(0)?.is_some();
+    Ok(if elem.is_float() && !wide { Elem::F32 } else { elem })
 }
 
 /// Nothing is dropped at inference.

@@ -3,7 +3,7 @@
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
-use strait_core::op::{Add, Cast, Clip, Div, Mul, Op, Pow, Sub};
+use strait_core::op::{Add, Binary, BinaryFunction, Cast, Clip, Div, Identity, Mul, Op, Pow, Sub};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Add", 7, |site| binary(site, Add {})),
@@ -11,18 +11,15 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Mul", 7, |site| binary(site, Mul::float())),
     Row::new("Div", 7, |site| binary(site, Div {})),
     Row::new("Pow", 7, pow),
-    Row::new("Sum", 8, sum),
-    Row::new("Max", 8, |site| {
-        bound(site, |min| Clip {
-            min,
-            max: f32::INFINITY,
-        })
-    }),
-    Row::new("Min", 8, |site| {
-        bound(site, |max| Clip {
-            min: f32::NEG_INFINITY,
-            max,
-        })
+    Row::new("Sum", 8, |site| variadic(site, Add {})),
+    Row::new("Max", 8, |site| extreme(site, BinaryFunction::Maximum)),
+    Row::new("Min", 8, |site| extreme(site, BinaryFunction::Minimum)),
+    Row::new("Mod", 10, |site| {
+        let function = match site.flag("fmod")? {
+            true => BinaryFunction::Remainder,
+            false => BinaryFunction::Modulo,
+        };
+        binary(site, Binary { function })
     }),
 ];
 
@@ -40,36 +37,54 @@ fn pow(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(Pow {}, &[Arg::Operand(0), exponent])
 }
 
-/// A sum of any number of operands, from the left.
-fn sum(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let count = site.operand_count();
-    let mut sum = Arg::Operand(0);
+/// A function of any number of operands, from the left.
+fn variadic(site: &mut NodeReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
+    let (count, op) = (site.operand_count(), op.into());
+    let mut result = Arg::Operand(0);
     for position in 1..count.saturating_sub(1) {
-        sum = site.push(Add {}, &[sum, Arg::Operand(position)])?;
+        result = site.push(op.clone(), &[result, Arg::Operand(position)])?;
     }
     match count {
         0 => Err(Refusal::invalid(ReasonCode::MissingOperand, "it has no operands")),
-        1 => site.finish(strait_core::op::Identity {}, &[sum]),
-        _ => site.finish(Add {}, &[sum, Arg::Operand(count - 1)]),
+        1 => site.finish(Identity {}, &[result]),
+        _ => site.finish(op, &[result, Arg::Operand(count - 1)]),
     }
 }
 
-/// The maximum or minimum of a value and one known number, which is a clip.
-fn bound(site: &mut NodeReader<'_, '_>, clip: fn(f32) -> Clip) -> Result<(), Refusal> {
-    if site.operand_count() == 2 {
-        for (value, number) in [(0, 1), (1, 0)] {
-            let rank = site.rank(value)?;
-            let Some(tensor) = site.constant(number)? else {
-                continue;
-            };
-            // A number of a higher rank would give the result its rank.
-            if tensor.len() == 1 && tensor.shape().len() <= rank && tensor.elem().is_float() {
-                let number = site.known_float(number, "bound")?.unwrap_or_default();
-                return site.finish(clip(number), &[Arg::Operand(value)]);
-            }
+/// The maximum or minimum of any number of operands, from the left. That of a value and one known number is a clip, which
+/// targets have.
+fn extreme(site: &mut NodeReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
+    let count = site.operand_count();
+    if count == 2
+        && let Some((value, bound)) = bound(site)?
+    {
+        let clip = match function {
+            BinaryFunction::Maximum => Clip {
+                min: bound,
+                max: f32::INFINITY,
+            },
+            _ => Clip {
+                min: f32::NEG_INFINITY,
+                max: bound,
+            },
+        };
+        return site.finish(clip, &[Arg::Operand(value)]);
+    }
+    variadic(site, Binary { function })
+}
+
+/// A value and one known number, if that is what the two operands are.
+fn bound(site: &mut NodeReader<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
+    for (value, number) in [(0, 1), (1, 0)] {
+        let rank = site.rank(value)?;
+        let Some(tensor) = site.constant(number)? else {
+            continue;
+        };
+        let is_value = site.constant(value)?.is_none();
+        // A number of a higher rank would give the result its rank.
+        if is_value && tensor.len() == 1 && tensor.shape().len() <= rank && tensor.elem().is_float() {
+            return Ok(site.known_float(number, "bound")?.map(|number| (value, number)));
         }
     }
-    Err(Refusal::unsupported(
-        "only the maximum or minimum with one constant number is read",
-    ))
+    Ok(None)
 }

@@ -3,12 +3,14 @@
 use super::Row;
 use crate::elements::element;
 use crate::read::compose::fault;
+use crate::read::fold;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use std::f64::consts::PI;
 use strait_core::op::Reshape;
 use strait_core::{Elem, ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
+    Row::new("Range", 11, range),
     Row::new("HannWindow", 17, |site| window(site, [0.5, 0.5, 0.0])),
     Row::new("HammingWindow", 17, |site| {
         window(site, [25.0 / 46.0, 21.0 / 46.0, 0.0])
@@ -172,4 +174,36 @@ fn affine_grid(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let rows = site.product(&grid, &columns)?;
     let shape = [0].iter().chain(spatial).copied().chain([width as i64 - 1]).collect();
     site.finish(Reshape { shape }, &[rows])
+}
+
+/// The numbers from a start on, by a step, in front of a limit; as many as ⌈(limit − start) / step⌉.
+fn range(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let elem = site.ty(0)?.elem;
+    let number = |site: &mut NodeReader<'_, '_>, position, what| -> Result<f64, Refusal> {
+        let tensor = site.known(position, what)?;
+        let missing = || Refusal::invalid(ReasonCode::OperandType, format!("its {what} is not a single number"));
+        let tensor = tensor.filter(|tensor| tensor.len() == 1).ok_or_else(missing)?;
+        let wide = fold::convert(&tensor, Elem::F64).ok_or_else(missing)?;
+        wide.values::<f64>()
+            .ok()
+            .and_then(|values| values.first().copied())
+            .ok_or_else(missing)
+    };
+    let (start, limit, step) = (
+        number(site, 0, "start")?,
+        number(site, 1, "limit")?,
+        number(site, 2, "step")?,
+    );
+    let count = ((limit - start) / step).ceil().max(0.0);
+    if !count.is_finite() || !site.builder.may_write(count as u64) {
+        return Err(Refusal::Unsupported(format!("{count} numbers are too many")));
+    }
+    // As numpy: a start and whole multiples of the step.
+    let values: Vec<f64> = (0..count as u64).map(|i| start + i as f64 * step).collect();
+    let tensor = TensorData::from_values(&[values.len() as u64], &values)
+        .ok()
+        .and_then(|tensor| fold::convert(&tensor, elem));
+    let tensor = tensor.ok_or_else(|| Refusal::Unsupported(format!("a range of {elem}")))?;
+    site.finish_constant(tensor);
+    Ok(())
 }

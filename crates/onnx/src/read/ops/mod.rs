@@ -9,6 +9,7 @@ mod elementwise;
 mod functions;
 mod generated;
 mod index;
+mod logic;
 mod lp_pool;
 mod matrix;
 mod normalization;
@@ -56,7 +57,7 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 25] = [
+const FAMILIES: [&[Row]; 26] = [
     conv::ROWS,
     matrix::ROWS,
     pool::ROWS,
@@ -76,6 +77,7 @@ const FAMILIES: [&[Row]; 25] = [
     einsum::ROWS,
     functions::ROWS,
     generated::ROWS,
+    logic::ROWS,
     lp_pool::ROWS,
     quantized::ROWS,
     repeat::ROWS,

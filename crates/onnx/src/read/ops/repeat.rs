@@ -4,12 +4,20 @@ use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
-use strait_core::op::{Concat, Identity, Op, Pad, PadMode, Slice};
+use strait_core::op::{Concat, Expand, Identity, Op, Pad, PadMode, Slice};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Tile", 6, tile),
+    Row::new("Expand", 8, expand),
     Row::new("CenterCropPad", 18, center_crop_pad),
 ];
+
+/// The operand and a tensor of the given extents, broadcast.
+fn expand(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let shape = site.known_ints(1, "shape")?;
+    let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the shape is missing"))?;
+    site.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
+}
 
 /// The most copies of one tensor side by side.
 const MOST_COPIES: i64 = 1 << 12;

@@ -3,9 +3,9 @@
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
+use strait_core::Dim;
 use strait_core::ReasonCode;
-use strait_core::op::{Cast, Concat, Gather, Pad, PadMode, Slice, Split};
-use strait_core::{Dim, Elem};
+use strait_core::op::{Concat, Gather, Pad, PadMode, Slice, Split};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Concat", 4, concat),
@@ -161,9 +161,6 @@ fn spread(given: &[i64], axes: &[i64], rank: usize) -> Result<SmallVec<[i64; 8]>
 /// Indices are 64 bits wide in the IR.
 fn gather(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let axis = site.int("axis")?.unwrap_or(0);
-    let indices = match site.ty(1)?.elem {
-        Elem::I64 => Arg::Operand(1),
-        _ => site.push(Cast { to: Elem::I64 }, &[Arg::Operand(1)])?,
-    };
+    let indices = site.indices(1)?;
     site.finish(Gather { axis }, &[Arg::Operand(0), indices])
 }

@@ -262,13 +262,21 @@ fn arithmetic_and_functions() {
     check(12, "Pow", "f32[2,3]", vec![list("e", &[2])], vec![], "pow -> f32[2,3]");
     check(10, "Clip", "f32[2]", vec![], vec![float("max", 6.0)], "clip min=-inf max=6 -> f32[2]");
     check(13, "Max", "f32[2,2]", vec![numbers("c", &[0.5])], vec![], "clip min=0.5 max=inf -> f32[2,2]");
-    check(13, "Min", "f32[2]", vec![weight("c", &[1, 1])], vec![], "only the maximum or minimum with one constant");
+    check(13, "Min", "f32[2]", vec![weight("c", &[1, 1])], vec![], "binary function=minimum -> f32[1,2]");
+    check(7, "Equal", "f32[2]", vec![numbers("c", &[0.5])], vec![], "compare relation=equal -> bool[2]");
+    check(9, "GreaterOrEqual", "f32[2]", vec![numbers("c", &[0.5])], vec![], "exists from operator set 12 on");
+    check(12, "Greater", "f32[2]", vec![numbers("c", &[0.5])], vec![], "compare relation=less -> bool[2]");
+    check(10, "Mod", "f32[2]", vec![numbers("c", &[0.5])], vec![int("fmod", 1)], "binary function=remainder -> f32[2]");
+    check(8, "Expand", "f32[2]", vec![list("shape", &[3, 1])], vec![], "expand shape=[3,1] -> f32[3,2]");
+    check(7, "Cos", "f32[2]", vec![], vec![], "unary function=cos -> f32[2]");
+    // Integers of fewer bits are added in 64 of them.
+    check(14, "Add", "i32[2]", vec![list("c", &[1])], vec![], "cast to=i64; add; cast to=i32 -> i32[2]");
     check(8, "Sum", "f32[2]", vec![numbers("a", &[1.0]), numbers("b", &[2.0])], vec![], "add; add -> f32[2]");
     check(7, "LeakyRelu", "f32[2]", vec![], vec![], "leaky_relu alpha=0.01 -> f32[2]");
     check(7, "HardSigmoid", "f32[2]", vec![], vec![], "hard_sigmoid alpha=0.2 beta=0.5 -> f32[2]");
     check(20, "Gelu", "f32[2]", vec![], vec![text("approximate", "tanh")], "unary function=gelu_tanh -> f32[2]");
     check(17, "Gelu", "f32[2]", vec![], vec![], "exists from operator set 20 on");
-    check(7, "Add", "i64[2]", vec![list("a", &[1])], vec![], "it computes with i64 at run time");
+    check(7, "Add", "i64[2]", vec![list("a", &[1])], vec![], "add -> i64[2]");
 }
 
 #[test]
@@ -393,7 +401,7 @@ fn constants_that_are_not_numbers_are_refused() {
     let mut short = weight("w", &[4]);
     short.dims = vec![5];
     check(7, "Add", "f32[5]", vec![short], vec![], "the constant `w`: a tensor of f32 [5] takes 20 bytes, but there are 16");
-    let mut brain = weight("w", &[4]);
-    (brain.data_type, brain.raw_data) = (16, Some(vec![0; 8].into()));
-    check(7, "Add", "f32[4]", vec![brain], vec![], "the constant `w`: its element type is bfloat16");
+    let mut eight = weight("w", &[4]);
+    (eight.data_type, eight.raw_data) = (17, Some(vec![0; 4].into()));
+    check(7, "Add", "f32[4]", vec![eight], vec![], "the constant `w`: its element type is float8e4m3fn");
 }
