@@ -13,9 +13,9 @@ words! {
         Minimum = "minimum",
         /// The larger operand; NaN where one of them is.
         Maximum = "maximum",
-        /// What is left of a division whose quotient is rounded down: it has the sign of the divisor.
+        /// The remainder of a division whose quotient is rounded down: it has the sign of the divisor.
         Modulo = "modulo",
-        /// What is left of a division whose quotient is truncated: it has the sign of the dividend.
+        /// The remainder of a division whose quotient is truncated: it has the sign of the dividend.
         Remainder = "remainder",
         /// Both: bit by bit, or of truth values.
         And = "and",

@@ -3,14 +3,30 @@
 use super::Choices;
 use strait_core::Op;
 use strait_core::op::{
-    Activation, Activations, ArgReduce, Cell, Combination, Cumulative, Det, Dft, Direction, Extreme, GatherElements,
-    GatherNd, Recurrent, RoiAlign, RoiMode, Running, Scatter, ScatterBy, TopK, Transform,
+    Activation, Activations, ArgReduce, Binary, BinaryFunction, Cell, Combination, Compare, Cumulative, Det, Dft,
+    Direction, Expand, Extreme, GatherElements, GatherNd, Recurrent, Relation, RoiAlign, RoiMode, Running, Scatter,
+    ScatterBy, Select, TopK, Transform,
 };
 
 /// The op called `name`.
 pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
     let axis = choices.pick(&[0, -1, 1, 7, i64::MIN]);
     match name {
+        "expand" => Expand {
+            shape: (0..choices.below(4))
+                .map(|_| choices.pick(&[0, 1, 2, 3, -1, i64::MAX]))
+                .collect(),
+        }
+        .into(),
+        "select" => Select {}.into(),
+        "binary" => Binary {
+            function: choices.pick(BinaryFunction::ALL),
+        }
+        .into(),
+        "compare" => Compare {
+            relation: choices.pick(Relation::ALL),
+        }
+        .into(),
         "gather_elements" => GatherElements { axis }.into(),
         "gather_nd" => GatherNd {
             batch: choices.pick(&[0, 1, u32::MAX]),

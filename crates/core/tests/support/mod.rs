@@ -337,7 +337,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         }
         .into(),
         name @ ("gather_elements" | "gather_nd" | "scatter" | "arg_reduce" | "cumulative" | "top_k" | "det" | "dft"
-        | "roi_align" | "recurrent") => indices::op(name, choices),
+        | "roi_align" | "recurrent" | "expand" | "select" | "binary" | "compare") => indices::op(name, choices),
         name @ ("resize" | "conv_transpose" | "deform_conv" | "col2im" | "grid_sample") => windows::op(name, choices),
         "identity" => Identity {}.into(),
         "quantize" => Quantize {
@@ -401,21 +401,6 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             .into()
         }
         "gather" => Gather { axis: -1 }.into(),
-        "expand" => Expand {
-            shape: (0..choices.below(4))
-                .map(|_| choices.pick(&[0, 1, 2, 3, -1, i64::MAX]))
-                .collect(),
-        }
-        .into(),
-        "select" => Select {}.into(),
-        "binary" => Binary {
-            function: choices.pick(BinaryFunction::ALL),
-        }
-        .into(),
-        "compare" => Compare {
-            relation: choices.pick(Relation::ALL),
-        }
-        .into(),
         "lookup" => Lookup {}.into(),
         "interpolate" | "integer_resize" => lines::op(choices),
         "integer_softmax" => IntegerSoftmax {

@@ -16,7 +16,7 @@ struct Reduce<T, F, E> {
     /// The result of no elements, and of one more.
     first: T,
     join: F,
-    /// What is made of the joined elements in the end.
+    /// Makes the result of the joined elements.
     end: E,
     elements: PhantomData<T>,
 }
