@@ -8,8 +8,8 @@ in what is written, and so are those without elements, as an extent of 0 that is
 known; all others stay inputs.
 
 The folder has a model for each case, `tensors.bin` with all elements, and `cases.txt`, where a case is a line `case NAME RTOL
-ATOL` and then a line `in` or `out` for each of its tensors: element type, extents joined by `x` (`-` for none), offset and
-number of bytes.
+ATOL OPERATOR`, with the only operator of its model or `-`, and then a line `in` or `out` for each of its tensors: element type,
+extents joined by `x` (`-` for none), offset and number of bytes.
 """
 
 import argparse
@@ -126,7 +126,9 @@ def write(folder):
                 with_known_operator_set(model)
                 name = case.name if number == 0 else f"{case.name}.{number}"
                 onnx.save(model, folder / f"{name}.onnx")
-                lines.append(f"case {name} {case.rtol} {max(case.atol, ABSOLUTE.get(name, 0))}")
+                operators = [node.op_type for node in model.graph.node]
+                only = operators[0] if len(operators) == 1 and plain is case.model else "-"
+                lines.append(f"case {name} {case.rtol} {max(case.atol, ABSOLUTE.get(name, 0))} {only}")
                 outputs = [as_tensor(value) for value in expected]
                 for side, tensor in [("in", t) for t in inputs] + [("out", t) for t in outputs]:
                     data = numpy_helper.to_array(tensor).tobytes()

@@ -14,7 +14,7 @@ mod read;
 mod write;
 
 pub use error::{DataFault, FreeDimension, NodeFault, OnnxError};
-pub use read::{LFS_POINTER, Model, ReadOptions, free_dimensions, read};
+pub use read::{LFS_POINTER, Model, Operator, ReadOptions, free_dimensions, operators, read};
 pub use write::write;
 
 /// The oldest and the newest version of the standard operator set that is read.

@@ -1,29 +1,23 @@
 //! The folder of cases.
 
-use crate::numbers::{self, Kind};
+use crate::numbers;
 use std::error::Error;
 use std::path::Path;
 use strait_core::Elem;
 
 /// A tensor of a case.
 pub(crate) struct Tensor {
-    pub(crate) kind: Kind,
+    pub(crate) elem: Elem,
     pub(crate) shape: Vec<usize>,
     /// Row-major, little-endian.
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Tensor {
-    /// The same numbers as the type that the graph takes.
-    pub(crate) fn as_elem(&self, elem: Elem) -> Result<strait_execute::Tensor, String> {
-        let bytes = numbers::convert(self.kind, &self.bytes, elem)?;
-        strait_execute::Tensor::from_bytes(elem, &self.shape, &bytes).map_err(|error| error.to_string())
-    }
-}
-
 /// One node test.
 pub(crate) struct Case {
     pub(crate) name: String,
+    /// The operator, where its model has only one.
+    pub(crate) operator: Option<String>,
     /// A float may differ by `absolute` and `relative` times the expected one.
     pub(crate) relative: f64,
     pub(crate) absolute: f64,
@@ -45,8 +39,9 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
     for line in std::fs::read_to_string(folder.join("cases.txt"))?.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         match (words.as_slice(), cases.last_mut()) {
-            (["case", name, relative, absolute], _) => cases.push(Case {
+            (["case", name, relative, absolute, operator], _) => cases.push(Case {
                 name: (*name).into(),
+                operator: Some(*operator).filter(|name| *name != "-").map(Into::into),
                 relative: relative.parse()?,
                 absolute: absolute.parse()?,
                 inputs: Vec::new(),
@@ -56,7 +51,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
                 let (offset, length): (usize, usize) = (offset.parse()?, length.parse()?);
                 let bytes = elements.get(offset..offset + length).ok_or("tensors.bin is cut")?;
                 let tensor = Tensor {
-                    kind: Kind::parse(kind).ok_or_else(|| format!("the element type {kind} is not known"))?,
+                    elem: numbers::parse(kind).ok_or_else(|| format!("the element type {kind} is not known"))?,
                     shape: match *shape {
                         "-" => Vec::new(),
                         shape => shape.split('x').map(str::parse).collect::<Result<_, _>>()?,

@@ -5,8 +5,8 @@ use super::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
 use std::slice::from_ref;
 use strait_core::op::{
-    Add, Cast, Concat, Div, Function, MatMul, Mul, Pow, Reduce, Reduction, Reshape, Slice, Sub, Transpose, Unary,
-    Unsqueeze,
+    Add, Binary, BinaryFunction, Cast, Compare, Concat, Div, Function, MatMul, Mul, Pow, Reduce, Reduction, Relation,
+    Reshape, Select, Slice, Softmax, Sub, Transpose, Unary, Unsqueeze,
 };
 use strait_core::{Carrier, Dim, Elem, ReasonCode, TensorData};
 
@@ -48,6 +48,13 @@ impl NodeReader<'_, '_> {
                 "a constant of shape {shape:?} is too large"
             ))),
         }
+    }
+
+    /// 0, 1 … up to a number, as a constant of this shape.
+    pub(crate) fn counted(&mut self, shape: &[u64], count: i64) -> Result<Arg, Refusal> {
+        self.room(&[count.unsigned_abs()])?;
+        let values: Vec<i64> = (0..count).collect();
+        Ok(Arg::Constant(self.integers(shape, &values)?))
     }
 
     /// A number as a scalar of the type of `like`.
@@ -119,9 +126,26 @@ impl NodeReader<'_, '_> {
         self.push(Unary { function }, from_ref(x))
     }
 
+    pub(crate) fn binary(&mut self, function: BinaryFunction, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+        self.push(Binary { function }, &[a.clone(), b.clone()])
+    }
+
+    pub(crate) fn compare(&mut self, relation: Relation, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+        self.push(Compare { relation }, &[a.clone(), b.clone()])
+    }
+
+    /// `a` where the condition holds, `b` where it does not.
+    pub(crate) fn select(&mut self, condition: &Arg, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+        self.push(Select {}, &[condition.clone(), a.clone(), b.clone()])
+    }
+
     /// A reduction over `axes`, which stay with extent 1. No axes are all of them.
     pub(crate) fn reduced(&mut self, reduction: Reduction, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
         self.push(reduction_over(reduction, axes, true), from_ref(x))
+    }
+
+    pub(crate) fn softmax(&mut self, x: &Arg, axis: i64) -> Result<Arg, Refusal> {
+        self.push(Softmax { axis }, from_ref(x))
     }
 
     pub(crate) fn product(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {

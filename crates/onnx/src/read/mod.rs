@@ -22,6 +22,7 @@ mod tests;
 mod types;
 
 pub use external::LFS_POINTER;
+pub use ops::{Operator, operators};
 
 use crate::error::{FreeDimension, OnnxError};
 use crate::proto::ModelProto;

@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
-use strait_core::op::{Clip, Elu, Function, HardSigmoid, LeakyRelu, Relu, Unary};
+use strait_core::op::{Binary, BinaryFunction, Clip, Elu, Function, HardSigmoid, Identity, LeakyRelu, Relu, Unary};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Relu", 6, |site| site.finish(Relu {}, &[Arg::Operand(0)])),
@@ -53,14 +53,37 @@ fn unary(site: &mut NodeReader<'_, '_>, function: Function) -> Result<(), Refusa
     site.finish(Unary { function }, &[Arg::Operand(0)])
 }
 
-/// The bounds are attributes up to operator set 10, operands from 11 on.
+/// The bounds are attributes up to operator set 10, operands from 11 on. Where these are numbers that are known, and the
+/// operand is one of floats, it is a clip, and elsewhere the smaller of the upper bound and the larger of the lower one.
 fn clip(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    if site.opset() >= 11 && !has_known_bounds(site)? {
+        let mut steps: Vec<(BinaryFunction, usize)> = Vec::new();
+        for step in [(BinaryFunction::Maximum, 1), (BinaryFunction::Minimum, 2)] {
+            steps.extend(site.has(step.1).then_some(step));
+        }
+        let mut x = Arg::Operand(0);
+        let Some((last, bound)) = steps.pop() else {
+            return site.finish(Identity {}, &[x]);
+        };
+        for (function, bound) in steps {
+            x = site.binary(function, &x, &Arg::Operand(bound))?;
+        }
+        return site.finish(Binary { function: last }, &[x, Arg::Operand(bound)]);
+    }
     let (min, max) = match site.opset() {
         ..11 => (site.float("min")?, site.float("max")?),
         _ => (site.known_float(1, "lower bound")?, site.known_float(2, "upper bound")?),
     };
     let (min, max) = (min.unwrap_or(f32::NEG_INFINITY), max.unwrap_or(f32::INFINITY));
     site.finish(Clip { min, max }, &[Arg::Operand(0)])
+}
+
+fn has_known_bounds(site: &mut NodeReader<'_, '_>) -> Result<bool, Refusal> {
+    let mut known = site.ty(0)?.elem.is_float();
+    for bound in [1, 2] {
+        known &= !site.has(bound) || site.constant(bound)?.is_some();
+    }
+    Ok(known)
 }
 
 fn gelu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {

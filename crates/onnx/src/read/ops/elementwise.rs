@@ -11,9 +11,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Mul", 7, |site| binary(site, Mul::float())),
     Row::new("Div", 7, |site| binary(site, Div {})),
     Row::new("Pow", 7, pow),
-    Row::new("Sum", 8, |site| variadic(site, Add {})),
-    Row::new("Max", 8, |site| extreme(site, BinaryFunction::Maximum)),
-    Row::new("Min", 8, |site| extreme(site, BinaryFunction::Minimum)),
+    Row::new("Sum", 6, |site| variadic(site, Add {})),
+    Row::new("Max", 6, |site| extreme(site, BinaryFunction::Maximum)),
+    Row::new("Min", 6, |site| extreme(site, BinaryFunction::Minimum)),
     Row::new("Mod", 10, |site| {
         let function = match site.flag("fmod")? {
             true => BinaryFunction::Remainder,

@@ -3,7 +3,6 @@
 use super::Row;
 use crate::elements::element;
 use crate::read::compose::fault;
-use crate::read::fold;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use std::f64::consts::PI;
 use strait_core::op::Reshape;
@@ -176,34 +175,63 @@ fn affine_grid(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(Reshape { shape }, &[rows])
 }
 
-/// The numbers from a start on, by a step, in front of a limit; as many as ⌈(limit − start) / step⌉.
+/// From the first number in equal steps to in front of the limit.
 fn range(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let elem = site.ty(0)?.elem;
-    let number = |site: &mut NodeReader<'_, '_>, position, what| -> Result<f64, Refusal> {
-        let tensor = site.known(position, what)?;
-        let missing = || Refusal::invalid(ReasonCode::OperandType, format!("its {what} is not a single number"));
-        let tensor = tensor.filter(|tensor| tensor.len() == 1).ok_or_else(missing)?;
-        let wide = fold::convert(&tensor, Elem::F64).ok_or_else(missing)?;
-        wide.values::<f64>()
-            .ok()
-            .and_then(|values| values.first().copied())
-            .ok_or_else(missing)
-    };
-    let (start, limit, step) = (
-        number(site, 0, "start")?,
-        number(site, 1, "limit")?,
-        number(site, 2, "step")?,
-    );
-    let count = ((limit - start) / step).ceil().max(0.0);
-    if !count.is_finite() || !site.builder.may_write(count as u64) {
-        return Err(Refusal::Unsupported(format!("{count} numbers are too many")));
+    let invalid = |text: &str| Refusal::invalid(ReasonCode::OperandType, text);
+    if elem.is_float() {
+        let mut numbers = [0f64; 3];
+        for (position, number) in numbers.iter_mut().enumerate() {
+            let tensor = site
+                .known(position, "bounds or step")?
+                .unwrap_or_else(|| TensorData::scalar(0f32));
+            let all: Vec<f64> = match tensor.elem() {
+                Elem::F64 => tensor.values::<f64>().map_err(fault)?.to_vec(),
+                _ => tensor
+                    .to_f32()
+                    .map_err(fault)?
+                    .iter()
+                    .map(|&value| value.into())
+                    .collect(),
+            };
+            match *all.as_slice() {
+                [only] if only.is_finite() => *number = only,
+                _ => return Err(invalid("a bound or the step is not one finite number")),
+            }
+        }
+        let [start, limit, step] = numbers;
+        if step == 0.0 {
+            return Err(invalid("the step is 0"));
+        }
+        let count = ((limit - start) / step).ceil().max(0.0) as u64;
+        let count = site.room(&[count])?;
+        let values: Vec<f64> = (0..count).map(|n| start + n as f64 * step).collect();
+        return constant(site, elem, &[count as u64], &values);
     }
-    // As numpy: a start and whole multiples of the step.
-    let values: Vec<f64> = (0..count as u64).map(|i| start + i as f64 * step).collect();
-    let tensor = TensorData::from_values(&[values.len() as u64], &values)
-        .ok()
-        .and_then(|tensor| fold::convert(&tensor, elem));
-    let tensor = tensor.ok_or_else(|| Refusal::Unsupported(format!("a range of {elem}")))?;
+    let mut numbers = [0i64; 3];
+    for (position, number) in numbers.iter_mut().enumerate() {
+        let tensor = site
+            .known(position, "bounds or step")?
+            .unwrap_or_else(|| TensorData::scalar(0i64));
+        match *tensor.to_i64().map_err(fault)?.as_slice() {
+            [only] => *number = only,
+            _ => return Err(invalid("a bound or the step is not one number")),
+        }
+    }
+    let [start, limit, step] = numbers.map(i128::from);
+    if step == 0 {
+        return Err(invalid("the step is 0"));
+    }
+    let way = if step > 0 { limit - start } else { start - limit };
+    let count = way.max(0).unsigned_abs().div_ceil(step.unsigned_abs());
+    let count = u64::try_from(count).map_err(|_| Refusal::unsupported("the range is too long"))?;
+    let count = site.room(&[count])?;
+    // Between start and limit, which are such integers.
+    let values: Vec<i64> = (0..count as i128).map(|n| (start + n * step) as i64).collect();
+    let tensor = match elem {
+        Elem::I64 => site.integers(&[count as u64], &values)?,
+        elem => TensorData::from_integers(elem, &[count as u64], &values).map_err(fault)?,
+    };
     site.finish_constant(tensor);
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Translation of the ONNX operators: a row for each, a file for each family.
 
 mod activation;
+mod attention;
 mod composed;
 mod constant;
 mod conv;
@@ -11,6 +12,7 @@ mod generated;
 mod index;
 mod logic;
 mod lp_pool;
+mod masks;
 mod matrix;
 mod normalization;
 mod pool;
@@ -28,7 +30,10 @@ mod state;
 mod transform;
 mod window;
 
+use super::index::STANDARD_DOMAIN;
 use super::site::{NodeReader, Refusal};
+use crate::OPSETS;
+use std::ops::RangeInclusive;
 
 /// Reads one node.
 pub(crate) type Map = fn(&mut NodeReader<'_, '_>) -> Result<(), Refusal>;
@@ -57,7 +62,7 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 26] = [
+const FAMILIES: [&[Row]; 28] = [
     conv::ROWS,
     matrix::ROWS,
     pool::ROWS,
@@ -77,7 +82,9 @@ const FAMILIES: [&[Row]; 26] = [
     einsum::ROWS,
     functions::ROWS,
     generated::ROWS,
+    attention::ROWS,
     logic::ROWS,
+    masks::ROWS,
     lp_pool::ROWS,
     quantized::ROWS,
     repeat::ROWS,
@@ -85,6 +92,31 @@ const FAMILIES: [&[Row]; 26] = [
     softmax::ROWS,
     state::ROWS,
 ];
+
+/// An operator that is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    /// The domain; `ai.onnx` for the standard one.
+    pub domain: &'static str,
+    /// Its name there.
+    pub name: &'static str,
+    /// Operator sets of the domain in which it is read.
+    pub sets: RangeInclusive<i64>,
+}
+
+/// All operators that are read, by name.
+pub fn operators() -> Vec<Operator> {
+    let rows = FAMILIES.iter().flat_map(|family| family.iter());
+    let mut operators: Vec<Operator> = rows
+        .map(|row| Operator {
+            domain: STANDARD_DOMAIN,
+            name: row.name,
+            sets: row.since.max(*OPSETS.start())..=row.until.min(*OPSETS.end()),
+        })
+        .collect();
+    operators.sort_by_key(|operator| operator.name);
+    operators
+}
 
 /// The function that knows an operator, or why there is none.
 pub(crate) fn find(name: &str, opset: i64) -> Result<Map, String> {

@@ -4,8 +4,8 @@ use super::Row;
 use super::window::{kernel_shape, narrow, window};
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::Carrier;
-use strait_core::ReasonCode;
-use strait_core::op::{AveragePool, GlobalAveragePool, MaxPool, Reduce, Reduction};
+use strait_core::op::{AveragePool, Cast, GlobalAveragePool, MaxPool, Reduce, Reduction};
+use strait_core::{Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("MaxPool", 1, max_pool),
@@ -33,6 +33,13 @@ fn max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         dilation: window.dilation,
         ceil: site.flag("ceil_mode")? && !window.is_auto,
     };
+    let elem = site.ty(0)?.elem;
+    if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
+        // Floats hold them exactly.
+        let x = site.converted(&Arg::Operand(0), Elem::F32)?;
+        let largest = site.push(op, &[x])?;
+        return site.finish(Cast { to: elem }, &[largest]);
+    }
     site.finish(op, &[Arg::Operand(0)])
 }
 

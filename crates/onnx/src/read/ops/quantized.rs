@@ -5,13 +5,14 @@ use super::window::{kernel_shape, window};
 use crate::elements::element;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
-use strait_core::op::{Cast, Clip, Conv, Function, Gather, Mul, Op};
+use strait_core::op::{Cast, Clip, Conv, Function, Gather, Mul, Op, Reduction, Relation};
 use strait_core::shape::fixed_dims;
 use strait_core::{Carrier, Elem, ReasonCode, WeightZero};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("QuantizeLinear", 10, quantize),
     Row::new("DequantizeLinear", 10, dequantize),
+    Row::new("DynamicQuantizeLinear", 11, dynamic_quantize),
     Row::new("QLinearMatMul", 10, matmul_of_codes),
     Row::new("QLinearConv", 10, conv_of_codes),
     Row::new("MatMulInteger", 10, matmul_integer),
@@ -111,6 +112,34 @@ fn dequantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let scale = beside(site, 1, axis, block)?;
     let scale = site.converted(&scale, Elem::F32)?;
     site.finish(Mul::float(), &[x, scale])
+}
+
+/// Codes on the grid from the least element to the largest, with 0 on it; the scale and the zero point are results, too.
+fn dynamic_quantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let x = Arg::Operand(0);
+    let bound = |min: f32, max: f32| Clip { min, max };
+    let largest = site.reduced(Reduction::Max, &x, &[])?;
+    let largest = site.reshaped(&largest, &[])?;
+    let largest = site.push(bound(0.0, f32::INFINITY), &[largest])?;
+    let least = site.reduced(Reduction::Min, &x, &[])?;
+    let least = site.reshaped(&least, &[])?;
+    let least = site.push(bound(f32::NEG_INFINITY, 0.0), &[least])?;
+    // Where all elements are 0, any grid will do; it is that of the range 1.
+    let range = site.minus(&largest, &least)?;
+    let (zero, one) = (site.number(&range, 0.0)?, site.number(&range, 1.0)?);
+    let is_empty = site.compare(Relation::Equal, &range, &zero)?;
+    let range = site.select(&is_empty, &one, &range)?;
+    let levels = site.number(&range, 255.0)?;
+    let scale = site.over(&range, &levels)?;
+    let below = site.over(&least, &scale)?;
+    let zero = site.minus(&zero, &below)?;
+    let zero = site.push(bound(0.0, 255.0), &[zero])?;
+    let zero = site.function(Function::Round, &zero)?;
+    let quotient = site.over(&x, &scale)?;
+    let (op, clipped) = saturated(site, &quotient, Some(zero.clone()), Elem::U8)?;
+    site.finish_result(1, strait_core::op::Identity {}, &[scale])?;
+    site.finish_result(2, Cast { to: Elem::U8 }, &[zero])?;
+    site.finish_result(0, op, &[clipped])
 }
 
 /// Codes less their zero point, as floats. A zero point for each row of a matrix, or for each first index of a weight,

@@ -4,13 +4,14 @@ use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::Dim;
 use strait_core::ReasonCode;
-use strait_core::op::{Flatten, Function, Op, Reduction, Reshape, Softmax, Sub};
+use strait_core::op::{Cast, Flatten, Function, Op, Reduction, Relation, Reshape, Softmax, Sub};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Softmax", 1, |site| {
         along(site, |_, x, axis| Ok((Softmax { axis }.into(), vec![x])))
     }),
     Row::new("LogSoftmax", 1, |site| along(site, log_softmax)),
+    Row::new("Hardmax", 1, |site| along(site, hardmax)),
 ];
 
 /// The last op of a function along an axis, and its operands.
@@ -24,6 +25,24 @@ fn log_softmax(site: &mut NodeReader<'_, '_>, x: Arg, axis: i64) -> Result<Last,
     let sum = site.reduced(Reduction::Sum, &exponentials, &[axis])?;
     let logarithm = site.function(Function::Log, &sum)?;
     Ok((Sub {}.into(), vec![below, logarithm]))
+}
+
+/// 1 for the first of the largest, 0 for all others: the position, among those of the largest, that is the least.
+fn hardmax(site: &mut NodeReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
+    let extents = site.extents(&x)?;
+    let axis = site.axis(axis, extents.len())?;
+    let extent = extents[axis];
+    let mut shape = vec![1; extents.len()];
+    shape[axis] = extent.unsigned_abs();
+    let positions = site.counted(&shape, extent)?;
+    let largest = site.reduced(Reduction::Max, &x, &[axis as i64])?;
+    let is_largest = site.compare(Relation::Equal, &x, &largest)?;
+    let behind = site.number(&positions, extent as f64)?;
+    let candidates = site.select(&is_largest, &positions, &behind)?;
+    let first = site.reduced(Reduction::Min, &candidates, &[axis as i64])?;
+    let is_first = site.compare(Relation::Equal, &positions, &first)?;
+    let to = site.arg_type(&x)?.elem;
+    Ok((Cast { to }.into(), vec![is_first]))
 }
 
 /// From operator set 13 on, these run along one axis. Before, they run over all axes from `axis` on together: the operand

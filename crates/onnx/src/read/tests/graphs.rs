@@ -113,7 +113,7 @@ fn everything_unknown_is_reported_at_once() {
         node("b = If(a)", vec![]),
         custom,
         node("d = Conv(c, w)", vec![]),
-        node("y = Pad(a)", vec![text("mode", "wrap")]),
+        node("y = Pad(a)", vec![text("mode", "sideways")]),
         node("unneeded = Mystery(x)", vec![]),
     ];
     let error = read(&model(

@@ -1,0 +1,301 @@
+//! Scaled dot product attention.
+
+use super::Row;
+use crate::read::compose::matrix_product;
+use crate::read::site::{Arg, NodeReader, Refusal};
+use smallvec::smallvec;
+use strait_core::op::{
+    BinaryFunction, Concat, Function, Gather, Identity, Pad, PadMode, Reduction, Relation, Reshape, Transpose,
+};
+use strait_core::{Elem, ReasonCode};
+
+pub(super) const ROWS: &[Row] = &[Row::new("Attention", 23, attention)];
+
+/// The operands by their positions.
+const MASK: usize = 3;
+const PAST_KEY: usize = 4;
+const PAST_VALUE: usize = 5;
+const LENGTHS: usize = 6;
+
+/// The results by their positions.
+const PRESENT_KEY: usize = 1;
+const PRESENT_VALUE: usize = 2;
+const SCORES: usize = 3;
+
+/// softmax(scale·q·kᵀ + bias)·v, where heads of keys and values serve as many heads of the query each. The bias is the mask
+/// and −∞ for keys that a query must not see; a query that sees none has a result of 0.
+fn attention(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    // A float at least as wide is taken.
+    site.ignore(&["softmax_precision"]);
+    let rank = site.rank(0)?;
+    let heads = (site.int("q_num_heads")?, site.int("kv_num_heads")?);
+    let query = split_heads(site, 0, heads.0)?;
+    let key = split_heads(site, 1, heads.1)?;
+    let value = split_heads(site, 2, heads.1)?;
+    let key = with_past(site, key, PAST_KEY, PRESENT_KEY)?;
+    let value = with_past(site, value, PAST_VALUE, PRESENT_VALUE)?;
+    let (key_heads, query_heads) = (extent(site, &key, 1)?, extent(site, &query, 1)?);
+    let key = repeated_heads(site, key, key_heads, query_heads)?;
+    let value = repeated_heads(site, value, key_heads, query_heads)?;
+
+    let size = extent(site, &query, 3)?;
+    let scale = match site.float("scale")? {
+        None => 1.0 / (size as f64).sqrt(),
+        Some(scale) => scale.into(),
+    };
+    let query = site.scaled(&query, scale)?;
+    let turned = site.transposed(&key, &[0, 1, 3, 2])?;
+    let raw = site.product(&query, &turned)?;
+    let cap = f64::from(site.float("softcap")?.unwrap_or(0.0));
+    let capped = match cap > 0.0 {
+        false => raw.clone(),
+        true => {
+            let inner = site.scaled(&raw, 1.0 / cap)?;
+            let bounded = site.function(Function::Tanh, &inner)?;
+            site.scaled(&bounded, cap)?
+        }
+    };
+    let bias = bias(site, &query, &key)?;
+    let biased = match &bias {
+        None => capped.clone(),
+        Some(bias) => site.plus(&capped, bias)?,
+    };
+    let mut weights = site.softmax(&biased, -1)?;
+    if let Some(bias) = bias
+        && may_hide_all(&bias)
+    {
+        let largest = site.reduced(Reduction::Max, &bias, &[-1])?;
+        let (nothing, zero) = (site.number(&largest, f64::NEG_INFINITY)?, site.number(&weights, 0.0)?);
+        let hidden = site.compare(Relation::Equal, &largest, &nothing)?;
+        weights = site.select(&hidden, &zero, &weights)?;
+    }
+    let shown = match site.int("qk_matmul_output_mode")?.unwrap_or(0) {
+        0 => raw,
+        1 => capped,
+        2 => biased,
+        3 => weights.clone(),
+        other => return Err(Refusal::Unsupported(format!("`qk_matmul_output_mode` is {other}"))),
+    };
+    if site.has_result(SCORES) {
+        site.finish_result(SCORES, Identity {}, &[shown])?;
+    }
+    if rank == 4 {
+        return site.finish_result(0, matrix_product(), &[weights, value]);
+    }
+    let heads = site.product(&weights, &value)?;
+    let permutation = smallvec![0, 2, 1, 3];
+    let rows = site.push(Transpose { permutation }, &[heads])?;
+    let shape = smallvec![0, 0, -1];
+    site.finish_result(0, Reshape { shape }, &[rows])
+}
+
+/// [batch, positions, heads·size] as [batch, heads, positions, size], which an operand of rank 4 is already.
+fn split_heads(site: &mut NodeReader<'_, '_>, operand: usize, heads: Option<i64>) -> Result<Arg, Refusal> {
+    let x = Arg::Operand(operand);
+    match (site.rank(operand)?, heads) {
+        (4, _) => Ok(x),
+        (3, Some(heads @ 1..)) => {
+            let split = site.reshaped(&x, &[0, 0, heads, -1])?;
+            site.transposed(&split, &[0, 2, 1, 3])
+        }
+        (3, _) => Err(Refusal::invalid(ReasonCode::Blocks, "the numbers of heads are missing")),
+        (rank, _) => Err(Refusal::invalid(
+            ReasonCode::Axis,
+            format!("an operand has rank {rank}, 3 or 4 is needed"),
+        )),
+    }
+}
+
+fn extent(site: &mut NodeReader<'_, '_>, x: &Arg, axis: usize) -> Result<i64, Refusal> {
+    let shape = site.arg_type(x)?.shape;
+    let extent = shape
+        .get(axis)
+        .and_then(|dim| dim.fixed())
+        .and_then(|extent| i64::try_from(extent).ok());
+    extent.ok_or_else(|| {
+        Refusal::invalid(
+            ReasonCode::SymbolicAxis,
+            format!("axis {axis} of an operand is symbolic; bind it to a number"),
+        )
+    })
+}
+
+/// Keys or values behind those of the past, which together are a result.
+fn with_past(site: &mut NodeReader<'_, '_>, x: Arg, past: usize, result: usize) -> Result<Arg, Refusal> {
+    let all = match site.has(past) {
+        true => site.push(Concat { axis: 2 }, &[Arg::Operand(past), x])?,
+        false => x,
+    };
+    if site.has_result(result) {
+        site.finish_result(result, Identity {}, std::slice::from_ref(&all))?;
+    }
+    Ok(all)
+}
+
+/// Each head as many times, one after the other.
+fn repeated_heads(site: &mut NodeReader<'_, '_>, x: Arg, from: i64, to: i64) -> Result<Arg, Refusal> {
+    if from == to {
+        return Ok(x);
+    }
+    if from == 0 || to % from != 0 {
+        let text = format!("{to} heads of the query for {from} of the keys");
+        return Err(Refusal::invalid(ReasonCode::Blocks, text));
+    }
+    site.room(&[to.unsigned_abs()])?;
+    let picks: Vec<i64> = (0..to).map(|head| head / (to / from)).collect();
+    let picks = Arg::Constant(site.integers(&[to.unsigned_abs()], &picks)?);
+    site.push(Gather { axis: 1 }, &[x, picks])
+}
+
+/// Positions that a query may see: those of keys from its own minus `left` to its own plus `right`.
+struct Bounds {
+    left: Option<i64>,
+    right: Option<i64>,
+}
+
+/// The sum of all that is added to the scores.
+fn bias(site: &mut NodeReader<'_, '_>, query: &Arg, key: &Arg) -> Result<Option<Arg>, Refusal> {
+    let (queries, keys) = (extent(site, query, 2)?, extent(site, key, 2)?);
+    let mut bounds = Bounds {
+        left: site.int("left_window_size")?.filter(|&size| size >= 0),
+        right: site.int("right_window_size")?.filter(|&size| size >= 0),
+    };
+    if site.flag("is_causal")? {
+        bounds.right = Some(0);
+    }
+    let has_lengths = site.has(LENGTHS);
+    let past = match site.has(PAST_KEY) {
+        true => Some(extent(site, &Arg::Operand(PAST_KEY), 2)?),
+        false => None,
+    };
+    let mut summands = Vec::new();
+    if site.has(MASK) {
+        summands.push(mask(site, keys)?);
+    }
+    match (past, has_lengths) {
+        (None, true) => summands.push(by_lengths(site, &bounds, queries, keys, true)?),
+        (past, _) => {
+            if bounds.left.is_some() || bounds.right.is_some() {
+                summands.push(by_positions(site, &bounds, queries, keys, past.unwrap_or(0))?);
+            }
+            if has_lengths {
+                let none = Bounds {
+                    left: None,
+                    right: None,
+                };
+                summands.push(by_lengths(site, &none, queries, keys, false)?);
+            }
+        }
+    }
+    let mut sum: Option<Arg> = None;
+    for summand in summands {
+        sum = Some(match sum {
+            None => summand,
+            Some(sum) => site.plus(&sum, &summand)?,
+        });
+    }
+    Ok(sum)
+}
+
+/// The mask as summands; keys behind its end are not seen.
+fn mask(site: &mut NodeReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> {
+    let mut mask = Arg::Operand(MASK);
+    if site.ty(MASK)?.elem == Elem::Bool {
+        mask = hidden_unless(site, &mask)?;
+    }
+    let rank = site.rank(MASK)?;
+    let Some(last) = rank.checked_sub(1) else {
+        return Ok(mask);
+    };
+    let missing = keys - extent(site, &mask, last)?;
+    if missing <= 0 {
+        return Ok(mask);
+    }
+    let mut amounts = smallvec::SmallVec::from_elem(0, 2 * rank);
+    amounts[2 * rank - 1] = missing;
+    let pad = Pad {
+        amounts,
+        mode: PadMode::Constant,
+        value: f32::NEG_INFINITY,
+    };
+    site.push(pad, &[mask])
+}
+
+/// 0 where the condition holds, −∞ where not.
+fn hidden_unless(site: &mut NodeReader<'_, '_>, seen: &Arg) -> Result<Arg, Refusal> {
+    let zero = Arg::Constant(site.floats_of(&[], &[0.0])?);
+    let hidden = Arg::Constant(site.floats_of(&[], &[f32::NEG_INFINITY])?);
+    site.select(seen, &zero, &hidden)
+}
+
+/// A constant for each pair of query and key, where the first query stands at position `offset`.
+fn by_positions(
+    site: &mut NodeReader<'_, '_>,
+    bounds: &Bounds,
+    queries: i64,
+    keys: i64,
+    offset: i64,
+) -> Result<Arg, Refusal> {
+    let shape = [queries, keys].map(i64::unsigned_abs);
+    site.room(&shape)?;
+    let sees = |query: i64, key: i64| {
+        let behind = key - (query + offset);
+        bounds.left.is_none_or(|left| -behind <= left) && bounds.right.is_none_or(|right| behind <= right)
+    };
+    let pairs = (0..queries).flat_map(|query| (0..keys).map(move |key| (query, key)));
+    let values: Vec<f32> = pairs
+        .map(|(query, key)| if sees(query, key) { 0.0 } else { f32::NEG_INFINITY })
+        .collect();
+    Ok(Arg::Constant(site.floats_of(&shape, &values)?))
+}
+
+/// The same where the number of keys that there are is an operand, one for each sample: behind these nothing is seen, and the
+/// last query stands at the last of them.
+fn by_lengths(
+    site: &mut NodeReader<'_, '_>,
+    bounds: &Bounds,
+    queries: i64,
+    keys: i64,
+    is_aligned: bool,
+) -> Result<Arg, Refusal> {
+    let lengths = site.indices(LENGTHS)?;
+    let lengths = site.reshaped(&lengths, &[-1, 1, 1, 1])?;
+    let positions = site.counted(&[keys.unsigned_abs()], keys)?;
+    let mut seen = site.compare(Relation::Less, &positions, &lengths)?;
+    if !is_aligned {
+        return hidden_unless(site, &seen);
+    }
+    let shape = [queries, keys].map(i64::unsigned_abs);
+    let table = |site: &mut NodeReader<'_, '_>, value: &dyn Fn(i64, i64) -> i64| -> Result<Arg, Refusal> {
+        site.room(&shape)?;
+        let pairs = (0..queries).flat_map(|query| (0..keys).map(move |key| (query, key)));
+        let values: Vec<i64> = pairs.map(|(query, key)| value(query, key)).collect();
+        Ok(Arg::Constant(site.integers(&shape, &values)?))
+    };
+    // A query stands at its number + length − queries; the length is what is compared with.
+    if let Some(right) = bounds.right {
+        let least = table(site, &|query, key| key - query + queries - right)?;
+        let inside = site.compare(Relation::LessOrEqual, &least, &lengths)?;
+        seen = site.binary(BinaryFunction::And, &seen, &inside)?;
+    }
+    if let Some(left) = bounds.left {
+        let most = table(site, &|query, key| left.saturating_add(key - query + queries))?;
+        let inside = site.compare(Relation::LessOrEqual, &lengths, &most)?;
+        seen = site.binary(BinaryFunction::And, &seen, &inside)?;
+    }
+    hidden_unless(site, &seen)
+}
+
+/// True if a row of the bias can be −∞ throughout.
+fn may_hide_all(bias: &Arg) -> bool {
+    let Arg::Constant(bias) = bias else {
+        return true;
+    };
+    let width = bias.shape().last().map_or(1, |&extent| extent as usize).max(1);
+    let hides = |values: &[f32]| {
+        values
+            .chunks(width)
+            .any(|row| row.iter().all(|&value| value == f32::NEG_INFINITY))
+    };
+    bias.to_f32().map_or(true, |values| hides(&values))
+}
