@@ -12,6 +12,7 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
 };
 
 const HELP: &str = "
+Holds the operators that we read against all that the onnx package defines.
 Runs ONNX's own node tests: read, planned and run in float, none may give something else than expected, and those of
 tests/onnx/passing.txt have to pass.
 Compares our reader and writer of ONNX with the onnx package and ONNX Runtime, on its node tests and on models.
@@ -69,6 +70,8 @@ fn run(arguments: &[String]) -> Outcome {
         }
         None => println!("skipped: the metrics on the real models, {}", python::NO_DATA),
     }
+    let mut sets = python::script(&python, "operator_sets.py");
+    process::run(sets.arg("--operators").arg(workspace::build_example("operators")?))?;
     node_tests(&python, &[])?;
     process::run(&mut onnx_files(&python)?)?;
     process::run(&mut script)

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Hold the operators that we read against all that the onnx package defines. Started by `cargo xtask oracles`.
+
+Each version of an operator of the standard domain that is valid in one of the operator sets that we read is read in all of
+these, or stands here with a reason; and nothing is read that is not defined.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import onnx
+
+FIRST, LAST = 7, 28  # the operator sets that we read
+
+# Reasons why operators are not read. Others have to be.
+LEFT_OUT = {
+    "a loss": ["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"],
+    "random numbers": ["Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"],
+    "strings": ["RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer"],
+    "images in files": ["ImageDecoder"],
+    "sequences and optional values": [
+        "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct",
+        "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence",
+    ],
+    "not yet read": [
+        "BitCast", "Compress", "If", "Loop", "NonMaxSuppression", "NonZero", "ReduceProd", "ReverseSequence", "Scan", "TensorScatter",
+        "Unique",
+    ],
+}  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--operators", type=Path, required=True)
+    read = read_by_us(parser.parse_args().operators)
+    left_out = {name: reason for reason, names in LEFT_OUT.items() for name in names}
+    defined, deprecated = versions()
+    failures = [f"{name} is left out as {reason}, but is read" for name, reason in left_out.items() if name in read]
+    failures += [f"{name} is left out, but not defined" for name in left_out if name not in defined]
+    failures += [f"{name} is read, but not defined" for name in read if name not in defined]
+    count = 0
+    for name, sets in defined.items():
+        ours = read.get(name, set())
+        for since, valid in sets.items():
+            count += 1
+            if name not in left_out and not valid <= ours:
+                failures.append(f"{name} of version {since} is not read in the operator sets {missing(valid - ours)}")
+        beyond = ours - deprecated.get(name, set()) - set().union(*sets.values())
+        if beyond:
+            failures.append(f"{name} is read in the operator sets {missing(beyond)}, which do not have it")
+    for failure in failures:
+        print(f"FAILED  {failure}")
+    if not failures:
+        print(f"ok      operators: {count} versions of {len(defined)} operators; of these operators {len(left_out)} are left out")
+    sys.exit(1 if failures else 0)
+
+
+def missing(sets):
+    return ", ".join(map(str, sorted(sets)))
+
+
+def read_by_us(program):
+    """The operator sets of the standard domain in which each operator is read."""
+    read = defaultdict(set)
+    for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines():
+        domain, name, since, until = line.split(" ")
+        if domain == "ai.onnx":
+            read[name] |= set(range(int(since), int(until) + 1))
+    return read
+
+
+def versions():
+    """For each operator, the operator sets that we read in which each of its versions is valid; and those in which it is
+    deprecated."""
+    schemas = defaultdict(dict)
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain == "" and schema.support_level != onnx.defs.OpSchema.SupportType.EXPERIMENTAL:
+            schemas[schema.name][schema.since_version] = schema.deprecated
+    found, deprecated = defaultdict(dict), defaultdict(set)
+    for name, by_version in sorted(schemas.items()):
+        starts = sorted(by_version)
+        ends = [start - 1 for start in starts[1:]] + [LAST]
+        for start, end in zip(starts, ends, strict=True):
+            valid = set(range(max(start, FIRST), min(end, LAST) + 1))
+            if by_version[start]:
+                deprecated[name] |= valid
+            elif valid:
+                found[name][start] = valid
+    return found, deprecated
+
+
+if __name__ == "__main__":
+    main()
