@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use half::f16;
+use half::{bf16, f16};
 use sha2::{Digest as _, Sha256};
 
 use strait_core::Elem;
@@ -240,25 +240,28 @@ impl InputSamples {
         }
         let mut floats = vec![0.0; self.elements];
         self.floats(sample, &mut floats, scratch)?;
-        match self.elem {
-            Elem::F64 => {
-                let out: &mut [f64] = bytemuck::cast_slice_mut(found.bytes_mut());
-                (out.iter_mut().zip(&floats)).for_each(|(out, &x)| *out = f64::from(x));
-            }
-            _ => {
-                let out: &mut [u16] = bytemuck::cast_slice_mut(found.bytes_mut());
-                (out.iter_mut().zip(&floats)).for_each(|(out, &x)| *out = f16::from_f32(x).to_bits());
-                if let Some(large) = floats.iter().find(|&&x| !f16::from_f32(x).is_finite()) {
-                    let message = format!(
-                        "sample {sample} of the input {:?}: {large} is beyond float16, the input's type",
-                        self.name
-                    );
-                    let place = format!("it is number {position} of {}, counted from 0", array.name());
-                    return Err(DataError::new(Kind::NotFinite, message).note(place));
-                }
+        if self.elem == Elem::F64 {
+            let out: &mut [f64] = bytemuck::cast_slice_mut(found.bytes_mut());
+            (out.iter_mut().zip(&floats)).for_each(|(out, &x)| *out = f64::from(x));
+            return Ok(found);
+        }
+        let rounded = |x: f32| match self.elem {
+            Elem::BF16 => (bf16::from_f32(x).to_bits(), bf16::from_f32(x).is_finite()),
+            _ => (f16::from_f32(x).to_bits(), f16::from_f32(x).is_finite()),
+        };
+        let out: &mut [u16] = bytemuck::cast_slice_mut(found.bytes_mut());
+        (out.iter_mut().zip(&floats)).for_each(|(out, &x)| *out = rounded(x).0);
+        match floats.iter().find(|&&x| !rounded(x).1) {
+            None => Ok(found),
+            Some(large) => {
+                let message = format!(
+                    "sample {sample} of the input {:?}: {large} is beyond {}, the input's type",
+                    self.name, self.elem
+                );
+                let place = format!("it is number {position} of {}, counted from 0", array.name());
+                Err(DataError::new(Kind::NotFinite, message).note(place))
             }
         }
-        Ok(found)
     }
 
     /// Writes one sample to `out`, which is as long as the input's shape asks for.

@@ -6,16 +6,17 @@
 //!
 //! **Where intervals come from.** A softmax over n scores with the largest M: those below M − ln(512·n) sum to less
 //! than n·exp(−ln(512·n)) = 1/512 of what M alone is, half a step of 8 bits. All rows share a grid, so the least M
-//! counts. A maximum (`max_pool`, `reduce_max`) never is below the least of its results; a minimum likewise.
+//! counts. A maximum (`max_pool`, `reduce_max`, `maximum`) never is below the least of its results; a minimum likewise.
 //!
 //! **How they go on.** y ≤ f exactly if an operand is below a bound that the largest of the other operand gives: of
 //! y = a + b, a matters from f − max b on; of y = a − b, b matters up to max a − f; of y = c·x with constants of one
-//! sign, x matters from the least f/c on. Moved elements keep their interval, and a value with several readers has the
-//! hull of theirs. A reader that is none of these, and an output of the model, read everything.
+//! sign, x matters from the least f/c on. Elements that are moved or chosen (`select`) keep their interval, and a value with
+//! several readers has the hull of theirs. A reader that is none of these, and an output of the model, read everything.
 //!
 //! **What a value can be** is what the samples showed and, where it is computed elementwise from inputs of the graph (a
-//! mask, as (1 − m)·−10000), what that expression can be: samples without a masked element say nothing of the mask. An
-//! input or cast of which only numbers in [0, 1] were seen can be any of these.
+//! mask, as (1 − m)·−10000), what that expression can be: samples without a masked element say nothing of the mask. A choice
+//! between two values can be either, whatever the samples chose. An input or cast of which only numbers in [0, 1] were seen can
+//! be any of these.
 //!
 //! Only grids are made of this. No integer is certified by it: certificates hold for every code.
 
@@ -24,7 +25,7 @@ use super::{Directives, RangeFrom};
 use crate::logarithm::ln;
 use crate::observers::{GridKind, Observer, Seen};
 use crate::statistics::{Observation, Statistics};
-use strait_core::op::{Function, Reduction};
+use strait_core::op::{BinaryFunction, Function, Reduction};
 use strait_core::{Elem, Graph, Module, Node, NodeId, Op, Reason, TensorType, ValueId};
 
 /// Low and high end; infinite where there is none.
@@ -181,6 +182,11 @@ fn hull(a: Option<Interval>, b: Option<Interval>) -> Option<Interval> {
     }
 }
 
+/// The hull of two intervals, if both are known.
+fn hull_of([a, b]: [Option<Interval>; 2]) -> Option<Interval> {
+    hull(Some(a?), Some(b?))
+}
+
 /// The hull of what an operation makes of the ends of two intervals; everything, where an end is NaN.
 fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
     let ends = a.map(|x| b.map(|y| f(x, y)));
@@ -242,11 +248,19 @@ impl Known<'_> {
         let is_computed = |value: ValueId| self.computed[value.index()];
         let computed = node.inputs.iter().flatten().any(|&x| is_computed(x));
         let [a, b] = [0, 1].map(|index| operand(index).filter(|_| computed).and_then(|x| self.of(x)));
+        let chosen = |known: &mut Self| hull_of([1, 2].map(|index| operand(index).and_then(|x| known.of(x))));
         let found = match (&node.op, a, b) {
             (Op::Add(_), Some(a), Some(b)) => Some(of_ends(a, b, |a, b| a + b)),
             (Op::Sub(_), Some(a), Some(b)) => Some(of_ends(a, b, |a, b| a - b)),
             (Op::Mul(_), Some(a), Some(b)) => Some(of_ends(a, b, |a, b| a * b)),
             (Op::Div(_), Some(a), Some(b)) if b[0] > 0.0 || b[1] < 0.0 => Some(of_ends(a, b, |a, b| a / b)),
+            (Op::Binary(op), Some(a), Some(b)) if op.function == BinaryFunction::Minimum => {
+                Some(of_ends(a, b, f64::min))
+            }
+            (Op::Binary(op), Some(a), Some(b)) if op.function == BinaryFunction::Maximum => {
+                Some(of_ends(a, b, f64::max))
+            }
+            (Op::Select(_), ..) => chosen(self),
             (Op::Relu(_), Some([low, high]), _) => Some([low.max(0.0), high.max(0.0)]),
             (Op::Unary(unary), Some([low, high]), _) if unary.function == Function::Neg => Some([-high, -low]),
             (op, Some(x), _) if moves(op) => Some(x),
@@ -281,8 +295,10 @@ impl Known<'_> {
             (Op::MaxPool(_), 0) => [low.max(seen(self)[0]), high],
             (Op::Reduce(reduce), 0) if reduce.reduction == Reduction::Max => [low.max(seen(self)[0]), high],
             (Op::Reduce(reduce), 0) if reduce.reduction == Reduction::Min => [low, high.min(seen(self)[1])],
+            (Op::Binary(op), _) if op.function == BinaryFunction::Maximum => [low.max(seen(self)[0]), high],
+            (Op::Binary(op), _) if op.function == BinaryFunction::Minimum => [low, high.min(seen(self)[1])],
             (op, 0) if moves(op) => [low, high],
-            (Op::Concat(_), _) => [low, high],
+            (Op::Concat(_), _) | (Op::Select(_), 1 | 2) => [low, high],
             (Op::Add(_), 0 | 1) => match other(1 - index).and_then(|b| self.of(b)) {
                 Some(b) => number([low - b[1], high - b[0]]),
                 None => ALL,

@@ -229,12 +229,16 @@ fn floats_of_other_widths_are_rounded_once() {
     let sample = half.sample(0, &mut Scratch::default()).unwrap();
     let expected = [0.1f32, -2.].map(|x| f16::from_f32(x).to_bits());
     assert_eq!(bytemuck::cast_slice::<u8, u16>(sample[0].bytes()), expected);
+    let brain = samples(&[array(&[1, 2], &[0.1, 1e38])], of(Elem::BF16, &[2], vec![]), None).unwrap();
+    let sample = brain.sample(0, &mut Scratch::default()).unwrap();
+    let expected = [0.1f32, 1e38].map(|x| bf16::from_f32(x).to_bits());
+    assert_eq!(bytemuck::cast_slice::<u8, u16>(sample[0].bytes()), expected);
     let double = samples(&[array(&[1, 1], &[0.1])], of(Elem::F64, &[1], vec![]), None).unwrap();
     let sample = double.sample(0, &mut Scratch::default()).unwrap();
     assert_eq!(bytemuck::cast_slice::<u8, f64>(sample[0].bytes()), [f64::from(0.1f32)]);
     let large = samples(&[array(&[1, 1], &[1e5])], of(Elem::F16, &[1], vec![]), None).unwrap();
     let error = large.sample(0, &mut Scratch::default()).unwrap_err();
-    assert!(error.message.contains("100000 is beyond float16"), "{error}");
+    assert!(error.message.contains("100000 is beyond f16"), "{error}");
 }
 
 #[test]
