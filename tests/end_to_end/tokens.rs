@@ -32,7 +32,8 @@ const ENCODER: &str = "
       %o: f32[1,8,16] = matmul(%p, %v) {a_zero=0, b_zero=0}
       %y: f32[1,8,4] = matmul(%o, @wo) {a_zero=0, b_zero=0}
       %hidden: bool[1,8] = cast(%absent) {to=bool}
-      return %y, %hidden, %mask
+      %later: i64[1,8] = add(%ids, @step)
+      return %y, %hidden, %mask, %later
     }
     data @table: f32[50,16] = random 1
     data @gain: f32[16] = random 2
@@ -41,6 +42,7 @@ const ENCODER: &str = "
     data @wk: f32[16,16] = random 5
     data @wv: f32[16,16] = random 6
     data @wo: f32[16,4] = random 7
+    data @step: i64[] = inline [9223372036854775800]
     data @one: f32[] = inline [1.0]
     data @least: f32[] = inline [-3.4e38]";
 
@@ -190,6 +192,13 @@ fn a_token_model_goes_the_whole_way_for_every_target() {
         let hidden: Vec<u8> = mask.iter().map(|&seen| u8::from(seen == 0)).collect();
         assert_eq!(outputs[1].bytes().as_ref(), hidden, "{target}");
         assert_eq!(outputs[2].number_type(), NumberType::I64);
+        // Integers of the model wrap.
+        let later: Vec<i64> = tokens().0.iter().map(|id| id.wrapping_add(i64::MAX - 7)).collect();
+        assert_eq!(
+            outputs[3].view::<i64>().unwrap().iter().copied().collect::<Vec<_>>(),
+            later,
+            "{target}"
+        );
         assert_eq!(
             outputs[2].view::<i64>().unwrap().iter().copied().collect::<Vec<_>>(),
             mask,
@@ -243,7 +252,7 @@ fn samples_of_another_type_are_refused_by_name_and_narrower_ones_are_the_same_nu
     ] {
         let told = message(stop.unwrap());
         assert!(
-            told.contains("`e` (gather): index 50 is outside an axis of 50 positions"),
+            told.contains("(gather): index 50 is outside an axis of 50 positions"),
             "{told}"
         );
     }
