@@ -165,6 +165,10 @@ impl TargetSpec {
                 Err(reason) => refusals.push((name, reason)),
             }
         }
+        // A form for results of other types has nothing to say where one for this type is refused.
+        if refusals.iter().any(|(_, reason)| reason.code != ReasonCode::FormOutput) {
+            refusals.retain(|(_, reason)| reason.code != ReasonCode::FormOutput);
+        }
         let code = refusals
             .first()
             .map_or(ReasonCode::NoForm, |(_, reason)| reason.code.clone());
