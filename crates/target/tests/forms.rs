@@ -1,7 +1,7 @@
 //! Rows of a table: the forms that they accept and build, and the ops that they admit.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use strait_core::op::{Add, Conv};
+use strait_core::op::{Add, Conv, Coordinate, Resize, ResizeMode};
 use strait_core::{Elem, Op, ReasonCode, TensorType};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use strait_target::spec::{FormRow, Integer, OpSite, Operand, Rescale, Scales};
@@ -385,16 +385,7 @@ fn limits_are_held_against_attributes_and_derived_quantities() {
         );
     }
 
-    let resize = Op::read("resize", &mut |key| {
-        Some(match key {
-            "mode" => strait_core::Attribute::Text("linear".into()),
-            "coordinate" => strait_core::Attribute::Text("half_pixel".into()),
-            "nearest" => strait_core::Attribute::Text("floor".into()),
-            "scales" => strait_core::Attribute::Floats(vec![1.0, 1.0, 2.0, 2.0]),
-            _ => strait_core::Attribute::Ints(Vec::new()),
-        })
-    });
-    let resize = resize.unwrap().unwrap();
+    let resize: Op = Resize::to_sizes(ResizeMode::Linear, Coordinate::HalfPixel, &[1, 4, 8, 8]).into();
     let operands = [Some(Operand {
         ty: &x,
         constant: false,
