@@ -15,7 +15,7 @@ use crate::proto::{ModelProto, OperatorSetIdProto};
 use emitter::Emitter;
 use prost::Message;
 use std::io::Write;
-use strait_core::op::{Combination, Coordinate, Op, Transform};
+use strait_core::op::{BinaryFunction, Combination, Coordinate, Op, Transform};
 use strait_core::{Elem, Module, Node, Value};
 
 /// The operator set that is written: old enough for most runtimes. With its version of the file format.
@@ -94,6 +94,13 @@ fn needs_newer(module: &Module) -> bool {
         let grid = node.inputs.get(1).copied().flatten().and_then(|id| graph.value(id));
         matches!(node.op, Op::GridSample(_)) && grid.is_some_and(|grid| grid.ty.shape.len() != 4)
     };
+    // Bits of integers; those of truth values are old.
+    let is_bitwise = |node: &Node| {
+        let operand = node.inputs.first().copied().flatten().and_then(|id| graph.value(id));
+        let bits = [BinaryFunction::And, BinaryFunction::Or, BinaryFunction::Xor];
+        matches!(&node.op, Op::Binary(op) if bits.contains(&op.function))
+            && operand.is_some_and(|operand| operand.ty.elem != Elem::Bool)
+    };
     // Codes of 16 and of 4 bits.
     let is_newer = |elem: Elem| matches!(elem, Elem::I16 | Elem::U16 | Elem::I4 | Elem::U4);
     let has_blocks = |value: &Value| value.quant.as_ref().is_some_and(|grid| grid.block.is_some());
@@ -101,5 +108,5 @@ fn needs_newer(module: &Module) -> bool {
     graph.values().any(|(_, value)| is_newer(value))
         || graph
             .nodes()
-            .any(|(_, node)| is_dilated(&node.op) || is_young(&node.op) || is_volume(node))
+            .any(|(_, node)| is_dilated(&node.op) || is_young(&node.op) || is_volume(node) || is_bitwise(node))
 }
