@@ -142,11 +142,8 @@ impl Broadcast {
             Ok(())
         })
     }
-}
 
-/// A broadcast whose result may have another type, and does not take over an operand's place.
-impl Broadcast {
-    /// `out = function(a, b)`.
+    /// The same, where the result may have another type, and takes over no operand's place.
     pub(crate) fn apply_to<T: Copy + Sync, U: Send>(
         &self,
         a: &[T],

@@ -3,10 +3,9 @@
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::op::{
-    ArgReduce, Cast, Combination, Cumulative, Extreme, GatherElements, GatherNd, Identity, Reshape, Running, Scatter,
-    ScatterBy, TopK,
+    ArgReduce, Combination, Cumulative, Extreme, GatherElements, GatherNd, Reshape, Running, Scatter, ScatterBy, TopK,
 };
-use strait_core::{Elem, ReasonCode, TensorData};
+use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("GatherElements", 11, gather_elements),
@@ -142,17 +141,6 @@ fn max_unpool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(op, &[filled])
 }
 
-/// An operand whose numbers are compared, as a type that the host computes with, and the type that it has.
-fn comparable(site: &mut NodeReader<'_, '_>) -> Result<(Arg, Elem), Refusal> {
-    let elem = site.ty(0)?.elem;
-    let x = match elem {
-        Elem::F32 | Elem::F64 | Elem::I64 => Arg::Operand(0),
-        elem if elem.is_float() => site.push(Cast { to: Elem::F32 }, &[Arg::Operand(0)])?,
-        _ => site.push(Cast { to: Elem::I64 }, &[Arg::Operand(0)])?,
-    };
-    Ok((x, elem))
-}
-
 /// Which of several equal elements counts is said from operator set 12 on.
 fn arg_reduce(site: &mut NodeReader<'_, '_>, extreme: Extreme) -> Result<(), Refusal> {
     let op = ArgReduce {
@@ -161,8 +149,7 @@ fn arg_reduce(site: &mut NodeReader<'_, '_>, extreme: Extreme) -> Result<(), Ref
         keep_dims: site.int("keepdims")?.unwrap_or(1) != 0,
         last: site.opset() >= 12 && site.flag("select_last_index")?,
     };
-    let (x, _) = comparable(site)?;
-    site.finish(op, &[x])
+    site.finish(op, &[Arg::Operand(0)])
 }
 
 fn cumulative(site: &mut NodeReader<'_, '_>, of: Running) -> Result<(), Refusal> {
@@ -200,14 +187,5 @@ fn top_k(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         axis: site.int("axis")?.unwrap_or(-1),
         largest,
     };
-    let (x, elem) = comparable(site)?;
-    if matches!(elem, Elem::F32 | Elem::F64 | Elem::I64) {
-        return site.finish(op, &[x]);
-    }
-    let results = site.push_all(op, &[x])?;
-    let [values, indices] = &results[..] else {
-        return Err(Refusal::unsupported("it has no two results"));
-    };
-    site.finish_result(0, Cast { to: elem }, std::slice::from_ref(values))?;
-    site.finish_result(1, Identity {}, std::slice::from_ref(indices))
+    site.finish(op, &[Arg::Operand(0)])
 }

@@ -3,7 +3,7 @@
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::op::{Binary, BinaryFunction, Compare, Relation, Select, Unary};
-use strait_core::{Elem, ReasonCode, TensorData};
+use strait_core::{Elem, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Equal", 7, |site| compare(site, Relation::Equal, [0, 1])),
@@ -26,10 +26,7 @@ pub(super) const ROWS: &[Row] = &[
         site.finish(Binary { function }, &[Arg::Operand(0), ones])
     }),
     Row::new("BitShift", 11, bit_shift),
-    Row::new("Not", 1, |site| {
-        let relation = Relation::Equal;
-        site.finish(Compare { relation }, &[Arg::Operand(0), truth(false)?])
-    }),
+    Row::new("Not", 1, |site| not(site, Arg::Operand(0))),
     Row::new("Where", 9, |site| {
         site.finish(Select {}, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
     }),
@@ -37,15 +34,14 @@ pub(super) const ROWS: &[Row] = &[
         // NaN alone is not equal to itself.
         let relation = Relation::Equal;
         let equal = site.push(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)])?;
-        site.finish(Compare { relation }, &[equal, truth(false)?])
+        not(site, equal)
     }),
     Row::new("IsInf", 10, is_infinite),
 ];
 
-fn truth(value: bool) -> Result<Arg, Refusal> {
-    TensorData::new(Elem::Bool, &[], vec![u8::from(value)].into())
-        .map(Arg::Constant)
-        .map_err(|error| Refusal::invalid(ReasonCode::Constant, error.to_string()))
+fn not(site: &mut NodeReader<'_, '_>, x: Arg) -> Result<(), Refusal> {
+    let (relation, no) = (Relation::Equal, site.truths(&[], &[false])?);
+    site.finish(Compare { relation }, &[x, Arg::Constant(no)])
 }
 
 fn compare(site: &mut NodeReader<'_, '_>, relation: Relation, order: [usize; 2]) -> Result<(), Refusal> {
