@@ -23,6 +23,7 @@ mod index;
 mod inputs;
 mod integer;
 mod join;
+mod layers;
 mod layout;
 mod loops_for;
 mod memory;

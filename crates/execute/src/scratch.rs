@@ -79,6 +79,14 @@ fn alone(
     }
     match &node.op {
         Op::Conv(op) if x.shape.len() == 5 => run(volume(op, operands, y)),
+        // Taps of the layers' rows and columns, and then of all positions in one; what the layers leave in between.
+        Op::MaxPool(_) if x.shape.len() == 5 && x.elem != Elem::F32 => {
+            let (rows, columns) = (extent(y, 3), extent(y, 4));
+            let between = count(x) / extent(x, 3).saturating_mul(extent(x, 4)).max(1);
+            let positions = rows.saturating_mul(columns);
+            let taps = axes(y, 2).saturating_add(positions);
+            run(times(taps, TAPS).saturating_add(times(between.saturating_mul(positions), x.elem.size() as u64)))
+        }
         Op::MaxPool(_) | Op::AveragePool(_) if x.shape.len() == 5 => held(times(axes(y, 2), TAPS)),
         Op::Conv(op) => run(padded(op, x, operands.get(1).copied().flatten())),
         Op::MatMul(_) => held(times(batch(y), PAIR)),
@@ -191,7 +199,7 @@ fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(
     let (fused, images) = (node.fused.is_some(), matches!(x.shape.len(), 3 | 4));
     let weights = codes(0) && codes(1) && is_constant(1) && fixed(2);
     match &node.op {
-        Op::Conv(_) => !(images && weights),
+        Op::Conv(_) => !((images || x.shape.len() == 5) && weights),
         Op::Gemm(op) => {
             let columns = operand(1).and_then(|b| b.shape.get(usize::from(!op.transpose_b))?.fixed());
             let bias = operand(2).map(count);
@@ -199,7 +207,8 @@ fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(
         }
         Op::MatMul(_) | Op::Mul(_) => !(codes(0) && codes(1)),
         Op::Add(_) | Op::Sub(_) => codes(0) || operand(1).is_none_or(|other| other.elem != x.elem),
-        Op::MaxPool(_) | Op::AveragePool(_) => fused || !(images && codes(0)),
+        Op::MaxPool(_) => fused || !((images || x.shape.len() == 5) && codes(0)),
+        Op::AveragePool(_) => fused || !(images && codes(0)),
         Op::GlobalAveragePool(_) => fused || !codes(0),
         Op::SumPool(_) => !(images && codes(0) && fixed(1)),
         Op::Reduce(op) => {
@@ -215,7 +224,8 @@ fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(
     }
 }
 
-/// The layers that one layer of a convolution over three axes reads, which are padded, and the one that it makes.
+/// The layers that one layer of a convolution over three axes reads, which are padded, and the one that it makes; of floats, or
+/// of codes and whatever their sums become.
 fn volume(op: &strait_core::op::Conv, operands: &[Option<&TensorType>], y: &TensorType) -> u64 {
     let (Some(Some(x)), Some(Some(weight))) = (operands.first(), operands.get(1)) else {
         return 0;
@@ -229,7 +239,11 @@ fn volume(op: &strait_core::op::Conv, operands: &[Option<&TensorType>], y: &Tens
     let plane = |axis: usize| extent(x, axis + 2).saturating_add(pads(axis));
     let read = times(read, plane(1).saturating_mul(plane(2)));
     let made = times(extent(y, 1), extent(y, 3).saturating_mul(extent(y, 4)));
-    times(read.saturating_mul(2).saturating_add(made), FLOAT)
+    // Codes are padded as words, if they are not as they stand.
+    times(
+        read.saturating_mul(2).saturating_add(made),
+        FLOAT.max(y.elem.size() as u64),
+    )
 }
 
 /// The matrix of one image: the kernels of all elements of a transposed convolution, or the elements that taps are moved to;

@@ -86,12 +86,26 @@ fn what_steps_make_for_themselves_is_counted() {
         b.op(conv, &[x, weights])
     };
     assert_eq!(of(Elem::F32, &[1, 3, 8, 8], &conv), (4 * 300, 0));
-    // By the definition: eight bytes for each of 128 codes and 27 weights, 32 for each of 16 sums.
+    // By layers of the result: the three that one reads, twice, and its four sums, of four bytes each.
     let cube = |b: &mut Builder, x| {
         let weights = b.constant(&[1, 1, 3, 3, 3], &[1i8; 27]);
         b.op(op::Conv::plain(3), &[x, weights])
     };
-    assert_eq!(of(Elem::I8, &[2, 1, 4, 4, 4], &cube).0, 8 * (128 + 27) + 32 * 16);
+    assert_eq!(of(Elem::I8, &[2, 1, 4, 4, 4], &cube).0, 4 * (2 * 3 * 25 + 4));
+    // By the definition: eight bytes for each of 128 codes, 32 for each of 16 sums.
+    let sum = |b: &mut Builder, x| {
+        let op = op::SumPool {
+            size: smallvec![3; 3],
+            stride: smallvec![1; 3],
+            pad: smallvec![0; 6],
+            dilation: smallvec![1; 3],
+            ceil: false,
+            pad_value: 0,
+            accumulator: Carrier::I32,
+        };
+        b.op(op, &[x])
+    };
+    assert_eq!(of(Elem::I8, &[2, 1, 4, 4, 4], &sum).0, 8 * 128 + 32 * 16);
 }
 
 /// A window along three axes.

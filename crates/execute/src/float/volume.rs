@@ -1,102 +1,31 @@
 //! Windows over three spatial axes.
-//!
-//! A layer of the result of a convolution is one over two axes: of the layers of `x` that its taps read, which stand beside
-//! the channels. Channel and tap along the first axis are neighbours in the weights already, so they stay as they are.
 
 use super::conv_transpose::{behind, wide};
 use crate::error::StepError;
+use crate::layers::Layers;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op;
 use strait_kernels::float::conv;
-use strait_kernels::{Conv, Images, Window};
 
 /// True if the node's window has three spatial axes.
 pub(crate) fn applies(site: &NodeSlots<'_>) -> bool {
     site.optional(0).is_some_and(|x| x.dims.len() == 5)
 }
 
-struct VolumeConv {
-    /// The convolution of one layer of one image.
-    layer: Conv,
-    batch: usize,
-    channels: usize,
-    /// Layers of the operand, of the result, and taps along them.
-    depth: [usize; 3],
-    stride: usize,
-    dilation: usize,
-    begin: usize,
-}
+struct VolumeConv(Layers);
 
 pub(crate) fn prepare_conv(op: &op::Conv, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let (x, weight, y) = (&site.input(0)?.dims, &site.input(1)?.dims, &site.output()?.dims);
-    let (&[batch, channels, depth, height, width], &[outputs, _, taps, rows, columns]) = (&x[..], &weight[..]) else {
-        return Err(StepError::Model(format!(
-            "a convolution of rank {} over three axes",
-            x.len()
-        )));
-    };
-    let (stride, dilation) = (behind(&wide(&op.stride), 1)?, behind(&wide(&op.dilation), 1)?);
-    let (begins, ends) = op.pad.split_at(op.pad.len() / 2);
-    let (begin, end) = (behind(&wide(begins), 0)?, behind(&wide(ends), 0)?);
-    Ok(Box::new(VolumeConv {
-        layer: Conv {
-            window: Window {
-                kernel: [rows, columns],
-                stride: [stride[1], stride[2]],
-                dilation: [dilation[1], dilation[2]],
-                pads: [begin[1], begin[2], end[1], end[2]],
-            },
-            input: Images {
-                batch: 1,
-                channels: channels * taps,
-                size: [height, width],
-            },
-            out_channels: outputs,
-            groups: op.groups as usize,
-        },
-        batch,
-        channels,
-        depth: [depth, y[2], taps],
-        stride: stride[0],
-        dilation: dilation[0],
-        begin: begin[0],
-    }))
+    Ok(Box::new(VolumeConv(Layers::new(op, site)?)))
 }
 
 impl Step for VolumeConv {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let (x, weight, bias) = (io.input::<f32>(0)?, io.input::<f32>(1)?, io.optional(2)?);
         let context = io.context;
-        let out = io.output::<f32>()?;
-        let [depth, layers, taps] = self.depth;
-        let [height, width] = self.layer.input.size;
-        let plane = height * width;
-        let outputs = self.layer.out_channels;
-        let made = out.len() / (self.batch * layers * outputs).max(1);
-        let mut read = vec![0.0; self.channels * taps * plane];
-        let mut result = vec![0.0; outputs * made];
-        for image in 0..self.batch {
-            for layer in 0..layers {
-                for (index, to) in read.chunks_exact_mut(plane.max(1)).enumerate() {
-                    let (channel, tap) = (index / taps, index % taps);
-                    let at = (layer * self.stride + tap * self.dilation).checked_sub(self.begin);
-                    match at.filter(|&at| at < depth) {
-                        Some(at) => {
-                            let from = ((image * self.channels + channel) * depth + at) * plane;
-                            to.copy_from_slice(&x[from..from + plane]);
-                        }
-                        None => to.fill(0.0),
-                    }
-                }
-                conv(context, &self.layer, &read, weight, bias, &mut result)?;
-                for (channel, from) in result.chunks_exact(made.max(1)).enumerate() {
-                    let to = ((image * outputs + channel) * layers + layer) * made;
-                    out[to..to + made].copy_from_slice(from);
-                }
-            }
-        }
-        Ok(())
+        self.0.each(&[0.0], x, io.output()?, |read, result| {
+            Ok(conv(context, &self.0.layer, read, weight, bias, result)?)
+        })
     }
 }
 

@@ -2,16 +2,27 @@
 
 use super::{Constant, ConstantBias, Prepared, carrier, codes};
 use crate::error::StepError;
+use crate::float::volume;
+use crate::layers::Layers;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
 use strait_kernels::integer::{ConvWeights, Loops};
 
+/// A convolution over one or two axes, or layers of one over three.
 struct Conv {
     weights: ConvWeights,
     batch: usize,
     loops: Box<dyn Loops>,
+    layers: Option<InLayers>,
+}
+
+/// A convolution over three axes.
+struct InLayers {
+    layers: Layers,
+    /// The bytes of the code that a padded element reads as.
+    pad: Vec<u8>,
 }
 
 pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Prepared {
@@ -20,13 +31,29 @@ pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Prepared {
     let (Some(element), Some(weights), Some(bias)) = (codes(x), Constant::of(weight, &op.weight_zero, 0), bias) else {
         return Ok(None);
     };
-    let Ok(conv) = window::conv(op, site) else {
+    let layers = match volume::applies(site) {
+        true => Some(InLayers {
+            layers: Layers::new(op, site)?,
+            // A code has one byte or two, in the machine's order.
+            pad: match element.bits() {
+                ..=8 => (op.pad_value as i8).to_ne_bytes().to_vec(),
+                _ => (op.pad_value as i16).to_ne_bytes().to_vec(),
+            },
+        }),
+        false => None,
+    };
+    let conv = match &layers {
+        Some(three) => Ok(three.layers.layer),
+        None => window::conv(op, site),
+    };
+    let Ok(conv) = conv else {
         return Ok(None);
     };
     Ok(Some(Box::new(Conv {
         batch: conv.input.batch,
         weights: ConvWeights::new(conv, element, op.pad_value, weights.weights(), bias.bias())?,
         loops: site.loops()?,
+        layers,
     })))
 }
 
@@ -37,8 +64,12 @@ impl Step for Conv {
 
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let x = io.input(0)?;
-        Ok(self
-            .loops
-            .conv(io.context, &self.weights, self.batch, x, io.output()?)?)
+        let context = io.context;
+        if let Some(InLayers { layers, pad }) = &self.layers {
+            return layers.each(pad, x, io.output()?, |read, result| {
+                Ok(self.loops.conv(context, &self.weights, self.batch, read, result)?)
+            });
+        }
+        Ok(self.loops.conv(context, &self.weights, self.batch, x, io.output()?)?)
     }
 }

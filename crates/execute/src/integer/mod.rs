@@ -1,7 +1,7 @@
 //! Integer primitives on the loops of a target or of the host, one file each.
 //!
 //! A node's accumulators pass through [`NodeSlots::loops`]: what is fused into it, or what a join adds. What the fast loops
-//! do not take (three spatial axes, weights that are no constants) is computed by the definition in [`crate::reference`],
+//! do not take (sums over three spatial axes, weights that are no constants) is computed by the definition in [`crate::reference`],
 //! inside a [`plain`] step.
 
 pub(crate) mod add;

@@ -1,6 +1,7 @@
 //! Random integer graphs from a seed.
 
 mod addend;
+mod volume;
 
 use super::Builder;
 use super::numbers::Random;
@@ -259,7 +260,8 @@ impl Maker {
         let x = self.values[index].clone();
         let image = x.dims.len() == 4;
         match self.random.range(0, 17) {
-            0..=2 if image => self.conv(&x),
+            0..=1 if image => self.conv(&x),
+            2 if image => self.volume(&x),
             3 => self.gemm(&x),
             4 if image => self.pool(&x),
             5..=6 => self.sum(&x),

@@ -1,0 +1,106 @@
+//! Convolutions over three spatial axes, layer by layer of the result.
+//!
+//! A layer of the result is a convolution over two axes: of the layers of x that its taps read, which stand beside the
+//! channels. Channel and tap along the first axis are neighbours in the weights already, so they stay as they are.
+
+use crate::error::StepError;
+use crate::float::conv_transpose::{behind, wide};
+use crate::site::NodeSlots;
+use strait_core::op;
+use strait_kernels::{Conv, Images, Window};
+
+/// A convolution over three axes as convolutions over two.
+pub(crate) struct Layers {
+    /// The convolution of one layer of one image.
+    pub(crate) layer: Conv,
+    batch: usize,
+    channels: usize,
+    /// Layers of the operand, of the result, and taps along them.
+    depth: [usize; 3],
+    stride: usize,
+    dilation: usize,
+    begin: usize,
+}
+
+impl Layers {
+    /// # Errors
+    /// [`StepError::Model`] where operand and weight do not have three spatial axes.
+    pub(crate) fn new(op: &op::Conv, site: &NodeSlots<'_>) -> Result<Layers, StepError> {
+        let (x, weight, y) = (&site.input(0)?.dims, &site.input(1)?.dims, &site.output()?.dims);
+        let (&[batch, channels, depth, height, width], &[outputs, _, taps, rows, columns]) = (&x[..], &weight[..])
+        else {
+            return Err(StepError::Model(format!(
+                "a convolution of rank {} over three axes",
+                x.len()
+            )));
+        };
+        let (stride, dilation) = (behind(&wide(&op.stride), 1)?, behind(&wide(&op.dilation), 1)?);
+        let (begins, ends) = op.pad.split_at(op.pad.len() / 2);
+        let (begin, end) = (behind(&wide(begins), 0)?, behind(&wide(ends), 0)?);
+        Ok(Layers {
+            layer: Conv {
+                window: Window {
+                    kernel: [rows, columns],
+                    stride: [stride[1], stride[2]],
+                    dilation: [dilation[1], dilation[2]],
+                    pads: [begin[1], begin[2], end[1], end[2]],
+                },
+                input: Images {
+                    batch: 1,
+                    channels: channels * taps,
+                    size: [height, width],
+                },
+                out_channels: outputs,
+                groups: op.groups as usize,
+            },
+            batch,
+            channels,
+            depth: [depth, y[2], taps],
+            stride: stride[0],
+            dilation: dilation[0],
+            begin: begin[0],
+        })
+    }
+
+    /// Gathers the operand of each layer of the result, in units of an element or of its bytes, has it convolved, and puts
+    /// the layer in its place. `pad` is a padded element in these units.
+    ///
+    /// # Errors
+    /// Those of `convolve`, which reads the operand and writes the result of [`Layers::layer`].
+    pub(crate) fn each<T: Copy>(
+        &self,
+        pad: &[T],
+        x: &[T],
+        out: &mut [T],
+        mut convolve: impl FnMut(&[T], &mut [T]) -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
+        let [depth, layers, taps] = self.depth;
+        let [height, width] = self.layer.input.size;
+        let plane = height * width * pad.len();
+        let outputs = self.layer.out_channels;
+        let made = out.len() / (self.batch * layers * outputs).max(1);
+        let mut read = pad.repeat(self.channels * taps * height * width);
+        let mut result: Vec<T> = out.get(..outputs * made).unwrap_or_default().to_vec();
+        for image in 0..self.batch {
+            for layer in 0..layers {
+                for (index, to) in read.chunks_exact_mut(plane.max(1)).enumerate() {
+                    let (channel, tap) = (index / taps, index % taps);
+                    let at = (layer * self.stride + tap * self.dilation).checked_sub(self.begin);
+                    match at.filter(|&at| at < depth) {
+                        Some(at) => {
+                            let from = ((image * self.channels + channel) * depth + at) * plane;
+                            to.copy_from_slice(&x[from..from + plane]);
+                        }
+                        None => to.chunks_exact_mut(pad.len()).for_each(|to| to.copy_from_slice(pad)),
+                    }
+                }
+                convolve(&read, &mut result)?;
+                for (channel, from) in result.chunks_exact(made.max(1)).enumerate() {
+                    let to = ((image * outputs + channel) * layers + layer) * made;
+                    out[to..to + made].copy_from_slice(from);
+                }
+            }
+        }
+        Ok(())
+    }
+}
