@@ -144,42 +144,54 @@ fn in_f64(op: &Op, operands: &[Option<&TensorData>]) -> Option<Vec<f64>> {
     }
 }
 
+/// Over one axis to three, of one image.
 fn convolved(
     conv: &Conv,
     (x, xs): (&[f64], &[usize]),
     (w, ws): (&[f64], &[usize]),
     bias: Option<&[f64]>,
 ) -> Option<Vec<f64>> {
-    let (&[1, _, height, width], &[outs, each, kh, kw]) = (xs, ws) else {
+    let (&[1, _, ref image @ ..], &[outs, each, ref kernel @ ..]) = (xs, ws) else {
         return None;
     };
-    let pad: Vec<i64> = conv.pad.iter().map(|&p| i64::from(p)).collect();
+    // Of three axes, the missing ones in front.
+    let three = |list: &[usize], missing: usize| -> [usize; 3] {
+        let mut all = [missing; 3];
+        all[3 - list.len()..].copy_from_slice(list);
+        all
+    };
+    let wide = |list: &[u32]| list.iter().map(|&n| n as usize).collect::<Vec<_>>();
+    let (begins, ends) = conv.pad.split_at(image.len());
+    let (begin, end) = (three(&wide(begins), 0), three(&wide(ends), 0));
+    let (stride, dilation) = (three(&wide(&conv.stride), 1), three(&wide(&conv.dilation), 1));
+    let (image, kernel) = (three(image, 1), three(kernel, 1));
+    let made = [0, 1, 2].map(|a| {
+        let reach = (kernel[a] - 1) * dilation[a] + 1;
+        (image[a] + begin[a] + end[a] - reach) / stride[a] + 1
+    });
+    let places = |extents: [usize; 3]| {
+        let count = extents.iter().product();
+        (0..count).map(move |at| {
+            let [_, rows, columns] = extents;
+            [at / (rows * columns), at / columns % rows, at % columns]
+        })
+    };
     let per_group = outs / conv.groups as usize;
-    let extent = |size: usize, before: i64, after: i64, kernel: usize| {
-        (size as i64 + before + after - kernel as i64 + 1) as usize
-    };
-    if conv.stride.iter().chain(&conv.dilation).any(|&s| s != 1) {
-        return None;
-    }
-    let (rows, columns) = (extent(height, pad[0], pad[2], kh), extent(width, pad[1], pad[3], kw));
     let mut found = Vec::new();
-    for out in 0..outs {
-        for row in 0..rows {
-            for column in 0..columns {
-                let mut sum = bias.map_or(0.0, |bias| bias[out]);
-                for c in 0..each {
-                    for (i, j) in (0..kh).flat_map(|i| (0..kw).map(move |j| (i, j))) {
-                        let (y, z) = ((row + i) as i64 - pad[0], (column + j) as i64 - pad[1]);
-                        if (0..height as i64).contains(&y) && (0..width as i64).contains(&z) {
-                            let channel = out / per_group * each + c;
-                            let at = (channel * height + y as usize) * width + z as usize;
-                            sum += x[at] * w[((out * each + c) * kh + i) * kw + j];
-                        }
-                    }
+    for (out, position) in (0..outs).flat_map(|out| places(made).map(move |position| (out, position))) {
+        let mut sum = bias.map_or(0.0, |bias| bias[out]);
+        for c in 0..each {
+            for (tap, of) in places(kernel).enumerate() {
+                let at = [0, 1, 2].map(|a| (position[a] * stride[a] + of[a] * dilation[a]).checked_sub(begin[a]));
+                let [Some(z), Some(y), Some(column)] = at else { continue };
+                if z < image[0] && y < image[1] && column < image[2] {
+                    let channel = out / per_group * each + c;
+                    let element = ((channel * image[0] + z) * image[1] + y) * image[2] + column;
+                    sum += x[element] * w[(out * each + c) * kernel.iter().product::<usize>() + tap];
                 }
-                found.push(sum);
             }
         }
+        found.push(sum);
     }
     Some(found)
 }

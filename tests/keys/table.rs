@@ -388,6 +388,12 @@ const CASES: &[Case] = &[
         &[("evidence    = \"measured\"", "evidence    = \"assumed\"")],
     ),
     case("op.NAME.note", Sheet, &[("op note A", "op note B")]),
+    given(
+        "op.NAME.holds.rank",
+        Report,
+        &[("note        = \"op note A\"", "holds       = { rank = [4] }")],
+        &[("{ rank = [4] }", "{ rank = [3] }")],
+    ),
     // Fusions.
     case(
         "fusion[].name",

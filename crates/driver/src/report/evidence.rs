@@ -145,6 +145,10 @@ pub fn claim<'a>(oracle: &str, supports: impl IntoIterator<Item = Support<'a>>) 
         if let Some([low, high]) = support.holds {
             conditions += &format!(", {} on accumulators in [{low}, {high}] alone", support.row);
         }
+        if !support.ranks.is_empty() {
+            let ranks: Vec<String> = support.ranks.iter().map(u8::to_string).collect();
+            conditions += &format!(", {} of rank {} alone", support.row, ranks.join(" or "));
+        }
     }
     let others = match Vec::from_iter(others).as_slice() {
         [] => String::new(),
@@ -286,7 +290,14 @@ impl<'a> Grounds<'a> {
         let accumulator = activation.filter(|_| sums(&node.op)).map(Row::Accumulator);
         let rows = accumulator.into_iter().chain(ops.iter().copied().map(Row::Op));
         let rows = rows.chain(fusion.map(Row::Fusion));
-        let mut supports: Vec<Support<'a>> = rows.filter_map(|row| self.spec.support(row)).chain(forms).collect();
+        let rank = node.inputs.first().copied().flatten();
+        let rank = rank
+            .and_then(|value| self.integer.main().value(value))
+            .map(|value| value.ty.shape.len());
+        let rows = rows
+            .filter_map(|row| self.spec.support(row))
+            .map(|support| of_rank(support, rank));
+        let mut supports: Vec<Support<'a>> = rows.chain(forms).collect();
         supports.sort_by_key(|support| (support.evidence, support.row));
         supports.dedup();
         Basis { supports, outside }
@@ -401,6 +412,20 @@ impl<'a> Grounds<'a> {
     }
 }
 
+/// The support of a layer whose first operand has so many axes: a row that was shown to be right with others is documented,
+/// and not more.
+fn of_rank(support: Support<'_>, rank: Option<usize>) -> Support<'_> {
+    let shown = support.ranks.is_empty() || support.ranks.iter().any(|&shown| Some(usize::from(shown)) == rank);
+    Support {
+        evidence: match shown {
+            true => support.evidence,
+            false => support.evidence.max(Evidence::Documented),
+        },
+        ranks: &[],
+        ..support
+    }
+}
+
 /// True if an integer op adds up or multiplies, so that it can leave its accumulator.
 fn sums(op: &Op) -> bool {
     matches!(op.term().kind(), Kind::Accumulates | Kind::Divides)
@@ -452,6 +477,7 @@ mod tests {
             evidence,
             oracle,
             holds: None,
+            ranks: &[],
             note: None,
         }
     }

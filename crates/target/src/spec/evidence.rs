@@ -31,6 +31,8 @@ pub struct Support<'a> {
     pub oracle: &'a str,
     /// The smallest and the largest accumulator that it was shown of; `None` for all of them.
     pub holds: Option<[i64; 2]>,
+    /// The numbers of axes of the first operand with which it was shown; none for all of them.
+    pub ranks: &'a [u8],
     /// The row's remark.
     pub note: Option<&'a str>,
 }
@@ -106,7 +108,10 @@ impl TargetSpec {
     }
 
     fn of_op<'a>(&'a self, name: &'a str, row: &'a OpRow) -> Support<'a> {
-        self.known(Row::Op(name), row.evidence, row.oracle.as_deref(), row.note.as_deref())
+        Support {
+            ranks: row.holds.as_ref().map_or(&[], |holds| &holds.rank),
+            ..self.known(Row::Op(name), row.evidence, row.oracle.as_deref(), row.note.as_deref())
+        }
     }
 
     fn of_form<'a>(&'a self, name: &'a str, row: &'a FormRow) -> Support<'a> {
@@ -138,6 +143,7 @@ impl TargetSpec {
             evidence: evidence.unwrap_or(self.reference.evidence),
             oracle: oracle.unwrap_or(&self.reference.oracle),
             holds: None,
+            ranks: &[],
             note,
         }
     }

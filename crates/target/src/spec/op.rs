@@ -82,8 +82,20 @@ pub struct OpRow {
     pub oracle: Option<String>,
     /// Evidence for the row, where it differs from the table's.
     pub evidence: Option<Evidence>,
+    /// The operands with which equality was shown, if not with all that the row takes. A layer with another one rests on
+    /// a row that is `documented`.
+    pub holds: Option<ShownOf>,
     /// A remark for people.
     pub note: Option<String>,
+}
+
+/// Operands on which the evidence of an op's row was gathered.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShownOf {
+    /// Numbers of axes of the first operand.
+    #[schemars(length(min = 1))]
+    pub rank: Vec<u8>,
 }
 
 /// Interpolation of codes in fraction bits: the quotient of the extents is rounded to the nearest number of so many bits, the

@@ -3,7 +3,7 @@
 use super::terms::{has_positions, quantity_words};
 use super::{DERIVED, Findings, attribute_keys, position, recipe, terms};
 use crate::spec::{
-    Activation, Arithmetic, FormRow, Integer, IntegerFunction, Limit, OpRow, Pair, Per, RecipeName, ScaleSet,
+    Activation, Arithmetic, Evidence, FormRow, Integer, IntegerFunction, Limit, OpRow, Pair, Per, RecipeName, ScaleSet,
     WeightGrid, WeightPer,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,6 +92,7 @@ fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
         ("limit", !row.limit.is_empty()),
         ("oracle", row.oracle.is_some()),
         ("evidence", row.evidence.is_some()),
+        ("holds", row.holds.is_some()),
         ("note", row.note.is_some()),
     ];
     for (key, given) in keys {
@@ -121,6 +122,15 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         findings.add_with(path, message, help);
         return;
     };
+    if let Some(holds) = &row.holds {
+        findings.ensure(!holds.rank.is_empty(), &at("holds").key("rank"), || {
+            format!("`op.{name}`: equality was shown with operands of some rank, or there is no `holds`")
+        });
+        let evidence = row.evidence.unwrap_or(spec.reference.evidence);
+        findings.ensure(evidence < Evidence::Documented, &at("holds"), || {
+            format!("`op.{name}` is `{evidence}`, and so nothing was shown with any operand")
+        });
+    }
     let signature = recipe.signature();
     let lowered: Vec<&str> = recipe.lowers().into_iter().map(Term::name).collect();
     for op in ops {

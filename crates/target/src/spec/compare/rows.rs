@@ -2,8 +2,8 @@
 
 use super::{Changes, Effect, appended, limits, list, maybe, one};
 use crate::spec::{
-    Activation, Fraction, Integer, IntegerFunction, Lines, OpRow, Padding, Pair, RecipeName, Reciprocal, TargetSpec,
-    WeightGrid,
+    Activation, Fraction, Integer, IntegerFunction, Lines, OpRow, Padding, Pair, RecipeName, Reciprocal, ShownOf,
+    TargetSpec, WeightGrid,
 };
 use std::collections::BTreeSet;
 use strait_core::Term;
@@ -95,6 +95,7 @@ fn both(
         limit: _,
         oracle,
         evidence,
+        holds,
         note,
     } = new;
     let bits = Effect::OtherBits;
@@ -196,6 +197,8 @@ fn both(
         [maybe(old.oracle.as_ref()), maybe(oracle.as_ref())],
     );
     changes.key(row, "evidence", text, [maybe(old.evidence), maybe(*evidence)]);
+    let ranks = |row: &Option<ShownOf>| maybe(row.as_ref().map(|holds| list(&holds.rank).unwrap_or_default()));
+    changes.key(row, "holds.rank", text, [ranks(&old.holds), ranks(holds)]);
     changes.key(row, "note", text, [maybe(old.note.as_ref()), maybe(note.as_ref())]);
 }
 
