@@ -106,6 +106,7 @@ terms! {
     Expand = "expand": Moves,
     Select = "select": Real,
     Cast = "cast": Converts,
+    BitCast = "bit_cast": Converts,
     Identity = "identity": Rearranges,
     Quantize = "quantize": Boundary,
     RoundTo = "round_to": Real,
@@ -165,6 +166,7 @@ terms! {
     ReduceSum = "reduce_sum": Accumulates,
     ReduceMax = "reduce_max": Selects,
     ReduceMin = "reduce_min": Selects,
+    ReduceProduct = "reduce_product": Real,
     Call = "call": Elsewhere,
     Foreign = "foreign": Elsewhere,
 }
@@ -203,7 +205,7 @@ impl Term {
     /// The name of the op ([`Op::name`]) that the term is for.
     pub fn op_name(self) -> &'static str {
         match self {
-            Term::ReduceMean | Term::ReduceSum | Term::ReduceMax | Term::ReduceMin => "reduce",
+            Term::ReduceMean | Term::ReduceSum | Term::ReduceMax | Term::ReduceMin | Term::ReduceProduct => "reduce",
             other if Function::parse(other.name()).is_some() => "unary",
             other if BinaryFunction::parse(other.name()).is_some() => "binary",
             other if Relation::parse(other.name()).is_some() => "compare",
@@ -271,6 +273,7 @@ impl Reduction {
             Reduction::Sum => Term::ReduceSum,
             Reduction::Max => Term::ReduceMax,
             Reduction::Min => Term::ReduceMin,
+            Reduction::Product => Term::ReduceProduct,
         }
     }
 }

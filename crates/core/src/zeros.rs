@@ -141,6 +141,7 @@ impl Op {
             | Op::Binary(_)
             | Op::Compare(_)
             | Op::Cast(_)
+            | Op::BitCast(_)
             | Op::Identity(_)
             | Op::Quantize(_)
             | Op::RoundTo(_)

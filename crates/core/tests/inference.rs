@@ -106,6 +106,13 @@ fn shapes_are_those_of_the_table() {
         ("reduce(%a) {reduction=sum, axes=[-1,1], keep_dims=0}".into(), &["i8[2,3,4]"], "i32[2]"),
         ("reduce(%a) {reduction=sum, axes=[], keep_dims=1}".into(), &["i64[2,3]"], "i64[1,1]"),
         ("reduce(%a) {reduction=max, axes=[1,-2], keep_dims=1}".into(), &["f32[2,3,4]"], "axes"),
+        ("reduce(%a) {reduction=product, axes=[0], keep_dims=0}".into(), &["i64[2,3]"], "i64[3]"),
+        // The same bits.
+        ("bit_cast(%a) {to=i32}".into(), &["f32[N,3]"], "i32[N,3]"),
+        ("bit_cast(%a) {to=f16}".into(), &["i16[3]"], "f16[3]"),
+        ("bit_cast(%a) {to=i64}".into(), &["f32[3]"], "element-types"),
+        ("bit_cast(%a) {to=u8}".into(), &["bool[3]"], "element-types"),
+        ("bit_cast(%a) {to=i4}".into(), &["u4[3]"], "element-types"),
         // Broadcasting.
         ("add(%a, %b)".into(), &["f32[N,3,1]", "f32[3,5]"], "f32[N,3,5]"),
         ("add(%a, %b)".into(), &["i8[2]", "i8[1]"], "i32[2]"),

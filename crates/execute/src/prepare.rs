@@ -112,7 +112,9 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::Expand(_)
         | Op::Select(_)
         | Op::Cast(_) => Err(unsupported(site)),
-        Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Identity(_) => Err(unsupported(site)),
+        Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Identity(_) | Op::BitCast(_) => {
+            Err(unsupported(site))
+        }
         // On integers alone, or with a meaning that stands elsewhere.
         Op::SumPool(_)
         | Op::Dequantize(_)

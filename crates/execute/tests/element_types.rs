@@ -127,6 +127,23 @@ fn a_sum_that_its_type_does_not_hold_is_an_error_of_the_interpreter() {
 }
 
 #[test]
+fn bits_are_taken_for_other_numbers_and_back() {
+    let text = "strait 1 float
+        graph @main(%x: f32[4]) {
+          %b: i32[4] = bit_cast(%x) {to=i32}
+          %y: f32[4] = bit_cast(%b) {to=f32}
+          return %b, %y
+        }";
+    let x = [1.0, -0.0, f32::INFINITY, 3.0];
+    let found = both(&parse(text).unwrap(), &Tensor::from_values(&[4], &x).unwrap());
+    assert_eq!(
+        found[0].values::<i32>().unwrap(),
+        [0x3f80_0000, i32::MIN, 0x7f80_0000, 0x4040_0000]
+    );
+    assert_eq!(found[1].values::<f32>().unwrap(), x);
+}
+
+#[test]
 fn an_input_of_4_bits_has_no_other_codes() {
     for (elem, good, bad) in [
         ("i4", [-8i8, 7], [7i8, 8]),

@@ -311,6 +311,10 @@ fn windows_and_reductions() {
     assert_eq!(float_op(reduce(Reduction::Sum, &[]), &[cube]), [28.0]);
     assert_eq!(float_op(reduce(Reduction::Max, &[1]), &[cube]), [2.0, 3.0, 6.0, 7.0]);
     assert_eq!(float_op(reduce(Reduction::Min, &[0, 1]), &[cube]), [0.0, 1.0]);
+    assert_eq!(
+        float_op(reduce(Reduction::Product, &[0, -1]), &[cube]),
+        [0.0, 2.0 * 3.0 * 6.0 * 7.0]
+    );
 }
 
 #[test]

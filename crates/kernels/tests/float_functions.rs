@@ -161,17 +161,21 @@ fn numbers(count: usize) -> Vec<f32> {
 }
 
 /// The stated order: sixteen partials, halved four times.
-fn sum(values: impl Iterator<Item = f32>) -> f32 {
-    let mut partials = [0.0_f32; 16];
+fn joined(values: impl Iterator<Item = f32>, start: f32, join: fn(f32, f32) -> f32) -> f32 {
+    let mut partials = [start; 16];
     for (i, x) in values.enumerate() {
-        partials[i % 16] += x;
+        partials[i % 16] = join(partials[i % 16], x);
     }
     for half in [8, 4, 2, 1] {
         for p in 0..half {
-            partials[p] += partials[p + half];
+            partials[p] = join(partials[p], partials[p + half]);
         }
     }
     partials[0]
+}
+
+fn sum(values: impl Iterator<Item = f32>) -> f32 {
+    joined(values, 0.0, |a, b| a + b)
 }
 
 #[test]
@@ -191,6 +195,7 @@ fn reductions_have_one_order_for_every_layout() {
                     .collect()
             };
             assert_eq!(run(Reduction::Sum), each(&|x| sum(x)), "{outer}×{axis}×{inner}");
+            assert_eq!(run(Reduction::Product), each(&|x| joined(x, 1.0, |a, b| a * b)));
             assert_eq!(run(Reduction::Max), each(&|x| x.fold(f32::NEG_INFINITY, f32::max)));
             assert_eq!(run(Reduction::Min), each(&|x| x.fold(f32::INFINITY, f32::min)));
             if axis > 0 {

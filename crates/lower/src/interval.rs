@@ -313,6 +313,7 @@ impl<'a> Bounds<'a> {
                 Per::Tensor(match op.reduction {
                     Reduction::Sum => range::repeat(x, axes.iter().map(|&a| dims[a]).product()),
                     Reduction::Max | Reduction::Min | Reduction::Mean => x,
+                    Reduction::Product => return None,
                 })
             }
             Op::Clamp(op) => {

@@ -9,6 +9,7 @@ mod arg_reduce;
 mod average_pool;
 mod batch_normalization;
 mod binary;
+mod bit_cast;
 mod call;
 mod cast;
 mod clamp;
@@ -77,6 +78,7 @@ pub use arg_reduce::*;
 pub use average_pool::*;
 pub use batch_normalization::*;
 pub use binary::*;
+pub use bit_cast::*;
 pub use call::*;
 pub use cast::*;
 pub use clamp::*;
@@ -308,6 +310,7 @@ ops! {
     Expand,
     Select,
     Cast,
+    BitCast,
     Identity,
     Quantize,
     RoundTo,

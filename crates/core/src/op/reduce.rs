@@ -19,6 +19,8 @@ words! {
         Max = "max",
         /// Smallest element.
         Min = "min",
+        /// Product; of no codes.
+        Product = "product",
     }
 }
 
@@ -52,7 +54,7 @@ impl Infer for Reduce {
         }
         let elem = match self.reduction {
             Reduction::Sum => support::accumulator(x.elem, self.accumulator)?,
-            Reduction::Mean | Reduction::Max | Reduction::Min => {
+            Reduction::Mean | Reduction::Max | Reduction::Min | Reduction::Product => {
                 support::ensure(self.accumulator == Carrier::I32, ReasonCode::ElementTypes, || {
                     format!("the {} of elements has no accumulator", self.reduction.name())
                 })?;

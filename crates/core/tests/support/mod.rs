@@ -366,6 +366,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         }
         .into(),
         "clamp" => Clamp { min: -4, max: 100 }.into(),
+        "bit_cast" => BitCast { to: Elem::I32 }.into(),
         "cast" => Cast {
             to: choices.pick(&Elem::ALL),
         }

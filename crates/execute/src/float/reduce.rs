@@ -54,6 +54,7 @@ impl Step for Reduce {
             Reduction::Sum | Reduction::Mean => float::Reduction::Sum,
             Reduction::Max => float::Reduction::Max,
             Reduction::Min => float::Reduction::Min,
+            Reduction::Product => float::Reduction::Product,
         };
         let context = io.context;
         let input = io.input::<f32>(0)?;

@@ -125,6 +125,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::Pad(_)
         | Op::Resize(_)
         | Op::Cast(_)
+        | Op::BitCast(_)
         | Op::Quantize(_) => return Err(unsupported(site)),
         Op::Call(_) | Op::Foreign(_) => return Err(unsupported(site)),
     };

@@ -32,6 +32,6 @@ pub(crate) fn prepare(op: &op::Reduce, site: &NodeSlots<'_>) -> Prepared {
             loops: site.loops()?,
         })),
         Reduction::Max if site.fused.is_none() => Some(Box::new(MaxPool { pool, element })),
-        Reduction::Max | Reduction::Min | Reduction::Mean => None,
+        Reduction::Max | Reduction::Min | Reduction::Mean | Reduction::Product => None,
     })
 }

@@ -54,6 +54,7 @@ pub(crate) fn is_alias(site: &NodeSlots<'_>) -> bool {
     match &site.node.op {
         op if op.term().keeps_order() => operand.elem == result.elem && operand.count() == result.count(),
         Op::Cast(cast) => cast.to == operand.elem,
+        Op::BitCast(_) => true,
         // Only axes of extent 1 change their place.
         Op::Transpose(op) => {
             let kept = op

@@ -222,6 +222,7 @@ impl Primitive {
             | Op::Pad(_)
             | Op::Resize(_)
             | Op::Cast(_)
+            | Op::BitCast(_)
             | Op::Quantize(_)
             | Op::Dequantize(_)
             | Op::Call(_)

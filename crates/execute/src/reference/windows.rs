@@ -175,7 +175,10 @@ pub(super) fn reduce(op: &op::Reduce, x: &Array) -> Result<Vec<i128>, StepError>
             Reduction::Min => values
                 .min()
                 .ok_or_else(|| StepError::Model("the minimum of nothing".into())),
-            Reduction::Mean => Err(StepError::Unsupported("reduce_mean on integers".into())),
+            Reduction::Mean | Reduction::Product => {
+                let term = op.reduction.term();
+                Err(StepError::Unsupported(format!("{term} on integers")))
+            }
         }
     };
     positions(&kept_dims).map(|position| at(&position)).collect()

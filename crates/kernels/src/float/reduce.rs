@@ -2,7 +2,7 @@
 //!
 //! A sum has one order, whatever the layout and the machine: sixteen partial sums, partial `p` taking the elements
 //! `p, p + 16, p + 32, …` in turn and starting at +0; then partials `8..16` are added to `0..8`, `4..8` to `0..4`,
-//! `2..4` to `0..2`, and 1 to 0.
+//! `2..4` to `0..2`, and 1 to 0. A product has the same order, starting at 1.
 
 use super::maths::exp;
 use crate::{
@@ -23,6 +23,8 @@ pub enum Reduction {
     Max,
     /// The smallest element; +∞ where there is none.
     Min,
+    /// The product.
+    Product,
 }
 
 const PARTIALS: usize = 16;
@@ -99,6 +101,11 @@ fn add(a: f32, b: f32) -> f32 {
     a + b
 }
 
+#[inline(always)]
+fn multiply(a: f32, b: f32) -> f32 {
+    a * b
+}
+
 /// Reduces the middle axis of `[outer, axis, inner]`; `out` is `[outer, inner]`.
 ///
 /// # Errors
@@ -162,6 +169,7 @@ impl Job for ReduceJob<'_> {
             }
             Reduction::Max => self.fold(f32::NEG_INFINITY, larger),
             Reduction::Min => self.fold(f32::INFINITY, smaller),
+            Reduction::Product => self.fold(1.0, multiply),
         }
     }
 }

@@ -134,6 +134,24 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         value.map_or_else(|| TensorType::fixed(Elem::F32, &[]), |v| v.ty.clone())
     }
 
+    /// Refuses operands of several types where ONNX has one for all. What is left out is of any. Floats are all f32 here, but
+    /// for constants of f64.
+    pub(crate) fn one_type(&mut self, positions: impl IntoIterator<Item = usize>) -> Result<(), Refusal> {
+        let mut first = None;
+        for position in positions {
+            if !self.has(position) {
+                continue;
+            }
+            let elem = self.ty(position)?.elem;
+            let one = *first.get_or_insert(elem);
+            if one != elem && !(one.is_float() && elem.is_float()) {
+                let text = format!("an operand is {one} and another {elem}; the operator takes one type");
+                return Err(Refusal::invalid(ReasonCode::ElementTypes, text));
+            }
+        }
+        Ok(())
+    }
+
     /// The rank of an operand.
     pub(crate) fn rank(&mut self, position: usize) -> Result<usize, Refusal> {
         Ok(self.ty(position)?.shape.len())

@@ -216,6 +216,11 @@ const OPS: &[(&str, &str, &str)] = &[
         "f32[2,3]",
         "gather(%x, @i) {axis=0}\ndata @i: i64[2] = inline [4,0]",
     ),
+    (
+        "f32[2,3]",
+        "f32[3]",
+        "reduce(%x) {reduction=product, axes=[0], keep_dims=0}",
+    ),
     ("f32[2,3]", "i64[2,3]", "cast(%x) {to=i64}"),
     ("f32[2,3]", "f32[2,3]", "identity(%x)"),
 ];
@@ -365,6 +370,16 @@ fn numbers_that_no_operator_rounds_to_cannot_be_written() {
         let error = write(&module(&text), &mut Vec::new()).unwrap_err().to_string();
         assert!(error.contains("`y`: no operator rounds to small floats"), "{error}");
     }
+}
+
+#[test]
+fn numbers_of_the_same_bits_cannot_be_written() {
+    let text = "strait 1 float\ngraph @main(%x: f32[2]) {\n  %y: i32[2] = bit_cast(%x) {to=i32}\n  return %y\n}\n";
+    let error = write(&module(text), &mut Vec::new()).unwrap_err().to_string();
+    assert!(
+        error.contains("`y`: ONNX has an operator for the same bits from operator set 26 on"),
+        "{error}"
+    );
 }
 
 #[test]

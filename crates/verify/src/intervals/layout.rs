@@ -98,6 +98,7 @@ impl Analysis<'_> {
             | Op::Elu(_)
             | Op::Resize(_)
             | Op::Cast(_)
+            | Op::BitCast(_)
             | Op::Call(_)
             | Op::Foreign(_) => None,
         }

@@ -92,7 +92,7 @@ impl Analysis<'_> {
         match op.reduction {
             Reduction::Sum => Some(kept.map(|i| i.summed(count))),
             Reduction::Max | Reduction::Min => Some(kept),
-            Reduction::Mean => None,
+            Reduction::Mean | Reduction::Product => None,
         }
     }
 }

@@ -56,6 +56,7 @@ fn unary(site: &mut NodeReader<'_, '_>, function: Function) -> Result<(), Refusa
 /// The bounds are attributes up to operator set 10, operands from 11 on. Where these are numbers that are known, and the
 /// operand is one of floats, it is a clip, and elsewhere the smaller of the upper bound and the larger of the lower one.
 fn clip(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    site.one_type([0, 1, 2])?;
     if site.opset() >= 11 && !has_known_bounds(site)? {
         let mut steps: Vec<(BinaryFunction, usize)> = Vec::new();
         for step in [(BinaryFunction::Maximum, 1), (BinaryFunction::Minimum, 2)] {

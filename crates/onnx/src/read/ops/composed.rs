@@ -14,6 +14,7 @@ pub(super) const ROWS: &[Row] = &[
 
 /// max(x, 0) + slope·min(x, 0): one of the two is always zero, so the sum is exact.
 fn prelu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    site.one_type([0, 1])?;
     let positive = site.push(Relu {}, &[Arg::Operand(0)])?;
     let clip = Clip {
         min: f32::NEG_INFINITY,

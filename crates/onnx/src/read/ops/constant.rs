@@ -4,7 +4,7 @@ use super::Row;
 use crate::elements::element;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
-use strait_core::op::{Cast, Identity};
+use strait_core::op::{BitCast, Cast, Identity};
 use strait_core::{Dim, Elem, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
@@ -19,6 +19,7 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     }),
     Row::new("Cast", 6, cast),
+    Row::new("BitCast", 26, bit_cast),
     Row::new("Identity", 1, |site| site.finish(Identity {}, &[Arg::Operand(0)])),
     Row::new("Dropout", 7, dropout),
 ];
@@ -107,6 +108,29 @@ fn cast(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(Cast { to }, &[Arg::Operand(0)])
 }
 
+/// Integers of one width, with a sign or without, and truth values are a matter of numbers: their low bits are all their bits.
+fn bit_cast(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let to = site
+        .int("to")?
+        .ok_or_else(|| Refusal::invalid(ReasonCode::Cast, "`to` is missing"))?;
+    let to = element(to).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?;
+    let (x, from) = (Arg::Operand(0), site.ty(0)?.elem);
+    if from.size() != to.size() {
+        let text = format!("the bits of {from}, as which its operand is computed, are not those of {to}");
+        return Err(Refusal::Unsupported(text));
+    }
+    if !from.is_float() && !to.is_float() {
+        return site.finish(Cast { to }, &[x]);
+    }
+    match computed(site, to)? {
+        same if same == to => site.finish(BitCast { to }, &[x]),
+        other => {
+            let number = site.push(BitCast { to }, &[x])?;
+            site.finish(Cast { to: other }, &[number])
+        }
+    }
+}
+
 /// The type that a value of the model's type `elem` has in a graph: every float is f32 there. Constants of f64 stay, so
 /// that they are folded as they are.
 fn computed(site: &mut NodeReader<'_, '_>, elem: Elem) -> Result<Elem, Refusal> {
@@ -114,15 +138,18 @@ fn computed(site: &mut NodeReader<'_, '_>, elem: Elem) -> Result<Elem, Refusal> 
     Ok(if elem.is_float() && !wide { Elem::F32 } else { elem })
 }
 
-/// Nothing is dropped at inference.
+/// Nothing is dropped at inference, and in training with a ratio of 0. Other numbers are random.
 fn dropout(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.ignore(&["ratio", "seed"]);
     let training = match site.opset() {
         ..12 => None,
         _ => site.known(2, "training mode")?,
     };
-    if training.is_some_and(|mode| mode.to_i64().is_ok_and(|v| v.iter().any(|&v| v != 0))) {
-        return Err(Refusal::unsupported("it is in training mode"));
+    let is_training = training.is_some_and(|mode| mode.to_i64().is_ok_and(|v| v.iter().any(|&v| v != 0)));
+    if is_training && (!site.has(1) || site.known_float(1, "ratio")? != Some(0.0)) {
+        return Err(Refusal::unsupported(
+            "it is in training mode and drops elements at random",
+        ));
     }
     if site.has_result(1) {
         mask(site)?;

@@ -24,6 +24,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn binary(site: &mut NodeReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
+    site.one_type([0, 1])?;
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
@@ -40,6 +41,7 @@ fn pow(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 /// A function of any number of operands, from the left.
 fn variadic(site: &mut NodeReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
     let (count, op) = (site.operand_count(), op.into());
+    site.one_type(0..count)?;
     let mut result = Arg::Operand(0);
     for position in 1..count.saturating_sub(1) {
         result = site.push(op.clone(), &[result, Arg::Operand(position)])?;

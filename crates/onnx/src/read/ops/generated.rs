@@ -1,4 +1,5 @@
-//! Tensors that follow from numbers and shapes alone: windows of signal processing, identities, grids.
+//! Tensors that follow from numbers and shapes alone: windows of signal processing, identities, grids. Cosines and logarithms
+//! are those of `libm`, which has the same bits on every machine.
 
 use super::Row;
 use crate::elements::element;
@@ -72,7 +73,7 @@ fn window(site: &mut NodeReader<'_, '_>, [a0, a1, a2]: [f64; 3]) -> Result<(), R
     let count = site.room(&[size])?;
     let value = |n: usize| {
         let angle = 2.0 * PI * n as f64 / period.max(1) as f64;
-        a0 - a1 * angle.cos() + a2 * (2.0 * angle).cos()
+        a0 - a1 * libm::cos(angle) + a2 * libm::cos(2.0 * angle)
     };
     let values: Vec<f64> = (0..count).map(value).collect();
     constant(site, elem, &[size], &values)
@@ -89,10 +90,10 @@ fn mel_weight_matrix(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let elem = output_type(site)?;
     let bins = length / 2 + 1;
     let count = site.room(&[bins, mels])?;
-    let to_mel = |frequency: f64| 2595.0 * (1.0 + frequency / 700.0).log10();
+    let to_mel = |frequency: f64| 2595.0 * libm::log10(1.0 + frequency / 700.0);
     let step = (to_mel(upper) - to_mel(lower)) / (mels as f64 + 2.0);
     let corner = |index: u64| {
-        let frequency = 700.0 * (10f64.powf((to_mel(lower) + index as f64 * step) / 2595.0) - 1.0);
+        let frequency = 700.0 * (libm::pow(10.0, (to_mel(lower) + index as f64 * step) / 2595.0) - 1.0);
         ((length as f64 + 1.0) * frequency / rate).floor() as i64
     };
     let mut values = vec![0.0; count];

@@ -102,12 +102,9 @@ fn max_unpool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         .ok_or_else(|| Refusal::invalid(ReasonCode::Window, "strides, pads and `kernel_shape` leave no extents"))?;
     let wanted = site.known_ints(2, "output shape")?;
     let larger = wanted.filter(|wanted| *wanted != natural);
-    let count = natural
-        .iter()
-        .try_fold(1i64, |n, &e| n.checked_mul(e))
-        .filter(|&count| count <= 1 << 28);
-    let count = count.ok_or_else(|| Refusal::invalid(ReasonCode::Limit, "the result is too large"))?;
-    let bytes = vec![0u8; count as usize * ty.elem.size()];
+    let shape: Vec<u64> = natural.iter().map(|extent| extent.unsigned_abs()).collect();
+    let count = site.room(&shape)?;
+    let bytes = vec![0u8; count * ty.elem.size()];
     let zeros = TensorData::new(ty.elem, &[count as u64], bytes.into());
     let zeros = zeros.map_err(|error| Refusal::invalid(ReasonCode::Constant, error.to_string()))?;
     let flat = || Reshape {

@@ -45,10 +45,12 @@ fn not(site: &mut NodeReader<'_, '_>, x: Arg) -> Result<(), Refusal> {
 }
 
 fn compare(site: &mut NodeReader<'_, '_>, relation: Relation, order: [usize; 2]) -> Result<(), Refusal> {
+    site.one_type([0, 1])?;
     site.finish(Compare { relation }, &order.map(Arg::Operand))
 }
 
 fn bits(site: &mut NodeReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
+    site.one_type([0, 1])?;
     site.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)])
 }
 

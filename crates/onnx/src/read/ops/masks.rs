@@ -139,6 +139,7 @@ fn one_hot(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 /// The sum of all operands, divided by their number.
 fn mean(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let count = site.operand_count();
+    site.one_type(0..count)?;
     let mut sum = Arg::Operand(0);
     for position in 1..count {
         sum = site.plus(&sum, &Arg::Operand(position))?;

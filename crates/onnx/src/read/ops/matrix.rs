@@ -13,6 +13,7 @@ pub(super) const ROWS: &[Row] = &[
             b_zero: 0,
             accumulator: Carrier::I32,
         };
+        site.one_type([0, 1])?;
         site.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
     }),
 ];
@@ -33,5 +34,6 @@ fn gemm(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         accumulator: Carrier::I32,
         weight_zero: WeightZero::default(),
     };
+    site.one_type([0, 1, 2])?;
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }

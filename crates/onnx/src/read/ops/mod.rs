@@ -16,6 +16,7 @@ mod masks;
 mod matrix;
 mod normalization;
 mod pool;
+mod pool_positions;
 mod quantized;
 mod recurrent;
 mod reduce;
@@ -24,6 +25,7 @@ mod resize;
 mod rotary;
 mod sample;
 mod select;
+mod sequence;
 mod shape;
 mod softmax;
 mod state;
@@ -62,7 +64,7 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 28] = [
+const FAMILIES: [&[Row]; 29] = [
     conv::ROWS,
     matrix::ROWS,
     pool::ROWS,
@@ -72,6 +74,7 @@ const FAMILIES: [&[Row]; 28] = [
     normalization::ROWS,
     shape::ROWS,
     select::ROWS,
+    sequence::ROWS,
     resize::ROWS,
     sample::ROWS,
     index::ROWS,

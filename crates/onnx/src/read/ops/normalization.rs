@@ -21,15 +21,40 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 const DEFAULT_EPSILON: f32 = 1e-5;
+const DEFAULT_MOMENTUM: f32 = 0.9;
 
 fn batch_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    site.only("training_mode", 0)?;
     // 0, up to operator set 8: statistics per element and not per channel.
     site.only("spatial", 1)?;
-    site.ignore(&["momentum"]);
+    let momentum = site.float("momentum")?.unwrap_or(DEFAULT_MOMENTUM);
     let epsilon = site.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
-    let operands = [0, 1, 2, 3, 4].map(Arg::Operand);
+    let mut operands = [0, 1, 2, 3, 4].map(Arg::Operand);
+    if site.flag("training_mode")? {
+        if site.constant(0)?.is_none() {
+            let text = "it is in training mode, whose statistics are those of the batch that it is given";
+            return Err(Refusal::unsupported(text));
+        }
+        let statistics = statistics(site)?;
+        for (result, statistic) in (1..).zip(&statistics) {
+            let past = site.scaled(&Arg::Operand(result + 2), momentum.into())?;
+            let new = site.scaled(statistic, 1.0 - f64::from(momentum))?;
+            site.finish_result(result, Add {}, &[past, new])?;
+        }
+        let [mean, variance] = statistics;
+        (operands[3], operands[4]) = (mean, variance);
+    }
     site.finish(BatchNormalization { epsilon }, &operands)
+}
+
+/// Mean and variance of each channel of operand 0.
+fn statistics(site: &mut NodeReader<'_, '_>) -> Result<[Arg; 2], Refusal> {
+    let (x, rank) = (Arg::Operand(0), site.rank(0)? as i64);
+    let axes: Vec<i64> = (0..rank).filter(|&axis| axis != 1).collect();
+    let mean = site.reduced(Reduction::Mean, &x, &axes)?;
+    let centred = site.minus(&x, &mean)?;
+    let squares = site.times(&centred, &centred)?;
+    let variance = site.reduced(Reduction::Mean, &squares, &axes)?;
+    Ok([site.reshaped(&mean, &[-1])?, site.reshaped(&variance, &[-1])?])
 }
 
 /// The second and the third result are the mean and the reciprocal of the deviation.

@@ -1,7 +1,7 @@
 //! Pooling.
 
-use super::Row;
 use super::window::{kernel_shape, narrow, window};
+use super::{Row, pool_positions};
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::Carrier;
 use strait_core::op::{AveragePool, Cast, GlobalAveragePool, MaxPool, Reduce, Reduction};
@@ -24,8 +24,7 @@ fn size(site: &mut NodeReader<'_, '_>) -> Result<Vec<u64>, Refusal> {
 fn max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let size = size(site)?;
     let window = window(site, &size)?;
-    // The order in which the second result, the positions, would count.
-    site.ignore(&["storage_order"]);
+    let columns = site.flag("storage_order")?;
     let op = MaxPool {
         size: narrow(&size)?,
         stride: window.stride,
@@ -33,6 +32,9 @@ fn max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         dilation: window.dilation,
         ceil: site.flag("ceil_mode")? && !window.is_auto,
     };
+    if site.has_result(1) {
+        pool_positions::finish(site, &op, columns)?;
+    }
     let elem = site.ty(0)?.elem;
     if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
         // Floats hold them exactly.

@@ -10,6 +10,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("ReduceSum", 1, |site| reduce(site, Reduction::Sum, 13)),
     Row::new("ReduceMax", 1, |site| reduce(site, Reduction::Max, 18)),
     Row::new("ReduceMin", 1, |site| reduce(site, Reduction::Min, 18)),
+    Row::new("ReduceProd", 1, |site| reduce(site, Reduction::Product, 18)),
     Row::new("ReduceL1", 1, |site| sum_of(site, Some(Of::Magnitudes), None)),
     Row::new("ReduceL2", 1, |site| {
         sum_of(site, Some(Of::Squares), Some(Function::Sqrt))

@@ -1,9 +1,10 @@
 //! The same elements under another shape, or in another order of axes.
 
 use super::Row;
+use crate::read::compose::fault;
 use crate::read::site::{Arg, NodeReader, Refusal};
-use strait_core::ReasonCode;
 use strait_core::op::{Flatten, Reshape, Squeeze, Transpose, Unsqueeze};
+use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Reshape", 5, reshape),
@@ -28,12 +29,25 @@ pub(super) const ROWS: &[Row] = &[
 fn reshape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let shape = site.known_ints(1, "shape")?;
     let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "the shape is missing"))?;
+    // Otherwise a 0 copies the extent of the operand.
     if site.flag("allowzero")? && shape.contains(&0) {
-        return Err(Refusal::unsupported(
-            "`allowzero` is set and an extent is 0; empty tensors are not read",
-        ));
+        return empty(site, &shape);
     }
     site.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)])
+}
+
+/// A result without elements, which is a constant whatever the operand is.
+fn empty(site: &mut NodeReader<'_, '_>, shape: &[i64]) -> Result<(), Refusal> {
+    let extents: Option<Vec<u64>> = shape.iter().map(|&extent| u64::try_from(extent).ok()).collect();
+    let ty = site.ty(0)?;
+    let is_empty = ty.shape.iter().any(|dim| dim.fixed().is_none_or(|extent| extent == 0));
+    let extents = extents.filter(|_| is_empty).ok_or_else(|| {
+        let text = format!("from {:?} to {shape:?}, where a 0 is an extent", ty.shape);
+        Refusal::invalid(ReasonCode::Reshape, text)
+    })?;
+    site.room(&extents)?;
+    site.finish_constant(TensorData::new(ty.elem, &extents, bytes::Bytes::new()).map_err(fault)?);
+    Ok(())
 }
 
 /// The axes in reverse by default.

@@ -91,17 +91,41 @@ fn a_dropout_is_nothing_and_its_mask_is_made_where_it_is_used() {
     assert_eq!(output.ty.to_string(), "bool[2]");
     assert!(masked.pool().iter().any(|tensor| tensor.bytes()[..] == [1, 1]));
     assert!(of("x: f32[N]", "mask").is_err(), "the mask has an extent for each");
+    let training = |ratio: f32| {
+        let constants = vec![
+            constant("ratio", &TensorData::scalar(ratio)),
+            constant(
+                "training",
+                &TensorData::from_unpacked(strait_core::Elem::Bool, &[], vec![1].into()).unwrap(),
+            ),
+        ];
+        let nodes = vec![node("y = Dropout(x, ratio, training)", vec![])];
+        read(&model(13, graph(&["x: f32[2]"], constants, nodes, &["y"])))
+    };
+    assert_eq!(summary(&training(0.0).unwrap()), "identity -> f32[2]");
+    assert!(
+        training(0.5)
+            .unwrap_err()
+            .to_string()
+            .contains("drops elements at random")
+    );
 }
 
 #[test]
 fn a_result_that_is_not_computed_is_refused_where_it_is_used() {
     let of = |output: &str| {
-        let nodes = vec![node("y, at = MaxPool(x)", vec![ints("kernel_shape", &[2])])];
-        read(&model(12, graph(&["x: f32[1,1,4]"], vec![], nodes, &[output])))
+        let nodes = vec![node("y, at = BatchNormalization(x, c, c, c, c)", vec![])];
+        read(&model(
+            9,
+            graph(&["x: f32[1,2,4]"], vec![weight("c", &[2])], nodes, &[output]),
+        ))
     };
     assert!(of("y").is_ok());
     let error = of("at").unwrap_err().to_string();
-    assert!(error.contains("result 1 of MaxPool is not computed"), "{error}");
+    assert!(
+        error.contains("result 1 of BatchNormalization is not computed"),
+        "{error}"
+    );
 }
 
 #[test]

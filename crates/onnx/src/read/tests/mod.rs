@@ -1,6 +1,7 @@
 //! Small models, made here: what each operator becomes in each of its versions, and what is refused.
 
 mod composed;
+mod constants;
 mod files;
 mod functions;
 mod graphs;

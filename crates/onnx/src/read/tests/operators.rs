@@ -131,6 +131,7 @@ fn windows_are_resolved() {
     check(10, "MaxPool", "f32[1,2,6,6]", vec![], pool, "max_pool size=[3,3] stride=[2,2] pad=[0,0,0,0] dilation=[1,1] ceil=1 -> f32[1,2,3,3]");
     check(7, "AveragePool", "f32[1,2,6,6]", vec![], vec![ints("kernel_shape", &[2, 2]), int("count_include_pad", 1)], "ceil=0 count_include_pad=1 -> f32[1,2,5,5]");
     check(7, "MaxPool", "f32[1,2,6,6]", vec![], vec![], "`kernel_shape` is missing");
+    check(7, "ReduceProd", "f32[1,2,6]", vec![], vec![ints("axes", &[1])], "reduce reduction=product axes=[1] keep_dims=1 -> f32[1,1,6]");
     check(7, "GlobalMaxPool", "f32[1,2,6,6]", vec![], vec![], "reduce reduction=max axes=[2,3] keep_dims=1 -> f32[1,2,1,1]");
 }
 
@@ -214,6 +215,41 @@ fn indices_and_what_goes_along_an_axis_in_all_their_versions() {
     check(9, "MaxUnpool", "f32[1,1,2,2]", vec![i(&[1, 1, 2, 2])], unpool(vec![]), "reshape shape=[-1]; scatter by=element axis=0 combine=replace; reshape shape=[1,1,4,4] -> f32[1,1,4,4]");
     check(11, "MaxUnpool", "f32[1,1,2,2]", vec![i(&[1, 1, 2, 2]), list("s", &[1, 1, 5, 5])], unpool(vec![]), "pad amounts=[0,0,0,0,0,0,1,1] mode=constant value=0 -> f32[1,1,5,5]");
     check(11, "MaxUnpool", "f32[1,1,2,2]", vec![i(&[1, 1, 2, 2]), list("s", &[1, 1, 3, 5])], unpool(vec![]), "is smaller than [1, 1, 4, 4]");
+    check(9, "MaxUnpool", "f32[1,1,8192,8192]", vec![i(&[1, 1, 2, 2])], unpool(vec![]), "is too large");
+    check(10, "ReverseSequence", "f32[4,3,2]", vec![list("n", &[4, 2, 1])], vec![], "gather_nd batch=0 -> f32[4,3,2]");
+    check(10, "ReverseSequence", "f32[3,4]", vec![list("n", &[4, 2, 1])], vec![int("batch_axis", 0), int("time_axis", 1)], "gather_nd batch=0 -> f32[3,4]");
+    check(10, "ReverseSequence", "f32[3,4]", vec![list("n", &[4, 2, 1])], vec![int("batch_axis", 0)], "`batch_axis` is 0 and `time_axis` 0");
+    check(10, "ReverseSequence", "f32[4]", vec![list("n", &[1])], vec![], "the operand needs rank 2 or more");
+    check(24, "TensorScatter", "f32[2,8,3]", vec![weight("u", &[2, 4, 3]), list("w", &[1, 7])], vec![text("mode", "circular")], "scatter by=element axis=1 combine=replace -> f32[2,8,3]");
+    check(24, "TensorScatter", "f32[2,8,3]", vec![weight("u", &[2, 4, 3])], vec![int("axis", 0)], "along axis 0");
+    check(24, "TensorScatter", "f32[2,8,3]", vec![weight("u", &[2, 4, 3])], vec![text("mode", "square")], "`mode` is square");
+}
+
+#[test]
+#[rustfmt::skip] // tables
+fn bits_are_taken_for_other_numbers_of_one_width() {
+    let to = |number| vec![int("to", number)];
+    check(26, "BitCast", "f32[2]", vec![], to(6), "bit_cast to=i32 -> i32[2]");
+    check(26, "BitCast", "i16[2]", vec![], to(10), "bit_cast to=f16; cast to=f32 -> f32[2]");
+    check(26, "BitCast", "u32[2]", vec![], to(6), "cast to=i32 -> i32[2]");
+    check(26, "BitCast", "f64[2]", vec![], to(7), "the bits of f32, as which its operand is computed, are not those of i64");
+    check(26, "BitCast", "f32[2]", vec![], to(7), "are not those of i64");
+    check(25, "BitCast", "f32[2]", vec![], to(6), "exists from operator set 26 on");
+}
+
+/// The types of ONNX's own checker: one for all operands of an operator.
+#[test]
+#[rustfmt::skip] // tables
+fn integers_of_two_widths_in_one_operator_are_refused_by_its_name() {
+    let wide = || vec![list("w", &[1, 2])];
+    let told = "node `y` (ai.onnx.";
+    for operator in ["Add", "Sub", "Mul", "Div", "Sum", "Max", "Min", "Mod", "Equal", "Less", "Greater", "BitwiseAnd", "Clip", "MatMul", "Mean"] {
+        check(18, operator, "i32[2]", wide(), vec![], told);
+        check(18, operator, "i32[2]", wide(), vec![], "an operand is i32 and another i64; the operator takes one type");
+    }
+    check(18, "BitShift", "u8[2]", vec![constant("w", &TensorData::from_values(&[2], &[1u32, 2]).unwrap())], vec![text("direction", "LEFT")], "an operand is u8 and another u32");
+    check(18, "Add", "i64[2]", wide(), vec![], "add -> i64[2]");
+    check(18, "Pow", "i32[2]", wide(), vec![], "pow");
 }
 
 #[test]
@@ -270,7 +306,7 @@ fn arithmetic_and_functions() {
     check(8, "Expand", "f32[2]", vec![list("shape", &[3, 1])], vec![], "expand shape=[3,1] -> f32[3,2]");
     check(7, "Cos", "f32[2]", vec![], vec![], "unary function=cos -> f32[2]");
     // Integers of fewer bits are added in 64 of them.
-    check(14, "Add", "i32[2]", vec![list("c", &[1])], vec![], "cast to=i64; add; cast to=i32 -> i32[2]");
+    check(14, "Add", "i32[2]", vec![constant("c", &TensorData::from_values(&[1], &[1i32]).unwrap())], vec![], "cast to=i64; add; cast to=i32 -> i32[2]");
     check(8, "Sum", "f32[2]", vec![numbers("a", &[1.0]), numbers("b", &[2.0])], vec![], "add; add -> f32[2]");
     check(7, "LeakyRelu", "f32[2]", vec![], vec![], "leaky_relu alpha=0.01 -> f32[2]");
     check(7, "HardSigmoid", "f32[2]", vec![], vec![], "hard_sigmoid alpha=0.2 beta=0.5 -> f32[2]");

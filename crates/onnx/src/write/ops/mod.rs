@@ -166,6 +166,9 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         ),
         Op::Binary(op) => binary(emitter, at, op.function),
         Op::Cast(op) => plain("Cast", vec![int("to", number(op.to))]),
+        Op::BitCast(_) => {
+            Err(at.unwritable("ONNX has an operator for the same bits from operator set 26 on, past what is written"))
+        }
         Op::Identity(_) => plain("Identity", vec![]),
         Op::Reshape(op) => with_lists(emitter, at, "Reshape", vec![], &[("shape", &op.shape)]),
         Op::Squeeze(op) if op.axes.is_empty() => plain("Squeeze", vec![]),
@@ -284,6 +287,7 @@ fn reduce(emitter: &mut Emitter<'_>, at: At<'_>, reduce: &Reduce) -> Result<(), 
         Reduction::Sum => ("ReduceSum", 13),
         Reduction::Max => ("ReduceMax", 18),
         Reduction::Min => ("ReduceMin", 18),
+        Reduction::Product => ("ReduceProd", 18),
     };
     let mut attributes = vec![int("keepdims", reduce.keep_dims)];
     if reduce.axes.is_empty() || emitter.opset < since {

@@ -1,0 +1,30 @@
+//! Other numbers with the same bits.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+
+op! {
+    /// The numbers that the operand's bits are in another element type, which is as wide as the operand's: 8, 16, 32 or 64
+    /// bits. Truth values have no bits of their own.
+    BitCast = "bit_cast" v 1 {
+        /// The element type of the result.
+        to: Elem,
+    }
+}
+
+impl Infer for BitCast {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let is_plain = |elem: Elem| !matches!(elem, Elem::Bool | Elem::I4 | Elem::U4);
+        let fits = is_plain(x.elem) && is_plain(self.to) && x.elem.size() == self.to.size();
+        support::ensure(fits, ReasonCode::ElementTypes, || {
+            format!("the bits of {} are no {}", x.elem, self.to)
+        })?;
+        support::one(self.to, x.shape.clone())
+    }
+}

@@ -1,0 +1,120 @@
+//! The second result of `MaxPool`: the places of the largest elements.
+//!
+//! All elements of all windows are gathered along one axis; where windows do not overlap, these are as many as the operand has.
+//! The place of the largest along that axis is looked up in a table. In padding stands the first element of the window, which
+//! comes before it and wins where both are the largest.
+
+use crate::read::site::{Arg, NodeReader, Refusal};
+use smallvec::SmallVec;
+use strait_core::op::{ArgReduce, Extreme, Gather, MaxPool, Op, Reshape};
+use strait_core::{ReasonCode, TensorData, TensorType};
+
+/// Places count over the whole tensor. Within a plane the last axis counts fastest, or, for `columns`, the first.
+pub(super) fn finish(site: &mut NodeReader<'_, '_>, op: &MaxPool, columns: bool) -> Result<(), Refusal> {
+    let (x, ty) = (Arg::Operand(0), site.ty(0)?);
+    let extents = site.extents(&x)?;
+    let pooled = Op::from(op.clone()).infer(&[Some(&ty)])?;
+    let pooled = pooled.first().and_then(TensorType::dims).unwrap_or_default();
+    let (Some((&[batch, channels], plane)), Some((_, windows))) =
+        (extents.split_first_chunk::<2>(), pooled.split_first_chunk::<2>())
+    else {
+        return Err(Refusal::invalid(
+            ReasonCode::PoolRank,
+            "the operand has no spatial axes",
+        ));
+    };
+    let table = table(site, op, plane, windows, columns)?;
+    let planes = [batch, channels, 1].map(i64::unsigned_abs);
+    let count = site.room(&planes)? as i64;
+    let size: i64 = plane.iter().product();
+
+    let flat = site.reshaped(&x, &[0, 0, -1])?;
+    let axis = 2;
+    let elements = site.push(Gather { axis }, &[flat, Arg::Constant(table.sources)])?;
+    let largest = ArgReduce {
+        extreme: Extreme::Maximum,
+        axis: 3,
+        keep_dims: false,
+        last: false,
+    };
+    let tap = site.push(largest, &[elements])?;
+    let entry = site.plus(&tap, &Arg::Constant(table.rows))?;
+    let place = site.push(Gather { axis: 0 }, &[Arg::Constant(table.places), entry])?;
+    let planes: Vec<i64> = (0..count).map(|plane| plane * size).collect();
+    let planes = site.integers(&[batch.unsigned_abs(), channels.unsigned_abs(), 1], &planes)?;
+    let place = site.plus(&place, &Arg::Constant(planes))?;
+    let shape = pooled.iter().map(|&extent| extent as i64).collect();
+    site.finish_result(1, Reshape { shape }, &[place])
+}
+
+/// Constants, the windows of a plane as rows and the elements of a window as columns.
+struct Table {
+    /// The place of each element in a plane: `[windows, elements]`.
+    sources: TensorData,
+    /// The same, in the order that the result counts in, and flat.
+    places: TensorData,
+    /// The first of `places` of each window: `[windows]`.
+    rows: TensorData,
+}
+
+fn table(
+    site: &mut NodeReader<'_, '_>,
+    op: &MaxPool,
+    plane: &[i64],
+    windows: &[u64],
+    columns: bool,
+) -> Result<Table, Refusal> {
+    let large = || Refusal::invalid(ReasonCode::Limit, "its windows are too large");
+    let product = |extents: &[u64]| extents.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent));
+    let taps: SmallVec<[u64; 3]> = op.size.iter().map(|&extent| extent.into()).collect();
+    let (count, width) = (product(windows).ok_or_else(large)?, product(&taps).ok_or_else(large)?);
+    site.room(&[count, width, 2])?;
+    // The place of a tap along an axis; nothing in padding.
+    let along = |axis: usize, window: u64, tap: u64| -> Option<i64> {
+        let start = window.checked_mul(op.stride[axis].into())?;
+        let place = tap.checked_mul(op.dilation[axis].into())?.checked_add(start)?;
+        let place = i64::try_from(place).ok()?.checked_sub(op.pad[axis].into())?;
+        (0..plane[axis]).contains(&place).then_some(place)
+    };
+    let axes: SmallVec<[usize; 3]> = (0..plane.len()).collect();
+    let counted = |places: &[i64], slowest_first: &mut dyn Iterator<Item = usize>| {
+        slowest_first.fold(0, |sum, axis| sum * plane[axis] + places[axis])
+    };
+    let (mut sources, mut places) = (Vec::new(), Vec::new());
+    for window in 0..count {
+        let corner = coordinates(window, windows);
+        let all = (0..width).map(|tap| -> Option<SmallVec<[i64; 3]>> {
+            let tap = coordinates(tap, &taps);
+            axes.iter().map(|&axis| along(axis, corner[axis], tap[axis])).collect()
+        });
+        let all: Vec<Option<SmallVec<[i64; 3]>>> = all.collect();
+        let first = all.iter().flatten().next();
+        let first =
+            first.ok_or_else(|| Refusal::unsupported("a window has nothing but padding, which has no place"))?;
+        for place in all.iter().map(|place| place.as_ref().unwrap_or(first)) {
+            let source = counted(place, &mut axes.iter().copied());
+            sources.push(source);
+            places.push(match columns {
+                true => counted(place, &mut axes.iter().rev().copied()),
+                false => source,
+            });
+        }
+    }
+    let rows: Vec<i64> = (0..count).map(|window| (window * width) as i64).collect();
+    Ok(Table {
+        sources: site.integers(&[count, width], &sources)?,
+        places: site.integers(&[places.len() as u64], &places)?,
+        rows: site.integers(&[count], &rows)?,
+    })
+}
+
+/// The position of an element along each axis, by its number in row-major order.
+fn coordinates(index: u64, extents: &[u64]) -> SmallVec<[u64; 3]> {
+    let mut rest = index;
+    let mut coordinates: SmallVec<[u64; 3]> = SmallVec::new();
+    for &extent in extents.iter().rev() {
+        coordinates.insert(0, rest % extent);
+        rest /= extent;
+    }
+    coordinates
+}

@@ -1,0 +1,95 @@
+//! Steps of sequences that are moved by numbers that come with each sequence.
+
+use super::Row;
+use crate::read::site::{Arg, NodeReader, Refusal};
+use strait_core::ReasonCode;
+use strait_core::op::{BinaryFunction, Combination, Expand, GatherNd, Relation, Scatter, ScatterBy};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("ReverseSequence", 10, reverse_sequence),
+    Row::new("TensorScatter", 24, tensor_scatter),
+];
+
+/// Step t of a sequence of length n is its step n − 1 − t, and behind the length what it was.
+fn reverse_sequence(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let (batch_axis, time_axis) = (
+        site.int("batch_axis")?.unwrap_or(1),
+        site.int("time_axis")?.unwrap_or(0),
+    );
+    let is_batch_first = match (batch_axis, time_axis) {
+        (0, 1) => true,
+        (1, 0) => false,
+        _ => {
+            let text = format!("`batch_axis` is {batch_axis} and `time_axis` {time_axis}; they are 0 and 1");
+            return Err(Refusal::invalid(ReasonCode::Axis, text));
+        }
+    };
+    let x = Arg::Operand(0);
+    let &[first, second, ..] = site.extents(&x)?.as_slice() else {
+        return Err(Refusal::invalid(ReasonCode::Axis, "the operand needs rank 2 or more"));
+    };
+    // Both as columns or rows of the first two axes.
+    let (steps, batch) = if is_batch_first {
+        (second, first)
+    } else {
+        (first, second)
+    };
+    let along = |extent: i64, is_first: bool| if is_first { [extent, 1] } else { [1, extent] };
+    let step = site.counted(&along(steps, !is_batch_first).map(i64::unsigned_abs), steps)?;
+    let sequence = site.counted(&along(batch, is_batch_first).map(i64::unsigned_abs), batch)?;
+    let lengths = site.indices(1)?;
+    let lengths = site.reshaped(&lengths, &along(batch, is_batch_first))?;
+    let inside = site.compare(Relation::Less, &step, &lengths)?;
+    let last = site.shifted(&lengths, -1.0)?;
+    let mirrored = site.minus(&last, &step)?;
+    let source = site.select(&inside, &mirrored, &step)?;
+    site.room(&[first, second].map(i64::unsigned_abs))?;
+    let shape = [first, second].as_slice().into();
+    let sequence = site.push(Expand { shape }, &[sequence])?;
+    let (source, sequence) = (site.unsqueezed(&source, &[2])?, site.unsqueezed(&sequence, &[2])?);
+    let coordinates = match is_batch_first {
+        true => site.joined(&[sequence, source], 2)?,
+        false => site.joined(&[source, sequence], 2)?,
+    };
+    site.finish(GatherNd { batch: 0 }, &[x, coordinates])
+}
+
+/// The steps of a sequence put into a longer one, from the position on that comes with the sequence, or from 0 on. Where the
+/// mode is circular, those that do not fit go on at the begin.
+fn tensor_scatter(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let rank = site.rank(0)?;
+    let axis = site.int("axis")?.unwrap_or(-2);
+    let axis = site.axis(axis, rank)?;
+    let is_circular = match site.text("mode", "linear")? {
+        "linear" => false,
+        "circular" => true,
+        other => return Err(Refusal::Unsupported(format!("`mode` is {other}"))),
+    };
+    let (past, update) = (site.extents(&Arg::Operand(0))?, site.extents(&Arg::Operand(1))?);
+    if axis == 0 || update.len() != rank {
+        let text = format!("steps of {update:?} are put along axis {axis} into {past:?}");
+        return Err(Refusal::invalid(ReasonCode::Axis, text));
+    }
+    let (length, steps) = (past[axis], update[axis]);
+    let mut place = site.counted(&[1, steps.unsigned_abs()], steps)?;
+    if site.has(2) {
+        let start = site.indices(2)?;
+        let start = site.reshaped(&start, &[-1, 1])?;
+        place = site.plus(&start, &place)?;
+    }
+    if is_circular {
+        let length = site.number(&place, length as f64)?;
+        place = site.binary(BinaryFunction::Modulo, &place, &length)?;
+    }
+    let mut shape = vec![1; rank];
+    (shape[0], shape[axis]) = (if site.has(2) { past[0] } else { 1 }, steps);
+    let place = site.reshaped(&place, &shape)?;
+    let shape = update.as_slice().into();
+    let place = site.push(Expand { shape }, &[place])?;
+    let op = Scatter {
+        by: ScatterBy::Element,
+        axis: axis as i64,
+        combine: Combination::Replace,
+    };
+    site.finish(op, &[Arg::Operand(0), place, Arg::Operand(1)])
+}
