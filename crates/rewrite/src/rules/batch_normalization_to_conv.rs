@@ -1,16 +1,67 @@
-//! **Pattern**: batch normalization of an image that could not be folded into its producer.
-//! **Why**: as a depthwise convolution with one weight per channel it is an op that every target has.
+//! **Pattern**: batch normalization of an image that could not be folded into its producer, and a product with constants per
+//! channel, to which others are added.
+//! **Why**: as a depthwise convolution with one weight per channel it is an op that every target has, and it rounds once.
 //! **Preconditions**: x has one to three spatial axes; the parameters are constants, and factor and summand finite; x is
-//! not the result of a conv that it alone uses (then it is folded instead).
+//! not the result of a conv that the normalization alone uses (then it is folded instead). The addition alone reads the
+//! product.
 //! **Exactness**: exact in real numbers; computed in f64, weight and bias are rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;
 use crate::matching::{GraphNode, tensor};
 use strait_core::op::Conv;
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
 /// See the module's documentation.
 pub struct BatchNormalizationToConv;
+
+/// Factor and summand of each channel.
+type Affine = Vec<(f64, f64)>;
+
+/// The operand, what becomes of it, and the nodes that make that.
+struct Found {
+    x: ValueId,
+    affine: Affine,
+    nodes: Vec<NodeId>,
+}
+
+/// A batch normalization that its producer does not take.
+fn normalization(site: &GraphNode<'_>) -> Option<Found> {
+    let x = site.input(0)?;
+    let folds = site.producer(x, Term::Conv).is_some() && site.used_once(x);
+    Some(Found {
+        x,
+        affine: affine(site).filter(|_| !folds)?,
+        nodes: vec![site.id],
+    })
+}
+
+/// One number for each channel of a value of so many axes, which the axis 1 are.
+fn per_channel(site: &GraphNode<'_>, value: ValueId, rank: usize, channels: usize) -> Option<Vec<f64>> {
+    let (tensor, values) = site.floats(value)?;
+    let own = tensor.shape();
+    let first = rank.checked_sub(own.len())?;
+    let along = |(axis, &extent): (usize, &u64)| extent == if first + axis == 1 { channels as u64 } else { 1 };
+    let fits = first <= 1 && own.iter().enumerate().all(along);
+    fits.then(|| values.iter().map(|&v| f64::from(v)).collect())
+}
+
+/// x·factors + summands, of more than one channel.
+fn sum(site: &GraphNode<'_>) -> Option<Found> {
+    let dims = site.dims(site.output()?)?;
+    let channels = usize::try_from(*dims.get(1)?).ok().filter(|&channels| channels > 1)?;
+    site.both_orders().into_iter().find_map(|(product, summands)| {
+        let summands = per_channel(site, summands, dims.len(), channels)?;
+        let of = site.producer(product, Term::Mul).filter(|_| site.used_once(product))?;
+        of.both_orders().into_iter().find_map(|(x, factors)| {
+            let factors = per_channel(site, factors, dims.len(), channels)?;
+            (site.keeps_type(x) && site.constant(x).is_none()).then(|| Found {
+                x,
+                affine: factors.into_iter().zip(summands.iter().copied()).collect(),
+                nodes: vec![site.id, of.id],
+            })
+        })
+    })
+}
 
 impl Rule for BatchNormalizationToConv {
     fn name(&self) -> &'static str {
@@ -18,24 +69,27 @@ impl Rule for BatchNormalizationToConv {
     }
 
     fn anchors(&self) -> &'static [Term] {
-        &[Term::BatchNormalization]
+        &[Term::BatchNormalization, Term::Add]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
+        let found = match site.node.op.term() {
+            Term::Add => sum(&site),
+            _ => normalization(&site),
+        };
+        let (Some(Found { x, affine, nodes }), Some(y)) = (found, site.output()) else {
             return Ok(Outcome::NoMatch);
         };
         let spatial = site.dims(x).map_or(0, |d| d.len().saturating_sub(2));
-        let folds = site.producer(x, Term::Conv).is_some() && site.used_once(x);
         let finite = |affine: &[(f64, f64)]| {
             affine
                 .iter()
                 .all(|a| (a.0 as f32).is_finite() && (a.1 as f32).is_finite())
         };
-        let Some(affine) = affine(&site).filter(|a| (1..=3).contains(&spatial) && !folds && finite(a)) else {
+        if !(1..=3).contains(&spatial) || !finite(&affine) {
             return Ok(Outcome::NoMatch);
-        };
+        }
         let channels = affine.len() as u64;
         let Ok(groups) = u32::try_from(channels) else {
             return Ok(Outcome::NoMatch);
@@ -54,9 +108,9 @@ impl Rule for BatchNormalizationToConv {
                 ("weight".into(), tensor(&shape, &weight)?),
                 ("bias".into(), tensor(&[channels], &bias)?),
             ],
-            add: vec![NewNode::new(conv, &operands, &[at])],
+            add: vec![NewNode::new(conv, &operands, &nodes)],
             replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
+            remove: nodes,
         }))
     }
 }
