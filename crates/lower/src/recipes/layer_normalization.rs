@@ -3,8 +3,9 @@
 
 use super::NodeToLower;
 use crate::lowering::Lowering;
+use std::sync::Arc;
 use strait_core::op::IntegerLayerNormalization;
-use strait_core::{Failure, Op, Port, Reason, ReasonCode};
+use strait_core::{DataId, Failure, Op, Port, QuantParams, Reason, ReasonCode, TensorData, TensorType, ValueId};
 use strait_requantize::function::{Definition, LayerNorm, LayerNormScales};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, definition: Definition) -> Result<(), Failure> {
@@ -20,18 +21,61 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, definition:
         output: (y.scale, y.zero),
         result: y.ty,
     };
-    let length = walk.parameter(gains)?.shape().iter().product::<u64>();
-    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let row = walk.graph().value(site.input(0)?).and_then(|x| row(&x.ty, op.axis));
+    let row = row.ok_or_else(|| Failure::defect("its rows have no length"))?;
+    let length = usize::try_from(row.iter().product::<u64>()).unwrap_or(usize::MAX);
     let norm = LayerNorm::of(length, op.epsilon, scales);
     let norm = norm.map_err(|error| Reason::new(ReasonCode::LayerNormalizationDomain, error.to_string()))?;
-    let mut operands = vec![walk.operand(site, 0)?.value, walk.shared("gain:codes", gains, grid)?];
+    let mut operands = vec![
+        walk.operand(site, 0)?.value,
+        along(walk, "gain:codes", gains, grid, &row)?,
+    ];
     if site.node.inputs.get(2).copied().flatten().is_some() {
         let grid = walk.graph().quant.params_of(site.id, Port::Operand(2));
         let grid = grid.ok_or_else(|| Failure::defect("its bias has no grid"))?;
         let biases = walk.baked(site.id, 2)?;
-        operands.push(walk.shared("bias:codes", biases, grid)?);
+        operands.push(along(walk, "bias:codes", biases, grid, &row)?);
     }
     let primitive = IntegerLayerNormalization::new(op.axis, &norm);
     let made = walk.emit(site.node, primitive, &operands, Some(y.params()), "layer-normalization")?;
     walk.set_codes(site, 0, made)
+}
+
+/// Extents of the axes from `axis` to the last.
+fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
+    let dims = x.dims()?;
+    let axis = if axis < 0 { axis + dims.len() as i64 } else { axis };
+    Some(dims.get(usize::try_from(axis).ok()?..)?.to_vec())
+}
+
+/// Codes with one number for each element of a row: as they stand, or repeated along it.
+fn along(
+    walk: &mut Lowering<'_>,
+    base: &str,
+    codes: DataId,
+    grid: Arc<QuantParams>,
+    row: &[u64],
+) -> Result<ValueId, Failure> {
+    let tensor = walk.parameter(codes)?;
+    if tensor.shape() == row {
+        return walk.shared(base, codes, grid);
+    }
+    let mut extents = vec![1u64; row.len()];
+    let own = tensor.shape().iter().rev();
+    extents.iter_mut().rev().zip(own).for_each(|(to, &extent)| *to = extent);
+    let values = tensor.to_i64()?;
+    let length = row.iter().product::<u64>();
+    let place = |mut position: u64| {
+        let (mut at, mut step) = (0, 1);
+        for (&extent, &own) in row.iter().zip(&extents).rev() {
+            at += (position % extent.max(1)) % own.max(1) * step;
+            position /= extent.max(1);
+            step *= own;
+        }
+        values.get(at as usize).copied()
+    };
+    let repeated: Option<Vec<i64>> = (0..length).map(place).collect();
+    let repeated = repeated.ok_or_else(|| Failure::defect("its codes are not those of a row"))?;
+    let repeated = TensorData::from_integers(tensor.elem(), row, &repeated)?;
+    Ok(walk.data(base, repeated, Some(grid)))
 }

@@ -6,7 +6,7 @@ use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::smallvec;
 use strait_core::ReasonCode;
 use strait_core::op::{
-    Add, AveragePool, BatchNormalization, Div, Function, LayerNormalization, Mul, Reduction, Reshape, Unary,
+    Add, AveragePool, BatchNormalization, Div, Function, Identity, LayerNormalization, Mul, Reduction, Reshape, Unary,
 };
 
 pub(super) const ROWS: &[Row] = &[
@@ -133,8 +133,18 @@ fn image(site: &mut NodeReader<'_, '_>) -> Result<(Vec<i64>, i64), Refusal> {
     Ok((extents, channels))
 }
 
-/// Multiplied and added for each channel, which is the axis 1 of so many.
+/// True if an operand is a constant with this number everywhere.
+fn is_all(site: &mut NodeReader<'_, '_>, position: usize, number: f32) -> Result<bool, Refusal> {
+    let Some(tensor) = site.constant(position)? else { return Ok(false) };
+    Ok(tensor.to_f32().is_ok_and(|values| values.iter().all(|&value| value == number)))
+}
+
+/// Multiplied and added for each channel, which is the axis 1 of so many. Ones and zeros, which exporters of a group
+/// normalization write, do nothing.
 fn scale_channels(site: &mut NodeReader<'_, '_>, x: &Arg, rank: usize) -> Result<(), Refusal> {
+    if is_all(site, 1, 1.0)? && is_all(site, 2, 0.0)? {
+        return site.finish(Identity {}, std::slice::from_ref(x));
+    }
     let mut shape = vec![1; rank.saturating_sub(1)];
     if let Some(first) = shape.first_mut() {
         *first = -1;

@@ -43,6 +43,9 @@ fn normalizations() {
     check(17, "LayerNormalization", "f32[2,4]", channels(), vec![], "layer_normalization axis=-1 epsilon=0.00001 -> f32[2,4]");
     check(23, "RMSNormalization", "f32[2,4]", vec![weight("s", &[4])], vec![], "mul a_zero=0 b_zero=0; reduce reduction=mean axes=[1] keep_dims=1; add; unary function=sqrt; div; mul a_zero=0 b_zero=0 -> f32[2,4]");
     check(7, "InstanceNormalization", "f32[N,4,5,6]", channels(), vec![], "reshape shape=[0,4,-1]; layer_normalization axis=2 epsilon=0.00001; reshape shape=[0,4,5,6]; mul a_zero=0 b_zero=0; add -> f32[N,4,5,6]");
+    let nothing = vec![numbers("s", &[1.0; 4]), numbers("b", &[0.0; 4])];
+    check(7, "InstanceNormalization", "f32[1,4,5]", nothing, vec![], "layer_normalization axis=2 epsilon=0.00001; reshape shape=[0,4,5]; identity -> f32[1,4,5]");
+    check(7, "InstanceNormalization", "f32[1,4,5]", vec![numbers("s", &[1.0; 4]), numbers("b", &[0.5; 4])], vec![], "reshape shape=[0,4,5]; mul a_zero=0 b_zero=0; add -> f32[1,4,5]");
     check(7, "InstanceNormalization", "f32[1,4,H,6]", channels(), vec![], "bind `H`");
     check(21, "GroupNormalization", "f32[N,4,5]", channels(), vec![int("num_groups", 2)], "reshape shape=[0,2,-1]; layer_normalization axis=2 epsilon=0.00001; reshape shape=[0,4,5]; mul a_zero=0 b_zero=0; add -> f32[N,4,5]");
     check(18, "GroupNormalization", "f32[1,4,5]", vec![weight("s", &[2]), weight("b", &[2])], vec![int("num_groups", 2)], "add; reshape shape=[0,4,5] -> f32[1,4,5]");

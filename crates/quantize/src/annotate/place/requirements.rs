@@ -182,11 +182,22 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
                 ReasonCode::LayerNormalizationDomain,
                 format!("{definition} takes rows of 1 to {most} codes"),
             )?;
-            let fits = |index| value(index).is_none_or(|v| v.ty.dims().is_some_and(|dims| dims[..] == row[..]));
+            // Repeated along the row, and not from row to row.
+            let fits = |index| {
+                value(index).is_none_or(|v| {
+                    let dims = v.ty.dims().unwrap_or_default();
+                    let mut extents = row.iter().rev();
+                    v.ty.dims().is_some()
+                        && dims
+                            .iter()
+                            .rev()
+                            .all(|&extent| extents.next().map_or(extent == 1, |&of| extent == of || extent == 1))
+                })
+            };
             require(
                 fits(1) && fits(2),
                 ReasonCode::LayerNormalizationShape,
-                "its scale or its bias is not one number for each element of a row",
+                "its scale or its bias is another one for each row",
             )
         }
         Recipe::MatmulAccumulate
