@@ -1,51 +1,180 @@
 //! One op on constants.
 
-use crate::{ExecuteError, Plan, PlanOptions, Threads, Workspace};
+use crate::aligned::AlignedBytes;
+use crate::error::StepError;
+use crate::layout::is_alias;
+use crate::plan::is_aligned;
+use crate::prepare::prepare;
+use crate::site::{NodeSlots, Slot};
+use crate::step::{Input, Io};
+use crate::tensor::byte_count;
+use crate::{ExecuteError, PlanOptions, Threads};
+use smallvec::SmallVec;
 use std::sync::OnceLock;
-use strait_core::{Graph, Module, Names, Op, Reason, Stage, TensorData, TensorType};
+use strait_core::op::Results;
+use strait_core::shape::fixed_dims;
+use strait_core::{Graph, Kind, Names, Op, Stage, TensorData, TensorType, ValueId};
 
-/// The results of `op` on `operands`, by the executor that would run it in a graph. For folding constants and for tables.
+/// Operands and results with so many elements together are computed where the caller is: to hand a shape's arithmetic to a
+/// thread takes many times as long as the arithmetic.
+const MOST_HERE: usize = 1 << 12;
+
+/// The largest result, in bytes: 64 GiB, as for a plan.
+const LARGEST: usize = 1 << 36;
+
+/// The results of `op` on `operands`, by the step that would compute it in a plan. For folding constants and for tables.
 ///
 /// # Errors
 /// Operands that do not fit the op, and whatever stops a run.
 pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorData>, ExecuteError> {
-    let ours = |reason: Reason| ExecuteError::Ours(reason.to_string());
-    let mut names = Names::default();
-    let mut module = Module::new(Graph::new(names.intern("constant"), Stage::Float), names);
-    let mut inputs = Vec::new();
-    for (index, operand) in operands.iter().enumerate() {
-        inputs.push(operand.map(|tensor| {
-            let (name, data) = (
-                module.names.intern(&format!("operand{index}")),
-                module.add_data(tensor.clone()),
-            );
-            module.main_mut().add_data(name, tensor.tensor_type(), None, data)
-        }));
+    let types: SmallVec<[Option<TensorType>; 3]> = operands.iter().map(|t| t.map(TensorData::tensor_type)).collect();
+    let types: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();
+    let results = op
+        .infer(&types)
+        .map_err(|reason| ExecuteError::Ours(reason.to_string()))?;
+    let work = || on_this_thread(op, operands, &results);
+    match is_short(op, operands, &results) {
+        true => work(),
+        false => one_thread()?.run(work),
     }
-    let types: Vec<Option<TensorType>> = operands.iter().map(|t| t.map(TensorData::tensor_type)).collect();
-    let types: Vec<Option<&TensorType>> = types.iter().map(Option::as_ref).collect();
-    let results = module.result_types(op, &types, None).map_err(ours)?;
-    let results = results
-        .into_iter()
-        .enumerate()
-        .map(|(i, ty)| (module.names.intern(&format!("result{i}")), ty, None))
-        .collect();
-    let name = module.names.intern("node");
-    let main = module.main_mut();
-    let id = main.add_node(name, op.clone(), &inputs, results);
-    for output in main.node(id).map(|n| n.outputs.clone()).unwrap_or_default() {
-        main.add_output(output);
-    }
-    let plan = Plan::new(&module, module.main, &PlanOptions::default())?;
-    let mut workspace = Workspace::new(&plan, one_thread()?);
-    let tensors = plan.run(&mut workspace, &[])?;
-    tensors
-        .iter()
-        .map(|t| t.to_data().map_err(|error| ExecuteError::Ours(error.to_string())))
-        .collect()
 }
 
-/// One thread for all of them, as most are over sooner than a thread is started.
+/// True where the work is in proportion to the elements, and these are few: no kernel asks then for other threads.
+fn is_short(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> bool {
+    let made = results.iter().map(|ty| {
+        let dims = fixed_dims(&ty.shape).unwrap_or_default();
+        dims.iter().fold(1u64, |n, &d| n.saturating_mul(d)) as usize
+    });
+    let elements = operands.iter().flatten().map(|tensor| tensor.len()).chain(made);
+    let is_elementwise = match op {
+        Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Binary(_) | Op::Compare(_) | Op::Reduce(_) => true,
+        Op::Select(_) => true,
+        // Each element is sampled between others.
+        Op::Resize(_) => false,
+        _ => matches!(
+            op.term().kind(),
+            Kind::Function | Kind::Rearranges | Kind::Moves | Kind::Extends | Kind::Converts
+        ),
+    };
+    is_elementwise && elements.fold(0, usize::saturating_add) <= MOST_HERE
+}
+
+fn on_this_thread(
+    op: &Op,
+    operands: &[Option<&TensorData>],
+    results: &Results,
+) -> Result<Vec<TensorData>, ExecuteError> {
+    let at = |source: StepError| ExecuteError::Node {
+        node: "constant".into(),
+        op: op.term().name(),
+        source,
+    };
+    let graph = one_node(op, operands, results);
+    let Some((_, node)) = graph.nodes().next() else {
+        return Err(ExecuteError::Ours("a graph of one node has none".into()));
+    };
+    let options = PlanOptions::default();
+    let site = NodeSlots {
+        node,
+        inputs: operands
+            .iter()
+            .map(|operand| operand.map(constant).transpose())
+            .collect::<Result<_, _>>()?,
+        outputs: results.iter().map(result).collect::<Result<_, _>>()?,
+        fused: None,
+        options: &options,
+    };
+    if let (true, [Some(operand), ..], [result]) = (is_alias(&site), operands, &site.outputs[..])
+        && !operand.elem().is_packed()
+    {
+        let (shape, bytes) = (extents(result), operand.bytes().clone());
+        return Ok(vec![TensorData::new(result.elem, &shape, bytes).map_err(ours)?]);
+    }
+    let aligned: SmallVec<[Option<AlignedBytes>; 3]> = (operands.iter())
+        .map(|operand| operand.filter(|tensor| !is_aligned(tensor)))
+        .map(|operand| operand.map(|tensor| AlignedBytes::copy_of(&tensor.unpacked())))
+        .collect();
+    let mut made = Vec::with_capacity(site.outputs.len());
+    for result in &site.outputs {
+        let bytes = byte_count(result.elem, &result.dims).filter(|&bytes| bytes <= LARGEST);
+        made.push(AlignedBytes::zeroed(bytes.ok_or_else(|| too_large(u64::MAX))?));
+    }
+    if is_alias(&site) {
+        // Codes of four bits lie apart in memory, as in a plan.
+        if let (Some(Some(operand)), Some(result)) = (aligned.first(), made.first_mut()) {
+            result.as_mut_slice().copy_from_slice(operand.as_slice());
+        }
+    } else {
+        let step = prepare(&site).map_err(at)?;
+        let mut inputs = SmallVec::new();
+        for (index, (operand, copy)) in operands.iter().zip(&aligned).enumerate() {
+            let bytes = copy.as_ref().map(AlignedBytes::as_slice);
+            let bytes = bytes.or(operand.map(|tensor| &tensor.bytes()[..]));
+            inputs.push(bytes.filter(|_| step.reads(index)).map_or(Input::Absent, Input::Bytes));
+        }
+        step.run(&mut Io {
+            context: &options.context,
+            inputs,
+            outputs: made.iter_mut().map(AlignedBytes::as_mut_slice).collect(),
+        })
+        .map_err(at)?;
+    }
+    let data = |(result, bytes): (&Slot<'_>, AlignedBytes)| {
+        let bytes = bytes::Bytes::copy_from_slice(bytes.as_slice());
+        TensorData::from_unpacked(result.elem, &extents(result), bytes).map_err(ours)
+    };
+    site.outputs.iter().zip(made).map(data).collect()
+}
+
+/// The op as the node of a graph, which is how preparation sees it. Its names are nobody's.
+fn one_node(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> Graph {
+    let name = Names::default().intern("constant");
+    let mut graph = Graph::new(name, Stage::Float);
+    let inputs: SmallVec<[Option<ValueId>; 3]> = (operands.iter())
+        .map(|operand| operand.map(|tensor| graph.add_input(name, tensor.tensor_type(), None)))
+        .collect();
+    let results = results.iter().map(|ty| (name, ty.clone(), None)).collect();
+    graph.add_node(name, op.clone(), &inputs, results);
+    graph
+}
+
+fn constant(tensor: &TensorData) -> Result<Slot<'_>, ExecuteError> {
+    let extent = |&extent: &u64| usize::try_from(extent).map_err(|_| too_large(extent));
+    Ok(Slot {
+        elem: tensor.elem(),
+        dims: tensor.shape().iter().map(extent).collect::<Result<_, _>>()?,
+        quant: None,
+        constant: Some(tensor),
+    })
+}
+
+fn result<'a>(ty: &TensorType) -> Result<Slot<'a>, ExecuteError> {
+    let dims = fixed_dims(&ty.shape).ok_or_else(|| ExecuteError::Ours("constants make no symbolic shape".into()))?;
+    let extent = |&extent: &u64| usize::try_from(extent).map_err(|_| too_large(extent));
+    Ok(Slot {
+        elem: ty.elem,
+        dims: dims.iter().map(extent).collect::<Result<_, _>>()?,
+        quant: None,
+        constant: None,
+    })
+}
+
+fn extents(slot: &Slot<'_>) -> SmallVec<[u64; 4]> {
+    slot.dims.iter().map(|&extent| extent as u64).collect()
+}
+
+fn too_large(bytes: u64) -> ExecuteError {
+    ExecuteError::TooLarge {
+        value: "constant".into(),
+        bytes,
+    }
+}
+
+fn ours(error: strait_core::TensorError) -> ExecuteError {
+    ExecuteError::Ours(error.to_string())
+}
+
+/// One thread for all that is longer.
 fn one_thread() -> Result<&'static Threads, ExecuteError> {
     static ONE: OnceLock<Threads> = OnceLock::new();
     if let Some(threads) = ONE.get() {
