@@ -8,7 +8,7 @@ use strait_core::TensorData;
 
 impl<'a> NodeReader<'_, 'a> {
     fn attribute(&mut self, key: &'static str, expected: i32) -> Result<Option<&'a AttributeProto>, Refusal> {
-        self.asked.insert(key);
+        self.asked.push(key);
         let Some(attribute) = self.node.attribute.iter().find(|a| a.name == key) else {
             return Ok(None);
         };
@@ -84,7 +84,7 @@ impl<'a> NodeReader<'_, 'a> {
 
     /// Attributes that change nothing at inference.
     pub(crate) fn ignore(&mut self, keys: &[&'static str]) {
-        self.asked.extend(keys);
+        self.asked.extend_from_slice(keys);
     }
 
     /// Refuses an attribute with a value other than the one that we know.
@@ -101,7 +101,7 @@ impl<'a> NodeReader<'_, 'a> {
             .node
             .attribute
             .iter()
-            .find(|a| !self.asked.contains(a.name.as_str()))
+            .find(|a| !self.asked.contains(&a.name.as_str()))
         {
             None => Ok(()),
             Some(a) => Err(Refusal::Unsupported(format!("its attribute `{}` is not known", a.name))),

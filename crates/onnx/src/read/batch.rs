@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 /// another axis too. Where `bind` gives one of them another value than 1, the batch is the caller's to choose, and there is
 /// none here. For a cut at a tensor whose shape is not declared, the model's own inputs decide.
 pub(crate) fn batch(index: &Index<'_>, cut: &Cut<'_>, bind: &BTreeMap<String, u64>) -> Vec<FreeDimension> {
-    let declared = |name: &&str| index.declared.get(name).copied();
+    let declared = |name: &&str| index.declared(name);
     let inputs: Option<Vec<&ValueInfoProto>> = cut.inputs.iter().map(declared).collect();
-    let inputs = inputs.unwrap_or_else(|| index.inputs.values().copied().collect());
+    let inputs = inputs.unwrap_or_else(|| index.inputs().collect());
     first_dimensions(&inputs)
         .filter(|first| {
             first

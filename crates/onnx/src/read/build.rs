@@ -3,7 +3,7 @@
 use super::cut::{Cut, between};
 use super::external::DataFiles;
 use super::free_dimensions;
-use super::index::{Index, STANDARD_DOMAIN, domain, node_name};
+use super::index::{Index, STANDARD_DOMAIN, TensorId, domain, node_name};
 use super::ops;
 use super::site::{NodeReader, Refusal, narrowed_float, widened_float};
 use super::tensor::{TensorFault, has_nan, tensor};
@@ -49,9 +49,10 @@ pub(crate) struct Builder<'a> {
     pub(crate) module: Module,
     /// Outputs of the part that is read.
     outputs: BTreeSet<&'a str>,
-    entries: BTreeMap<&'a str, Entry>,
-    /// The values of constants that are in the graph already.
-    placed: BTreeMap<&'a str, ValueId>,
+    /// By tensor of the model.
+    entries: Vec<Option<Entry>>,
+    /// By tensor of the model: the value of a constant that is in the graph already.
+    placed: Vec<Option<ValueId>>,
     /// Integers of i64 that narrower ones were cast to.
     pub(crate) widened: BTreeMap<ValueId, ValueId>,
     /// Outputs that are floats of another type than f32, to which they are rounded behind everything else.
@@ -71,8 +72,8 @@ pub(crate) fn build<'a>(scope: &Scope<'a>, cut: Cut<'a>) -> Result<Module, OnnxE
         scope: *scope,
         module: Module::new(graph, names),
         outputs: cut.outputs.iter().copied().collect(),
-        entries: BTreeMap::new(),
-        placed: BTreeMap::new(),
+        entries: vec![None; scope.index.tensor_count()],
+        placed: vec![None; scope.index.tensor_count()],
         widened: BTreeMap::new(),
         rounded: rounded(scope.index, &cut),
         node_names: BTreeSet::new(),
@@ -96,7 +97,9 @@ impl<'a> Builder<'a> {
                     .cast(value, Elem::F32, input, None)
                     .map_err(|refusal| as_tensor(input, refusal))?;
             }
-            self.entries.insert(input, Entry::Value(value));
+            if let Some(id) = self.scope.index.id(input) {
+                self.define(id, Entry::Value(value));
+            }
         }
         for &position in &cut.nodes {
             self.add(position)?;
@@ -114,11 +117,11 @@ impl<'a> Builder<'a> {
     /// what the part above it gives.
     fn input_type(&mut self, input: &'a str) -> Result<TensorType, OnnxError> {
         let index = self.scope.index;
-        let declared = match index.declared.get(input) {
+        let declared = match index.declared(input) {
             Some(info) => declared_type(info, self.scope.bind, &mut self.module.names),
             None => Err("its type is not declared".into()),
         };
-        if declared.is_err() && index.producers.contains_key(input) {
+        if declared.is_err() && index.id(input).and_then(|id| index.producer(id)).is_some() {
             let above = build(&self.scope, between(index, Vec::new(), vec![input], true)?)?;
             let graph = above.main();
             let value = graph.outputs().first().and_then(|&id| graph.value(id));
@@ -138,14 +141,11 @@ impl<'a> Builder<'a> {
     }
 
     fn add_output(&mut self, output: &'a str) -> Result<(), OnnxError> {
-        let mut value = self.value(output).map_err(|refusal| as_tensor(output, refusal))?;
+        let id = self.scope.index.id(output);
+        let value = id.map_or(Err(Refusal::Unknown), |id| self.value(id));
+        let mut value = value.map_err(|refusal| as_tensor(output, refusal))?;
         if self.rounded.contains(output)
-            && let Some(elem) = self
-                .scope
-                .index
-                .declared
-                .get(output)
-                .and_then(|info| declared_elem(info))
+            && let Some(elem) = self.scope.index.declared(output).and_then(declared_elem)
         {
             value = self
                 .cast(value, elem, output, Some(output))
@@ -153,7 +153,7 @@ impl<'a> Builder<'a> {
         }
         let graph = self.module.main_mut();
         graph.add_output(value);
-        let declared = self.scope.index.declared.get(output).zip(graph.value(value));
+        let declared = self.scope.index.declared(output).zip(graph.value(value));
         match declared.and_then(|(info, value)| contradiction(info, &value.ty, self.scope.bind)) {
             None => Ok(()),
             Some(text) => Err(OnnxError::model(
@@ -194,7 +194,7 @@ impl<'a> Builder<'a> {
         let refusal = match self.mapper(node, domain, opset) {
             Err(text) => Refusal::Unsupported(text),
             Ok((opset, map)) => {
-                let mut site = NodeReader::new(self, node, opset);
+                let mut site = NodeReader::new(self, position, opset);
                 match map(&mut site).and_then(|()| site.check_attributes()) {
                     Ok(()) => {
                         site.finish_results();
@@ -215,19 +215,21 @@ impl<'a> Builder<'a> {
             Refusal::Unsupported(text) => self.unsupported.push(fault(Reason::new(ReasonCode::Unsupported, text))),
             // Behind a node that was not understood, an operand that does not fit may be its fault.
             Refusal::Invalid(reason) if self.unsupported.is_empty() => {
-                return Err(self.invalid(node, fault(reason)));
+                return Err(self.invalid(position, fault(reason)));
             }
             Refusal::Invalid(_) | Refusal::Unknown => {}
         }
         // The reading goes on, to find everything that is missing at once. The module is never handed out.
-        for output in node.output.iter().filter(|o| !o.is_empty()) {
-            let info = self.scope.index.declared.get(output.as_str());
+        let index = self.scope.index;
+        for &id in index.results(position).iter().flatten() {
+            let output = index.name(id);
+            let info = index.declared(output);
             let ty = info.and_then(|info| declared_type(info, self.scope.bind, &mut self.module.names).ok());
             let entry = ty.map_or(Entry::Unknown, |ty| {
                 let name = self.module.names.intern(output);
                 Entry::Value(self.module.main_mut().add_input(name, ty, None))
             });
-            self.entries.insert(output, entry);
+            self.define(id, entry);
         }
         Ok(())
     }
@@ -241,12 +243,12 @@ impl<'a> Builder<'a> {
         Ok((opset, ops::find(&node.op_type, opset)?))
     }
 
-    fn invalid(&self, node: &NodeProto, fault: NodeFault) -> OnnxError {
+    fn invalid(&self, position: usize, fault: NodeFault) -> OnnxError {
         let error = OnnxError::Node(Box::new(fault));
         // Where a symbolic dimension stands in the way, it is what has to be bound that helps.
-        let is_symbolic = |name: &String| self.type_of(name).is_some_and(|ty| fixed_dims(&ty.shape).is_none());
+        let is_symbolic = |&id: &TensorId| self.type_of(id).is_some_and(|ty| fixed_dims(&ty.shape).is_none());
         let free = free_dimensions(&self.module);
-        if free.is_empty() || !node.input.iter().any(is_symbolic) {
+        if free.is_empty() || !self.scope.index.operands(position).iter().flatten().any(is_symbolic) {
             return error;
         }
         OnnxError::FreeDimensions {
@@ -256,26 +258,30 @@ impl<'a> Builder<'a> {
     }
 
     /// The type of a tensor that is a value already.
-    fn type_of(&self, name: &str) -> Option<&TensorType> {
-        match self.entries.get(name)? {
-            Entry::Value(id) => Some(&self.module.main().value(*id)?.ty),
+    fn type_of(&self, id: TensorId) -> Option<&TensorType> {
+        match self.entries.get(id.position())? {
+            Some(Entry::Value(value)) => Some(&self.module.main().value(*value)?.ty),
             _ => None,
         }
     }
 
     /// Knowledge of a tensor. Constants are converted when they are first asked for.
-    pub(crate) fn entry(&mut self, name: &'a str) -> Result<Entry, Refusal> {
-        if let Some(entry) = self.entries.get(name) {
+    pub(crate) fn entry(&mut self, id: TensorId) -> Result<Entry, Refusal> {
+        let index = self.scope.index;
+        if let Some(entry) = &self.entries[id.position()] {
             return match entry {
                 Entry::Unknown => Err(Refusal::Unknown),
-                Entry::NotComputed(op, position) => Err(Refusal::Unsupported(format!(
-                    "`{name}` is needed, but result {position} of {op} is not computed"
-                ))),
+                Entry::NotComputed(op, position) => {
+                    let name = index.name(id);
+                    let text = format!("`{name}` is needed, but result {position} of {op} is not computed");
+                    Err(Refusal::Unsupported(text))
+                }
                 known => Ok(known.clone()),
             };
         }
-        let Some(proto) = self.scope.index.initializers.get(name) else {
-            return Err(match self.scope.index.sparse.contains(name) {
+        let name = index.name(id);
+        let Some(proto) = index.constant(id) else {
+            return Err(match index.is_sparse(id) {
                 true => Refusal::Unsupported(format!("the constant `{name}` is sparse")),
                 false => Refusal::invalid(ReasonCode::MissingTensor, format!("nothing defines `{name}`")),
             });
@@ -287,39 +293,41 @@ impl<'a> Builder<'a> {
             }
         })?;
         let tensor = widened_float(tensor);
-        self.entries.insert(name, Entry::Constant(tensor.clone()));
+        self.define(id, Entry::Constant(tensor.clone()));
         Ok(Entry::Constant(tensor))
     }
 
-    /// Notes what a result of a node is.
-    pub(crate) fn define(&mut self, name: &'a str, entry: Entry) {
-        self.entries.insert(name, entry);
+    /// Notes what a tensor is.
+    pub(crate) fn define(&mut self, id: TensorId, entry: Entry) {
+        self.entries[id.position()] = Some(entry);
     }
 
     /// True if a node of the model takes the tensor, or if it is an output.
-    pub(crate) fn is_used(&self, name: &str) -> bool {
-        self.scope.index.used.contains(name) || self.outputs.contains(name)
+    pub(crate) fn is_used(&self, id: TensorId) -> bool {
+        let index = self.scope.index;
+        index.is_used(id) || self.outputs.contains(index.name(id))
     }
 
     /// True if something is known of a tensor already.
-    pub(crate) fn is_known(&self, name: &str) -> bool {
-        self.entries.contains_key(name)
+    pub(crate) fn is_known(&self, id: TensorId) -> bool {
+        self.entries[id.position()].is_some()
     }
 
     /// A tensor as a value of the graph; constants enter the pool, once each.
-    pub(crate) fn value(&mut self, name: &'a str) -> Result<ValueId, Refusal> {
-        match self.entry(name)? {
+    pub(crate) fn value(&mut self, id: TensorId) -> Result<ValueId, Refusal> {
+        match self.entry(id)? {
             Entry::Value(value) => Ok(value),
             Entry::Constant(tensor) => {
-                if let Some(&value) = self.placed.get(name) {
+                if let Some(value) = self.placed[id.position()] {
                     return Ok(value);
                 }
+                let name = self.scope.index.name(id);
                 let symbol = match self.rounded.contains(name) {
                     true => self.fresh(name),
                     false => self.module.names.intern(name),
                 };
                 let value = self.place(symbol, tensor)?;
-                self.placed.insert(name, value);
+                self.placed[id.position()] = Some(value);
                 Ok(value)
             }
             // `entry` has refused these.
@@ -371,7 +379,7 @@ impl<'a> Builder<'a> {
 /// The outputs that are declared as floats of another type than f32.
 fn rounded<'a>(index: &Index<'a>, cut: &Cut<'a>) -> BTreeSet<&'a str> {
     let is_rounded = |name: &&str| {
-        let elem = index.declared.get(name).and_then(|info| declared_elem(info));
+        let elem = index.declared(name).and_then(declared_elem);
         elem.is_some_and(|elem| elem.is_float() && elem != Elem::F32)
     };
     cut.outputs.iter().copied().filter(is_rounded).collect()

@@ -4,7 +4,9 @@ use super::ReadOptions;
 use super::index::{Index, node_name};
 use crate::error::OnnxError;
 use crate::proto::NodeProto;
-use std::collections::{BTreeMap, BTreeSet};
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use strait_core::ReasonCode;
 
 /// The part of a graph between some of its tensors.
@@ -30,7 +32,7 @@ pub(crate) fn cut<'a>(index: &Index<'a>, options: &ReadOptions) -> Result<Cut<'a
     if outputs.is_empty() {
         return Err(OnnxError::model(ReasonCode::NoOutputs, "it has no outputs"));
     }
-    let is_given = |name: &&String| !name.is_empty() && !index.initializers.contains_key(name.as_str());
+    let is_given = |name: &&String| !name.is_empty() && index.id(name).and_then(|id| index.constant(id)).is_none();
     let begin = resolve(index, "input", &options.inputs, |node| node.input.iter().find(is_given))?;
     for (option, what, names) in [("outputs", "output", &outputs), ("inputs", "input", &begin)] {
         let mut seen = BTreeSet::new();
@@ -50,46 +52,59 @@ pub(crate) fn between<'a>(
     outputs: Vec<&'a str>,
     is_cut: bool,
 ) -> Result<Cut<'a>, OnnxError> {
-    let begins: BTreeSet<&str> = begin.iter().copied().collect();
-    let mut reached: BTreeSet<&str> = outputs.iter().copied().collect();
-    let mut nodes: BTreeSet<usize> = BTreeSet::new();
-    let mut open = outputs.clone();
+    let mut begins = vec![false; index.tensor_count()];
+    for id in begin.iter().filter_map(|name| index.id(name)) {
+        begins[id.position()] = true;
+    }
+    let mut reached = vec![false; index.tensor_count()];
+    let mut needed = vec![false; index.graph.node.len()];
+    let mut open = Vec::new();
+    for output in &outputs {
+        let id = index.id(output).ok_or_else(|| missing(output))?;
+        reached[id.position()] = true;
+        open.push(id);
+    }
     while let Some(tensor) = open.pop() {
-        if begins.contains(tensor) {
+        if begins[tensor.position()] {
             continue;
         }
-        if !index.defines(tensor) {
-            let text = format!("the tensor `{tensor}` is used, but nothing defines it");
-            return Err(OnnxError::model(ReasonCode::MissingTensor, text));
+        if !index.is_defined(tensor) {
+            return Err(missing(index.name(tensor)));
         }
-        let Some(&position) = index.producers.get(tensor) else {
+        let Some(position) = index.producer(tensor) else {
             continue;
         };
-        if nodes.insert(position) {
-            for operand in index.graph.node[position].input.iter().filter(|o| !o.is_empty()) {
-                if reached.insert(operand) {
+        if !std::mem::replace(&mut needed[position], true) {
+            for &operand in index.operands(position).iter().flatten() {
+                if !std::mem::replace(&mut reached[operand.position()], true) {
                     open.push(operand);
                 }
             }
         }
     }
-    if let Some(unused) = begin.iter().find(|b| !reached.contains(**b)) {
+    let reached = |name: &str| index.id(name).is_some_and(|id| reached[id.position()]);
+    if let Some(unused) = begin.iter().find(|name| !reached(name)) {
         let text = format!("no output depends on the input `{unused}`, at which the graph was to begin");
         return Err(OnnxError::Options { option: "inputs", text });
     }
     let own = index.graph.input.iter().map(|i| i.name.as_str());
-    let mut own = own.filter(|name| index.inputs.contains_key(name));
+    let mut own = own.filter(|name| index.is_input(name));
     let inputs = if begin.is_empty() {
-        own.filter(|name| !is_cut || reached.contains(name)).collect()
-    } else if let Some(left) = own.find(|name| reached.contains(name) && !begins.contains(name)) {
+        own.filter(|name| !is_cut || reached(name)).collect()
+    } else if let Some(left) = own.find(|name| reached(name) && !begin.contains(name)) {
         let text =
             format!("the outputs depend on the model's input `{left}` too; name it among the inputs, or cut it off");
         return Err(OnnxError::Options { option: "inputs", text });
     } else {
         begin
     };
-    let nodes = order(index, &nodes, &begins)?;
+    let nodes = order(index, &needed, &begins)?;
     Ok(Cut { inputs, outputs, nodes })
+}
+
+fn missing(tensor: &str) -> OnnxError {
+    let text = format!("the tensor `{tensor}` is used, but nothing defines it");
+    OnnxError::model(ReasonCode::MissingTensor, text)
 }
 
 /// The tensors that `names` stand for: tensors themselves, or what `of_node` takes of a node.
@@ -105,8 +120,13 @@ fn resolve<'a>(
             by_name.extend(of_node(node).map(|tensor| (node_name(node), tensor.as_str())));
         }
         // A tensor comes before a node of the same name.
-        let tensors = index.producers.keys().chain(index.inputs.keys());
-        by_name.extend(tensors.map(|name| (*name, *name)));
+        let results = index.graph.node.iter().flat_map(|node| &node.output);
+        let tensors = results.chain(index.inputs().map(|input| &input.name));
+        by_name.extend(
+            tensors
+                .filter(|name| !name.is_empty())
+                .map(|name| (name.as_str(), name.as_str())),
+        );
     }
     let find = |name: &String| {
         let known = by_name.get(name.as_str()).copied();
@@ -117,45 +137,44 @@ fn resolve<'a>(
 
 /// Sorts nodes so that each stands behind the producers of its operands; the position in the file decides where that
 /// leaves a choice, so a graph that is sorted stays as it is.
-fn order(index: &Index<'_>, nodes: &BTreeSet<usize>, begins: &BTreeSet<&str>) -> Result<Vec<usize>, OnnxError> {
-    let mut users: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    let mut missing: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut ready: BTreeSet<usize> = BTreeSet::new();
-    for &position in nodes {
-        let operands = index.graph.node[position]
-            .input
-            .iter()
-            .filter(|o| !begins.contains(o.as_str()));
-        let producers: Vec<usize> = operands
-            .filter_map(|o| index.producers.get(o.as_str()).copied())
-            .collect();
-        if producers.is_empty() {
-            ready.insert(position);
+fn order(index: &Index<'_>, needed: &[bool], begins: &[bool]) -> Result<Vec<usize>, OnnxError> {
+    // By node: how many of its operands are still to be made, and who waits for it.
+    let mut waiting = vec![0usize; needed.len()];
+    let mut users: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); needed.len()];
+    let mut ready: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
+    let nodes = needed.iter().enumerate().filter(|(_, needed)| **needed);
+    let mut left = 0;
+    for (position, _) in nodes {
+        let operands = index.operands(position).iter().flatten();
+        for &operand in operands.filter(|operand| !begins[operand.position()]) {
+            if let Some(producer) = index.producer(operand) {
+                waiting[position] += 1;
+                users[producer].push(position);
+            }
         }
-        missing.insert(position, producers.len());
-        for producer in producers {
-            users.entry(producer).or_default().push(position);
+        if waiting[position] == 0 {
+            ready.push(Reverse(position));
         }
+        left += 1;
     }
-    let mut order = Vec::with_capacity(nodes.len());
-    while let Some(position) = ready.pop_first() {
+    let mut order = Vec::with_capacity(left);
+    while let Some(Reverse(position)) = ready.pop() {
         order.push(position);
-        missing.remove(&position);
-        for user in users.get(&position).into_iter().flatten() {
-            if let Some(count) = missing.get_mut(user) {
-                *count -= 1;
-                if *count == 0 {
-                    ready.insert(*user);
-                }
+        for user in std::mem::take(&mut users[position]) {
+            waiting[user] -= 1;
+            if waiting[user] == 0 {
+                ready.push(Reverse(user));
             }
         }
     }
-    match missing.first_key_value() {
-        None => Ok(order),
-        Some((&position, _)) => {
-            let name = node_name(&index.graph.node[position]);
-            let text = format!("the node `{name}` lies on a cycle, or behind one");
-            Err(OnnxError::model(ReasonCode::Cycle, text))
-        }
+    if order.len() == left {
+        return Ok(order);
     }
+    let first = needed
+        .iter()
+        .zip(&waiting)
+        .position(|(needed, count)| *needed && *count > 0);
+    let name = first.map_or("", |position| node_name(&index.graph.node[position]));
+    let text = format!("the node `{name}` lies on a cycle, or behind one");
+    Err(OnnxError::model(ReasonCode::Cycle, text))
 }

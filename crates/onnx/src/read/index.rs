@@ -2,7 +2,7 @@
 
 use crate::error::OnnxError;
 use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashMap;
 use strait_core::ReasonCode;
 
 /// Spelling of the standard domain in messages; a file may also leave it empty.
@@ -21,35 +21,82 @@ pub(crate) fn node_name(node: &NodeProto) -> &str {
     node.output.iter().find(|o| !o.is_empty()).map_or("", |o| o)
 }
 
-/// Where each name of a graph is defined.
+/// A tensor of a graph: each name is looked up once for each place where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TensorId(usize);
+
+impl TensorId {
+    /// Its position among all tensors of the graph.
+    pub(crate) fn position(self) -> usize {
+        self.0
+    }
+}
+
+/// All that a graph says of one tensor.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known<'a> {
+    name: &'a str,
+    constant: Option<&'a TensorProto>,
+    is_sparse: bool,
+    input: Option<&'a ValueInfoProto>,
+    producer: Option<usize>,
+    is_used: bool,
+    declared: Option<&'a ValueInfoProto>,
+}
+
+impl Known<'_> {
+    fn is_constant(&self) -> bool {
+        self.constant.is_some() || self.is_sparse
+    }
+
+    fn is_defined(&self) -> bool {
+        self.is_constant() || self.input.is_some() || self.producer.is_some()
+    }
+}
+
+/// The tensors of a graph: by number, and numbers by name.
+#[derive(Default)]
+struct Tensors<'a> {
+    known: Vec<Known<'a>>,
+    // tidy: allow(hash): only looked up by a name; keys of its own in each process keep a file from making names collide.
+    ids: HashMap<&'a str, TensorId>,
+}
+
+impl<'a> Tensors<'a> {
+    /// The number of a name; a new one at its first occurrence.
+    fn id(&mut self, name: &'a str) -> TensorId {
+        let next = TensorId(self.known.len());
+        let id = *self.ids.entry(name).or_insert(next);
+        if id == next {
+            self.known.push(Known {
+                name,
+                ..Known::default()
+            });
+        }
+        id
+    }
+
+    fn of(&mut self, name: &'a str) -> &mut Known<'a> {
+        let id = self.id(name);
+        &mut self.known[id.0]
+    }
+}
+
+/// Where each tensor of a graph is defined, and what each node takes and makes.
 pub(crate) struct Index<'a> {
     pub(crate) graph: &'a GraphProto,
-    /// Constants by name. One that is also listed as an input (as files of IR version 3 have to) is a constant.
-    pub(crate) initializers: BTreeMap<&'a str, &'a TensorProto>,
-    /// Sparse constants, which are not read.
-    pub(crate) sparse: BTreeSet<&'a str>,
-    /// Inputs that are not constants.
-    pub(crate) inputs: BTreeMap<&'a str, &'a ValueInfoProto>,
-    /// The position of the node that a tensor is a result of.
-    pub(crate) producers: BTreeMap<&'a str, usize>,
-    /// Tensors that a node takes, or that are outputs of the graph.
-    pub(crate) used: BTreeSet<&'a str>,
-    /// Types that the file declares, of inputs, outputs and any other tensor.
-    pub(crate) declared: BTreeMap<&'a str, &'a ValueInfoProto>,
+    tensors: Tensors<'a>,
+    /// The operands of each node and then its results; `None` where one is left out.
+    ports: Vec<Option<TensorId>>,
+    /// By node: the first of its ports.
+    first_ports: Vec<usize>,
 }
 
 impl<'a> Index<'a> {
     /// Fails where a tensor is defined twice.
     pub(crate) fn new(graph: &'a GraphProto) -> Result<Index<'a>, OnnxError> {
-        let mut index = Index {
-            graph,
-            initializers: BTreeMap::new(),
-            sparse: BTreeSet::new(),
-            inputs: BTreeMap::new(),
-            producers: BTreeMap::new(),
-            used: BTreeSet::new(),
-            declared: BTreeMap::new(),
-        };
+        let mut tensors = Tensors::default();
+        tensors.ids.reserve(graph.node.len() + graph.initializer.len());
         let twice = |name: &str| {
             Err(OnnxError::model(
                 ReasonCode::DuplicateTensor,
@@ -57,43 +104,135 @@ impl<'a> Index<'a> {
             ))
         };
         for tensor in &graph.initializer {
-            if index.initializers.insert(&tensor.name, tensor).is_some() {
+            if tensors.of(&tensor.name).constant.replace(tensor).is_some() {
                 return twice(&tensor.name);
             }
         }
         for tensor in graph.sparse_initializer.iter().filter_map(|s| s.values.as_ref()) {
-            if index.initializers.contains_key(tensor.name.as_str()) || !index.sparse.insert(&tensor.name) {
+            let known = tensors.of(&tensor.name);
+            if known.is_constant() {
                 return twice(&tensor.name);
             }
+            known.is_sparse = true;
         }
         for input in &graph.input {
-            if !index.is_constant(&input.name) && index.inputs.insert(&input.name, input).is_some() {
+            let known = tensors.of(&input.name);
+            if !known.is_constant() && known.input.replace(input).is_some() {
                 return twice(&input.name);
             }
         }
+        let (mut ports, mut first_ports) = (Vec::new(), Vec::with_capacity(graph.node.len()));
         for (position, node) in graph.node.iter().enumerate() {
-            for output in node.output.iter().filter(|o| !o.is_empty()) {
-                let defined = index.is_constant(output) || index.inputs.contains_key(output.as_str());
-                if defined || index.producers.insert(output, position).is_some() {
+            first_ports.push(ports.len());
+            for operand in &node.input {
+                let id = (!operand.is_empty()).then(|| tensors.id(operand));
+                if let Some(TensorId(id)) = id {
+                    tensors.known[id].is_used = true;
+                }
+                ports.push(id);
+            }
+            for output in &node.output {
+                let id = (!output.is_empty()).then(|| tensors.id(output));
+                ports.push(id);
+                let Some(TensorId(id)) = id else { continue };
+                if tensors.known[id].is_defined() {
                     return twice(output);
                 }
+                tensors.known[id].producer = Some(position);
             }
         }
-        let operands = graph.node.iter().flat_map(|node| &node.input);
-        let outputs = graph.output.iter().map(|output| &output.name);
-        index.used = operands.chain(outputs).map(String::as_str).collect();
-        for info in graph.value_info.iter().chain(&graph.output).chain(&graph.input) {
-            index.declared.insert(&info.name, info);
+        for output in &graph.output {
+            tensors.of(&output.name).is_used = true;
         }
-        Ok(index)
+        for info in graph.value_info.iter().chain(&graph.output).chain(&graph.input) {
+            tensors.of(&info.name).declared = Some(info);
+        }
+        Ok(Index {
+            graph,
+            tensors,
+            ports,
+            first_ports,
+        })
     }
 
-    fn is_constant(&self, name: &str) -> bool {
-        self.initializers.contains_key(name) || self.sparse.contains(name)
+    /// The number of tensors, which is past that of each of them.
+    pub(crate) fn tensor_count(&self) -> usize {
+        self.tensors.known.len()
+    }
+
+    /// The tensor of this name.
+    pub(crate) fn id(&self, name: &str) -> Option<TensorId> {
+        self.tensors.ids.get(name).copied()
+    }
+
+    fn known(&self, name: &str) -> Option<&Known<'a>> {
+        self.id(name).map(|id| self.at(id))
+    }
+
+    fn at(&self, id: TensorId) -> &Known<'a> {
+        // The numbers are those of this graph's tensors.
+        &self.tensors.known[id.0]
+    }
+
+    /// The name of a tensor.
+    pub(crate) fn name(&self, id: TensorId) -> &'a str {
+        self.at(id).name
+    }
+
+    /// The operands of the node at a position; `None` where one is left out.
+    pub(crate) fn operands(&self, node: usize) -> &[Option<TensorId>] {
+        let first = self.first_ports[node];
+        &self.ports[first..first + self.graph.node[node].input.len()]
+    }
+
+    /// The results of the node at a position; `None` for one without a name.
+    pub(crate) fn results(&self, node: usize) -> &[Option<TensorId>] {
+        let (first, node) = (self.first_ports[node], &self.graph.node[node]);
+        &self.ports[first + node.input.len()..][..node.output.len()]
+    }
+
+    /// The constant that a tensor is. One that is also listed as an input (as files of IR version 3 have to) is a constant.
+    pub(crate) fn constant(&self, id: TensorId) -> Option<&'a TensorProto> {
+        self.at(id).constant
+    }
+
+    /// True for a sparse constant, which is not read.
+    pub(crate) fn is_sparse(&self, id: TensorId) -> bool {
+        self.at(id).is_sparse
+    }
+
+    /// True for an input that is not a constant.
+    pub(crate) fn is_input(&self, name: &str) -> bool {
+        self.known(name).is_some_and(|known| known.input.is_some())
+    }
+
+    /// The inputs that are not constants, in the order of the file.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &'a ValueInfoProto> + '_ {
+        self.graph.input.iter().filter(|info| self.is_input(&info.name))
+    }
+
+    /// The position of the node that a tensor is a result of.
+    pub(crate) fn producer(&self, id: TensorId) -> Option<usize> {
+        self.at(id).producer
+    }
+
+    /// True for a tensor that a node takes, or that is an output of the graph.
+    pub(crate) fn is_used(&self, id: TensorId) -> bool {
+        self.at(id).is_used
+    }
+
+    /// The type that the file declares, of an input, an output or any other tensor.
+    pub(crate) fn declared(&self, name: &str) -> Option<&'a ValueInfoProto> {
+        self.known(name)?.declared
     }
 
     /// True if something defines this tensor.
+    pub(crate) fn is_defined(&self, id: TensorId) -> bool {
+        self.at(id).is_defined()
+    }
+
+    /// True if something defines a tensor of this name.
     pub(crate) fn defines(&self, name: &str) -> bool {
-        self.is_constant(name) || self.inputs.contains_key(name) || self.producers.contains_key(name)
+        self.known(name).is_some_and(Known::is_defined)
     }
 }

@@ -153,9 +153,8 @@ impl Model {
         let versions = self.versions()?;
         types::check_bind(&index, &options.bind)?;
         let cut = cut::cut(&index, options)?;
-        let operands = cut.nodes.iter().flat_map(|&node| &graph.node[node].input);
-        self.files
-            .check(operands.filter_map(|name| index.initializers.get(name.as_str()).copied()))?;
+        let operands = cut.nodes.iter().flat_map(|&node| index.operands(node)).flatten();
+        self.files.check(operands.filter_map(|&id| index.constant(id)))?;
         let batch = batch(&index, &cut);
         let mut bind = options.bind.clone();
         bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));

@@ -3,11 +3,10 @@
 
 use super::build::{Builder, Entry, check_limits};
 use super::fold;
-use super::index::node_name;
+use super::index::{Index, TensorId, node_name};
 use super::tensor::is_finite;
 use crate::proto::NodeProto;
 use smallvec::{SmallVec, smallvec};
-use std::collections::BTreeSet;
 use strait_core::op::{Cast, Identity};
 use strait_core::{Elem, Op, Reason, ReasonCode, TensorData, TensorType, ValueId};
 
@@ -59,18 +58,25 @@ const MOST_RESULTS: usize = u8::MAX as usize;
 pub(crate) struct NodeReader<'b, 'a> {
     pub(super) builder: &'b mut Builder<'a>,
     pub(super) node: &'a NodeProto,
+    index: &'a Index<'a>,
+    /// Of the node in its graph.
+    position: usize,
     opset: i64,
     /// Attributes that were asked for; any other is one that we do not know.
-    pub(super) asked: BTreeSet<&'static str>,
+    pub(super) asked: SmallVec<[&'static str; 8]>,
 }
 
 impl<'b, 'a> NodeReader<'b, 'a> {
-    pub(crate) fn new(builder: &'b mut Builder<'a>, node: &'a NodeProto, opset: i64) -> Self {
+    /// The node at a position of the graph.
+    pub(crate) fn new(builder: &'b mut Builder<'a>, position: usize, opset: i64) -> Self {
+        let index = builder.scope.index;
         NodeReader {
             builder,
-            node,
+            node: &index.graph.node[position],
+            index,
+            position,
             opset,
-            asked: BTreeSet::new(),
+            asked: SmallVec::new(),
         }
     }
 
@@ -81,17 +87,17 @@ impl<'b, 'a> NodeReader<'b, 'a> {
 
     // ---- operands ----
 
-    fn operand_name(&self, position: usize) -> Option<&'a str> {
-        self.node
-            .input
-            .get(position)
-            .map(String::as_str)
-            .filter(|name| !name.is_empty())
+    fn operand(&self, position: usize) -> Option<TensorId> {
+        self.index.operands(self.position).get(position).copied().flatten()
+    }
+
+    fn result(&self, position: usize) -> Option<TensorId> {
+        self.index.results(self.position).get(position).copied().flatten()
     }
 
     /// True if the operand is there.
     pub(crate) fn has(&self, position: usize) -> bool {
-        self.operand_name(position).is_some()
+        self.operand(position).is_some()
     }
 
     /// Number of operands, including those left out in between.
@@ -100,8 +106,8 @@ impl<'b, 'a> NodeReader<'b, 'a> {
     }
 
     fn entry(&mut self, position: usize) -> Result<Entry, Refusal> {
-        match self.operand_name(position) {
-            Some(name) => self.builder.entry(name),
+        match self.operand(position) {
+            Some(id) => self.builder.entry(id),
             None => Err(Refusal::invalid(
                 ReasonCode::MissingOperand,
                 format!("operand {position} is missing"),
@@ -242,8 +248,7 @@ impl<'b, 'a> NodeReader<'b, 'a> {
 
     /// True if the model uses the result at this position.
     pub(crate) fn has_result(&self, position: usize) -> bool {
-        let name = self.node.output.get(position);
-        name.is_some_and(|name| !name.is_empty() && self.builder.is_used(name))
+        self.result(position).is_some_and(|id| self.builder.is_used(id))
     }
 
     /// Adds an op whose results are the node's from `position` on; nothing where the node has no such result
@@ -255,10 +260,13 @@ impl<'b, 'a> NodeReader<'b, 'a> {
             return Ok(());
         }
         let results = self.apply(op.into(), args, names)?;
-        for (name, result) in names.iter().zip(results).filter(|(name, _)| !name.is_empty()) {
+        for (offset, result) in results.into_iter().enumerate() {
+            let Some(id) = self.result(position + offset) else {
+                continue;
+            };
             match result {
-                Arg::Value(id) => self.builder.define(name, Entry::Value(id)),
-                Arg::Constant(tensor) => self.builder.define(name, Entry::Constant(tensor)),
+                Arg::Value(value) => self.builder.define(id, Entry::Value(value)),
+                Arg::Constant(tensor) => self.builder.define(id, Entry::Constant(tensor)),
                 Arg::Operand(_) | Arg::Absent => {}
             }
         }
@@ -309,7 +317,7 @@ impl<'b, 'a> NodeReader<'b, 'a> {
 
     /// Widens all integers among the operands to i64, and answers with the type that the first of them had, if any was
     /// narrower.
-    fn widen(&mut self, args: &mut Resolved<'a>) -> Result<Option<Elem>, Refusal> {
+    fn widen(&mut self, args: &mut Resolved) -> Result<Option<Elem>, Refusal> {
         let mut narrow = None;
         for source in &mut args.0 {
             let elem = match source {
@@ -359,34 +367,32 @@ impl<'b, 'a> NodeReader<'b, 'a> {
 
     /// Makes the node's first result a constant.
     pub(crate) fn finish_constant(&mut self, tensor: TensorData) {
-        let (node, tensor) = (self.node, widened_float(tensor));
-        if let Some(name) = node.output.first().filter(|name| !name.is_empty()) {
-            self.builder.define(name, Entry::Constant(tensor));
+        if let Some(id) = self.result(0) {
+            self.builder.define(id, Entry::Constant(widened_float(tensor)));
         }
     }
 
     /// Notes the results that the node's ops do not have.
     pub(crate) fn finish_results(&mut self) {
-        let node = self.node;
-        for (position, name) in node.output.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
-            if !self.builder.is_known(name) {
-                let entry = Entry::NotComputed(node.op_type.clone(), position);
-                self.builder.define(name, entry);
+        for (position, id) in self.index.results(self.position).iter().enumerate() {
+            if let Some(id) = id.filter(|&id| !self.builder.is_known(id)) {
+                let entry = Entry::NotComputed(self.node.op_type.clone(), position);
+                self.builder.define(id, entry);
             }
         }
     }
 
-    fn resolve(&mut self, args: &[Arg]) -> Result<Resolved<'a>, Refusal> {
+    fn resolve(&mut self, args: &[Arg]) -> Result<Resolved, Refusal> {
         let mut resolved = Resolved(SmallVec::new());
         for arg in args {
             resolved.0.push(match arg {
                 Arg::Absent => Source::Absent,
                 Arg::Value(id) => Source::Value(*id),
                 Arg::Constant(tensor) => Source::Constant(None, widened_float(tensor.clone())),
-                Arg::Operand(position) => match self.operand_name(*position) {
+                Arg::Operand(position) => match self.operand(*position) {
                     None => Source::Absent,
-                    Some(name) => match self.builder.entry(name)? {
-                        Entry::Constant(tensor) => Source::Constant(Some(name), tensor),
+                    Some(id) => match self.builder.entry(id)? {
+                        Entry::Constant(tensor) => Source::Constant(Some(id), tensor),
                         Entry::Value(id) => Source::Value(id),
                         Entry::NotComputed(..) | Entry::Unknown => return Err(Refusal::Unknown),
                     },
@@ -396,7 +402,7 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         Ok(resolved)
     }
 
-    fn add(&mut self, op: Op, args: Resolved<'a>, results: &'a [String]) -> Result<SmallVec<[ValueId; 1]>, Refusal> {
+    fn add(&mut self, op: Op, args: Resolved, results: &'a [String]) -> Result<SmallVec<[ValueId; 1]>, Refusal> {
         let node = self.node;
         let base = node_name(node);
         if args.0.len() > MOST_OPERANDS || node.output.len() > MOST_RESULTS {
@@ -408,17 +414,18 @@ impl<'b, 'a> NodeReader<'b, 'a> {
             Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::BatchNormalization(_) | Op::LayerNormalization(_)
         );
         for source in args.0 {
-            if let Source::Constant(name, tensor) = &source
+            if let Source::Constant(id, tensor) = &source
                 && has_parameters
                 && !is_finite(tensor)
             {
-                let text = format!("the parameter `{}` holds NaN or an infinity", name.unwrap_or(base));
+                let name = id.map_or(base, |id| self.index.name(id));
+                let text = format!("the parameter `{name}` holds NaN or an infinity");
                 return Err(Refusal::invalid(ReasonCode::NotFinite, text));
             }
             inputs.push(match source {
                 Source::Absent => None,
                 Source::Value(id) => Some(id),
-                Source::Constant(Some(name), _) => Some(self.builder.value(name)?),
+                Source::Constant(Some(id), _) => Some(self.builder.value(id)?),
                 Source::Constant(None, tensor) => {
                     let name = self.builder.fresh(base);
                     Some(self.builder.place(name, tensor)?)
@@ -456,19 +463,19 @@ impl<'b, 'a> NodeReader<'b, 'a> {
 }
 
 /// Operands with names resolved.
-enum Source<'a> {
+enum Source {
     Absent,
     Value(ValueId),
-    /// With the model's name, if it has one.
-    Constant(Option<&'a str>, TensorData),
+    /// With the model's tensor, if it is one.
+    Constant(Option<TensorId>, TensorData),
 }
 
-struct Resolved<'a>(SmallVec<[Source<'a>; 3]>);
+struct Resolved(SmallVec<[Source; 3]>);
 
-impl Resolved<'_> {
+impl Resolved {
     /// All operands as constants, or nothing.
     fn constants(&self) -> Option<SmallVec<[Option<&TensorData>; 3]>> {
-        fn constant<'s>(source: &'s Source<'_>) -> Option<Option<&'s TensorData>> {
+        fn constant(source: &Source) -> Option<Option<&TensorData>> {
             match source {
                 Source::Constant(_, tensor) => Some(Some(tensor)),
                 Source::Absent => Some(None),

@@ -42,9 +42,10 @@ pub(crate) fn check_bind(index: &Index<'_>, bind: &BTreeMap<String, u64>) -> Res
         return Ok(());
     }
     let mut keys: BTreeSet<String> = BTreeSet::new();
-    for (name, info) in &index.declared {
+    let graph = index.graph;
+    for info in graph.value_info.iter().chain(&graph.output).chain(&graph.input) {
         let dims = dims(info).unwrap_or_default().iter().enumerate();
-        keys.extend(dims.filter_map(|(axis, dim)| dimension_key(name, axis, dim)));
+        keys.extend(dims.filter_map(|(axis, dim)| dimension_key(&info.name, axis, dim)));
     }
     match bind.keys().find(|name| !keys.contains(*name)) {
         None => Ok(()),

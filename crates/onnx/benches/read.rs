@@ -1,0 +1,203 @@
+//! The time from a file to its module, on one thread: a model of few nodes and 100 MB of weights, in its own file and in
+//! one beside it, and graphs of 100,000 nodes on small tensors, half of which compute shapes, as exporters leave them.
+//!
+//! `cargo bench -p strait-onnx` prints one line per measurement, the median of several, and ends with an error where a mark
+//! was missed. `cargo bench -p strait-onnx -- NAME` measures those whose name contains NAME.
+
+#[path = "shared/file.rs"]
+mod file;
+
+use file::{Attribute, Data, F32, File, I64};
+use std::{error::Error, fs, hint::black_box, path::Path, process::ExitCode, time::Instant};
+use strait_core::Module;
+use strait_onnx::{ReadOptions, read};
+
+/// Measurements of each, of which the median counts.
+const TURNS: usize = 9;
+
+/// Rows and columns of each of the weights, and their number: 104,857,600 bytes together.
+const WIDTH: usize = 1024;
+const LAYERS: usize = 25;
+
+/// Nodes of a large graph.
+const NODES: usize = 100_000;
+
+/// A case: its name, what writes its files into a folder and answers with the number of its nodes, and its mark in seconds.
+struct Case {
+    name: &'static str,
+    write: fn(&Path) -> Result<usize, Box<dyn Error>>,
+    seconds: f64,
+}
+
+const CASES: [Case; 4] = [
+    Case {
+        name: "100 MB of weights in the model",
+        write: |folder| weights(folder, false),
+        seconds: 0.1,
+    },
+    Case {
+        name: "100 MB of weights beside it",
+        write: |folder| weights(folder, true),
+        seconds: 0.1,
+    },
+    Case {
+        name: "100,000 nodes, half of them on shapes",
+        write: shapes,
+        seconds: 0.5,
+    },
+    Case {
+        name: "100,000 nodes on activations",
+        write: activations,
+        seconds: 0.5,
+    },
+];
+
+const MODEL: &str = "model.onnx";
+const WEIGHTS: &str = "model.onnx.data";
+
+/// A chain of products with large weights.
+fn weights(folder: &Path, beside: bool) -> Result<usize, Box<dyn Error>> {
+    let mut model = File::new("x", &[1, WIDTH]);
+    let mut data: Vec<u8> = Vec::new();
+    let mut last = "x".to_string();
+    for layer in 0..LAYERS {
+        let (name, result) = (
+            format!("layers.{layer}.weight"),
+            format!("/layers.{layer}/MatMul_output_0"),
+        );
+        let value = |i: usize| ((i * 2_654_435_761 + layer) % 1009) as f32 / 1009.0 - 0.5;
+        let bytes: Vec<u8> = (0..WIDTH * WIDTH).flat_map(|i| value(i).to_le_bytes()).collect();
+        let place = match beside {
+            true => Data::Beside(WEIGHTS, data.len(), bytes.len()),
+            false => Data::Raw(&bytes),
+        };
+        model.constant(&name, F32, &[WIDTH, WIDTH], place);
+        if beside {
+            data.extend_from_slice(&bytes);
+        }
+        model.node("MatMul", &[&last, &name], &result, &[]);
+        last = result;
+    }
+    let nodes = model.nodes();
+    fs::write(folder.join(MODEL), model.written(&last, &[1, WIDTH]))?;
+    fs::write(folder.join(WEIGHTS), data)?;
+    Ok(nodes)
+}
+
+/// Extents of the small tensors.
+const CHANNELS: usize = 4;
+const SIDE: usize = 4;
+const IMAGE: [usize; 4] = [1, CHANNELS, SIDE, SIDE];
+
+/// Adds a convolution of 1 × 1 with weights of its own.
+fn convolution(model: &mut File, of: &str, block: &str) -> String {
+    let (weight, result) = (format!("{block}.conv.weight"), format!("/{block}/conv/Conv_output_0"));
+    let values: Vec<u8> = (0..CHANNELS * CHANNELS)
+        .flat_map(|i| (i as f32 / 16.0 - 0.4).to_le_bytes())
+        .collect();
+    model.constant(&weight, F32, &[CHANNELS, CHANNELS, 1, 1], Data::Raw(&values));
+    model.node(
+        "Conv",
+        &[of, &weight],
+        &result,
+        &[("kernel_shape", Attribute::Integers(&[1, 1]))],
+    );
+    result
+}
+
+/// Residual blocks of three nodes.
+fn activations(folder: &Path) -> Result<usize, Box<dyn Error>> {
+    let mut model = File::new("x", &IMAGE);
+    let mut last = "x".to_string();
+    let mut block = 0;
+    while model.nodes() < NODES {
+        let name = format!("layers.{block}");
+        let convolved = convolution(&mut model, &last, &name);
+        let relu = format!("/{name}/Relu_output_0");
+        model.node("Relu", &[&convolved], &relu, &[]);
+        let sum = format!("/{name}/Add_output_0");
+        model.node("Add", &[&last, &relu], &sum, &[]);
+        (last, block) = (sum, block + 1);
+    }
+    let nodes = model.nodes();
+    fs::write(folder.join(MODEL), model.written(&last, &IMAGE))?;
+    Ok(nodes)
+}
+
+/// Blocks of ten nodes, of which five compute the shape that a tensor is brought into.
+fn shapes(folder: &Path) -> Result<usize, Box<dyn Error>> {
+    let mut model = File::new("x", &IMAGE);
+    model.constant("whole", I64, &[1], Data::Raw(&(-1i64).to_le_bytes()));
+    let mut last = "x".to_string();
+    let mut block = 0;
+    while model.nodes() < NODES {
+        let name = format!("layers.{block}");
+        let of = |op: &str| format!("/{name}/{op}_output_0");
+        let convolved = convolution(&mut model, &last, &name);
+        model.node("Relu", &[&convolved], &of("Relu"), &[]);
+        model.node("Shape", &[&last], &of("Shape"), &[]);
+        model.node(
+            "Constant",
+            &[],
+            &of("Constant"),
+            &[("value", Attribute::Tensor(&[], &[1]))],
+        );
+        model.node(
+            "Gather",
+            &[&of("Shape"), &of("Constant")],
+            &of("Gather"),
+            &[("axis", Attribute::Integer(0))],
+        );
+        model.node(
+            "Constant",
+            &[],
+            &of("Constant_1"),
+            &[("value", Attribute::Tensor(&[1], &[0]))],
+        );
+        model.node("Unsqueeze", &[&of("Gather"), &of("Constant_1")], &of("Unsqueeze"), &[]);
+        model.node(
+            "Concat",
+            &[&of("Unsqueeze"), "whole"],
+            &of("Concat"),
+            &[("axis", Attribute::Integer(0))],
+        );
+        model.node("Reshape", &[&of("Relu"), &of("Concat")], &of("Reshape"), &[]);
+        model.node("Reshape", &[&of("Reshape"), &of("Shape")], &of("Reshape_1"), &[]);
+        last = of("Reshape_1");
+        block += 1;
+    }
+    let nodes = model.nodes();
+    fs::write(folder.join(MODEL), model.written(&last, &IMAGE))?;
+    Ok(nodes)
+}
+
+fn timed(path: &Path) -> Result<(f64, Module), Box<dyn Error>> {
+    let start = Instant::now();
+    let module = black_box(read(path, &ReadOptions::default())?);
+    Ok((start.elapsed().as_secs_f64(), module))
+}
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let chosen = |case: &&Case| arguments.iter().all(|part| case.name.contains(part.as_str()));
+    let mut met = true;
+    for case in CASES.iter().filter(chosen) {
+        let folder = tempfile::tempdir()?;
+        let nodes = (case.write)(folder.path())?;
+        let path = folder.path().join(MODEL);
+        let mut seconds = Vec::new();
+        let mut kept = 0;
+        for _ in 0..TURNS {
+            let (time, module) = timed(&path)?;
+            seconds.push(time);
+            kept = module.main().nodes().count();
+        }
+        seconds.sort_by(f64::total_cmp);
+        let median = seconds[TURNS / 2];
+        met &= median <= case.seconds;
+        let word = if median <= case.seconds { "met" } else { "MISSED" };
+        let (mark, name) = (case.seconds, case.name);
+        println!("{name}: {median:.3} s, {nodes} nodes to {kept}   mark {mark} s   {word}");
+    }
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

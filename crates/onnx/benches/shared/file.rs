@@ -1,0 +1,169 @@
+//! ONNX files, written field by field: as much of the format as the models of these benchmarks need.
+
+/// A message of Protocol Buffers that grows field by field.
+#[derive(Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn number(&mut self, field: u64, value: u64) {
+        self.varint(field << 3);
+        self.varint(value);
+    }
+
+    fn bytes(&mut self, field: u64, bytes: &[u8]) {
+        self.varint((field << 3) | 2);
+        self.varint(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+}
+
+/// Where the elements of a constant are.
+#[derive(Clone, Copy)]
+pub(crate) enum Data<'a> {
+    /// In the model.
+    Raw(&'a [u8]),
+    /// In another file: its name, the first byte in it, and how many.
+    Beside(&'a str, usize, usize),
+}
+
+/// The numbers of the format for element types.
+pub(crate) const F32: u64 = 1;
+pub(crate) const I64: u64 = 7;
+
+/// A constant's message.
+fn tensor(name: &str, elem: u64, extents: &[usize], data: Data<'_>) -> Message {
+    let mut tensor = Message::default();
+    extents.iter().for_each(|&extent| tensor.number(1, extent as u64));
+    tensor.number(2, elem);
+    tensor.bytes(8, name.as_bytes());
+    match data {
+        Data::Raw(bytes) => tensor.bytes(9, bytes),
+        Data::Beside(file, offset, length) => {
+            let entries = [
+                ("location", file.into()),
+                ("offset", offset.to_string()),
+                ("length", length.to_string()),
+            ];
+            for (key, value) in entries {
+                let mut entry = Message::default();
+                entry.bytes(1, key.as_bytes());
+                entry.bytes(2, value.as_bytes());
+                tensor.bytes(13, &entry.0);
+            }
+            tensor.number(14, 1);
+        }
+    }
+    tensor
+}
+
+/// Value of an attribute.
+pub(crate) enum Attribute<'a> {
+    Integer(i64),
+    Integers(&'a [i64]),
+    /// A tensor of I64, of this shape.
+    Tensor(&'a [usize], &'a [i64]),
+}
+
+impl Attribute<'_> {
+    fn written(&self, name: &str) -> Vec<u8> {
+        let mut attribute = Message::default();
+        attribute.bytes(1, name.as_bytes());
+        let kind = match self {
+            Attribute::Integer(value) => {
+                attribute.number(3, *value as u64);
+                2
+            }
+            Attribute::Tensor(extents, values) => {
+                let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                attribute.bytes(5, &tensor("", I64, extents, Data::Raw(&bytes)).0);
+                4
+            }
+            Attribute::Integers(values) => {
+                values.iter().for_each(|&value| attribute.number(8, value as u64));
+                7
+            }
+        };
+        attribute.number(20, kind);
+        attribute.0
+    }
+}
+
+/// A file that grows node by node.
+pub(crate) struct File {
+    graph: Message,
+    nodes: usize,
+}
+
+impl File {
+    /// A model with one input of 32-bit floats.
+    pub(crate) fn new(input: &str, extents: &[usize]) -> File {
+        let mut graph = Message::default();
+        graph.bytes(2, b"graph");
+        graph.bytes(11, &value(input, extents));
+        File { graph, nodes: 0 }
+    }
+
+    /// Number of nodes so far.
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Adds a constant.
+    pub(crate) fn constant(&mut self, name: &str, elem: u64, extents: &[usize], data: Data<'_>) {
+        self.graph.bytes(5, &tensor(name, elem, extents, data).0);
+    }
+
+    /// Adds a node with one result, named as exporters do.
+    pub(crate) fn node(&mut self, op: &str, inputs: &[&str], output: &str, attributes: &[(&str, Attribute<'_>)]) {
+        let mut node = Message::default();
+        inputs.iter().for_each(|input| node.bytes(1, input.as_bytes()));
+        node.bytes(2, output.as_bytes());
+        node.bytes(3, output.trim_end_matches("_output_0").as_bytes());
+        node.bytes(4, op.as_bytes());
+        for (name, value) in attributes {
+            node.bytes(5, &value.written(name));
+        }
+        self.graph.bytes(1, &node.0);
+        self.nodes += 1;
+    }
+
+    /// Its bytes, with one output.
+    pub(crate) fn written(mut self, output: &str, extents: &[usize]) -> Vec<u8> {
+        self.graph.bytes(12, &value(output, extents));
+        let mut operators = Message::default();
+        operators.bytes(1, b"");
+        operators.number(2, 17);
+        let mut model = Message::default();
+        model.number(1, 8);
+        model.bytes(7, &self.graph.0);
+        model.bytes(8, &operators.0);
+        model.0
+    }
+}
+
+/// An input or output of 32-bit floats.
+fn value(name: &str, extents: &[usize]) -> Vec<u8> {
+    let mut shape = Message::default();
+    for &extent in extents {
+        let mut dim = Message::default();
+        dim.number(1, extent as u64);
+        shape.bytes(1, &dim.0);
+    }
+    let mut of_tensor = Message::default();
+    of_tensor.number(1, F32);
+    of_tensor.bytes(2, &shape.0);
+    let mut of_value = Message::default();
+    of_value.bytes(1, &of_tensor.0);
+    let mut value = Message::default();
+    value.bytes(1, name.as_bytes());
+    value.bytes(2, &of_value.0);
+    value.0
+}
