@@ -78,6 +78,9 @@ impl GridSample {
         if !(least..=most).contains(&at) {
             match self.op.border {
                 Border::Zeros => {}
+                // Four elements are beside each position, and each is taken from the border where it is outside. Farther out
+                // than here all four are the same.
+                Border::Edge if self.op.mode == Sampling::Cubic => at = at.clamp(-2.0, length + 1.0),
                 Border::Edge => at = at.clamp(0.0, length - 1.0),
                 Border::Reflection => at = reflect(at, least, most),
             }

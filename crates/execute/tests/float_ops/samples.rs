@@ -158,6 +158,20 @@ fn samples_of_two_channels_and_cubic_ones_are_those_of_the_formula() {
     );
 }
 
+/// Of the four elements beside −1/2, two are outside and stand for the first: 0, 0, 0 and 1, weighed by −3/32, 19/32, 19/32 and
+/// −3/32. Beyond the end all four are the last.
+#[test]
+fn each_element_of_a_cubic_sample_is_taken_from_the_border_by_itself() {
+    let x: Operand<'_> = (&[1, 1, 5], &[0.0, 1.0, 2.0, 3.0, 4.0]);
+    let op = op::GridSample {
+        mode: Sampling::Cubic,
+        border: Border::Edge,
+        align_corners: true,
+    };
+    let grid: Operand<'_> = (&[1, 4, 1], &[-1.25, 4.0, f32::INFINITY, -1e30]);
+    assert_eq!(float_op(op, &[x, grid]), [-3.0 / 32.0, 4.0, 4.0, 0.0]);
+}
+
 #[test]
 fn moved_taps_are_interpolated_and_weighed() {
     let x: Operand<'_> = (&[1, 1, 2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
