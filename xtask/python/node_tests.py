@@ -6,17 +6,15 @@ out is what we never read: losses, 8-bit and smaller floats, integers of less th
 optional values, other domains, training, and random numbers. The operands that decide the shapes of results are constants
 in what is written, and so are those without elements, as an extent of 0 that is declared of an input says that it is not
 known; all others stay inputs.
-
-The folder has a model for each case, `tensors.bin` with all elements, and `cases.txt`, where a case is a line `case NAME RTOL
-ATOL OPERATOR`, with the only operator of its model or `-`, and then a line `in` or `out` for each of its tensors: element type,
-extents joined by `x` (`-` for none), offset and number of bytes.
 """
 
 import argparse
 import re
+import sys
 import warnings
 from pathlib import Path
 
+import cases
 import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
@@ -42,20 +40,16 @@ FIRST_OPERATOR_SET = 7
 # Cases whose expected results have rounding errors of f32 beyond the suite's tolerance, where the exact result is 0.
 ABSOLUTE = {"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}
 EXPANDED = re.compile(r"_expanded(_ver\d+)?$")
+# The cases in scope of the package's version that is pinned: of operators, and of functions that define them.
+COUNTS = [1133, 371]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    stamp, wanted = folder / "stamp.txt", f"onnx {onnx.__version__}\n{Path(__file__).read_text()}"
-    if stamp.is_file() and stamp.read_text() == wanted:
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.iterdir():
-        old.unlink()
-    write(folder)
-    stamp.write_text(wanted)  # last, so that what was interrupted counts as nothing
+    with cases.folder(parser.parse_args().folder, __file__, onnx) as folder:
+        if folder:
+            write(folder)
 
 
 def all_cases():
@@ -111,32 +105,26 @@ def as_tensor(value):
 
 
 def write(folder):
-    cases = all_cases()
-    models = {case.name: case.model for case in cases}
-    lines, offset = [], 0
-    with open(folder / "tensors.bin", "wb") as elements:
-        for case in filter(in_scope, cases):
-            # A function has the operands of the operator that it defines.
-            plain = models.get(EXPANDED.sub("", case.name), case.model)
-            bound = bound_inputs(plain, SHAPE_OPERANDS)
-            for number, (given, expected) in enumerate(case.data_sets):
-                given = [as_tensor(value) for value in given]
-                empty = {info.name for info, tensor in zip(case.model.graph.input, given) if 0 in tensor.dims}
-                model, inputs = with_constants(case.model, given, bound | empty)
-                with_known_operator_set(model)
-                name = case.name if number == 0 else f"{case.name}.{number}"
-                onnx.save(model, folder / f"{name}.onnx")
-                operators = [node.op_type for node in model.graph.node]
-                only = operators[0] if len(operators) == 1 and plain is case.model else "-"
-                lines.append(f"case {name} {case.rtol} {max(case.atol, ABSOLUTE.get(name, 0))} {only}")
-                outputs = [as_tensor(value) for value in expected]
-                for side, tensor in [("in", t) for t in inputs] + [("out", t) for t in outputs]:
-                    data = numpy_helper.to_array(tensor).tobytes()
-                    extents = "x".join(map(str, tensor.dims)) or "-"
-                    kind = TensorProto.DataType.Name(tensor.data_type).lower()
-                    lines.append(f"{side} {kind} {extents} {offset} {len(data)}")
-                    offset += elements.write(data)
-    (folder / "cases.txt").write_text("\n".join(lines) + "\n")
+    all_of_them = all_cases()
+    models = {case.name: case.model for case in all_of_them}
+    counts = [0, 0]
+    for case in filter(in_scope, all_of_them):
+        # A function has the operands of the operator that it defines.
+        plain = models.get(EXPANDED.sub("", case.name), case.model)
+        bound = bound_inputs(plain, SHAPE_OPERANDS)
+        for number, (given, expected) in enumerate(case.data_sets):
+            given = [as_tensor(value) for value in given]
+            empty = {info.name for info, tensor in zip(case.model.graph.input, given) if 0 in tensor.dims}
+            model, inputs = with_constants(case.model, given, bound | empty)
+            with_known_operator_set(model)
+            name = case.name if number == 0 else f"{case.name}.{number}"
+            operators = [node.op_type for node in model.graph.node]
+            only = operators[0] if len(operators) == 1 and plain is case.model else None
+            tolerances = (case.rtol, max(case.atol, ABSOLUTE.get(name, 0)))
+            folder.add(name, model, tolerances, only, inputs, [as_tensor(value) for value in expected])
+            counts["_expanded" in name] += 1
+    if counts != COUNTS:
+        sys.exit(f"the onnx package has {counts} cases in scope instead of {COUNTS}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
 const HELP: &str = "
 Holds the operators that we read against all that the onnx package defines.
 Runs ONNX's own node tests: read, planned and run in float, none may give something else than expected, and those of
-tests/onnx/passing.txt have to pass.
+tests/onnx/passing.txt have to pass. The same of models of ONNX Runtime's own operators, with what ONNX Runtime computes of them.
 Compares our reader and writer of ONNX with the onnx package and ONNX Runtime, on its node tests and on models.
 Compares the requantization forms with LiteRT's reference kernels, TOSA's reference model and ONNX Runtime's quantized
 operators, kernel by kernel (docs/oracles.md).
@@ -30,7 +30,7 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
   --optional     without a way to get the packages, say so and end well
   --forms        only the requantization forms
   --document     write what was found about them to docs/oracles.md
-  --nodes        only ONNX's node tests, or those of them whose name contains NAME
+  --nodes        only ONNX's node tests and those models, or those of them whose name contains NAME
   --bless        add those that pass to tests/onnx/passing.txt
   --refused      say of each that is not read why
   --by-operator  say how many are not read for which operator
@@ -105,13 +105,20 @@ fn forms(python: &Path, tosa: &Path, document: bool) -> Outcome {
     Ok(())
 }
 
-/// Runs ONNX's node tests in one process, after a script has written them to the target folder, once for each version of them.
+/// Runs ONNX's node tests in one process, and models of ONNX Runtime's own operators in another, after scripts have written them
+/// to the target folder, once for each version of them.
 fn node_tests(interpreter: &Path, arguments: &[String]) -> Outcome {
-    let folder = workspace::target().join("node-tests");
-    process::run(python::script(interpreter, "node_tests.py").arg(&folder))?;
-    let list = workspace::root().join("tests").join("onnx").join("passing.txt");
-    let mut runner = Command::new(workspace::build_example("node_tests")?);
-    process::run(runner.arg(&folder).arg(&list).args(arguments))
+    let runner = workspace::build_example("node_tests")?;
+    for (script, folder, list) in [
+        ("node_tests.py", "node-tests", "passing.txt"),
+        ("runtime_operators.py", "runtime-operators", "runtime.txt"),
+    ] {
+        let folder = workspace::target().join(folder);
+        process::run(python::script(interpreter, script).arg(&folder))?;
+        let list = workspace::root().join("tests").join("onnx").join(list);
+        process::run(Command::new(&runner).arg(&folder).arg(&list).args(arguments))?;
+    }
+    Ok(())
 }
 
 /// The script that compares our reader and writer of ONNX, with the two small programs that it runs them by.

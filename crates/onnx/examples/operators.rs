@@ -1,10 +1,16 @@
-//! Prints the operators that are read, one line each: `domain name since until`, by operator sets.
+//! Prints the operators that are read, one line each: `domain name first last versions`, by operator sets.
 //!
 //! `cargo run -p strait-onnx --example operators`
 
 fn main() {
     for operator in strait_onnx::operators() {
-        let (since, until) = operator.sets.into_inner();
-        println!("{} {} {since} {until}", operator.domain, operator.name);
+        let (first, last) = operator.sets.into_inner();
+        let versions: Vec<String> = operator.versions.iter().map(ToString::to_string).collect();
+        println!(
+            "{} {} {first} {last} {}",
+            operator.domain,
+            operator.name,
+            versions.join(",")
+        );
     }
 }

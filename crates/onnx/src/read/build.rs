@@ -236,11 +236,7 @@ impl<'a> Builder<'a> {
 
     /// The function that knows the node's operator, and the version of its set.
     fn mapper(&self, node: &NodeProto, domain: &str, opset: Option<i64>) -> Result<(i64, ops::Map), String> {
-        if domain != STANDARD_DOMAIN {
-            return Err("only operators of the standard domain are read".into());
-        }
-        let opset = opset.ok_or("the model does not say which operator set it uses")?;
-        Ok((opset, ops::find(&node.op_type, opset)?))
+        ops::find(domain, &node.op_type, opset).map_err(|why| format!("{why}{}", self.scope.index.ways_around(node)))
     }
 
     fn invalid(&self, position: usize, fault: NodeFault) -> OnnxError {

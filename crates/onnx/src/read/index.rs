@@ -8,6 +8,9 @@ use strait_core::ReasonCode;
 /// Spelling of the standard domain in messages; a file may also leave it empty.
 pub(crate) const STANDARD_DOMAIN: &str = "ai.onnx";
 
+/// The domain of ONNX Runtime's own operators.
+pub(crate) const RUNTIME_DOMAIN: &str = "com.microsoft";
+
 /// The spelling of a domain.
 pub(crate) fn domain(spelled: &str) -> &str {
     if spelled.is_empty() { STANDARD_DOMAIN } else { spelled }
@@ -40,7 +43,9 @@ struct Known<'a> {
     is_sparse: bool,
     input: Option<&'a ValueInfoProto>,
     producer: Option<usize>,
-    is_used: bool,
+    /// True if a node takes it.
+    is_read: bool,
+    is_output: bool,
     declared: Option<&'a ValueInfoProto>,
 }
 
@@ -127,7 +132,7 @@ impl<'a> Index<'a> {
             for operand in &node.input {
                 let id = (!operand.is_empty()).then(|| tensors.id(operand));
                 if let Some(TensorId(id)) = id {
-                    tensors.known[id].is_used = true;
+                    tensors.known[id].is_read = true;
                 }
                 ports.push(id);
             }
@@ -142,7 +147,7 @@ impl<'a> Index<'a> {
             }
         }
         for output in &graph.output {
-            tensors.of(&output.name).is_used = true;
+            tensors.of(&output.name).is_output = true;
         }
         for info in graph.value_info.iter().chain(&graph.output).chain(&graph.input) {
             tensors.of(&info.name).declared = Some(info);
@@ -218,7 +223,7 @@ impl<'a> Index<'a> {
 
     /// True for a tensor that a node takes, or that is an output of the graph.
     pub(crate) fn is_used(&self, id: TensorId) -> bool {
-        self.at(id).is_used
+        self.at(id).is_read || self.at(id).is_output
     }
 
     /// The type that the file declares, of an input, an output or any other tensor.
@@ -235,4 +240,38 @@ impl<'a> Index<'a> {
     pub(crate) fn defines(&self, name: &str) -> bool {
         self.known(name).is_some_and(Known::is_defined)
     }
+    /// Said behind an unknown node: the options that end the graph in front of it, and those that begin it behind it, where the
+    /// file declares the types of its results, so that it can be computed elsewhere.
+    pub(crate) fn ways_around(&self, node: &NodeProto) -> String {
+        let known = |names: &[String], is: fn(&Known<'_>) -> bool| -> Vec<Known<'a>> {
+            let all = names.iter().filter_map(|name| self.known(name).copied());
+            all.filter(is).collect()
+        };
+        let before = known(&node.input, |known| known.producer.is_some());
+        let behind = known(&node.output, |known| known.is_read);
+        let begin = match (behind.is_empty(), behind.iter().find(|known| known.declared.is_none())) {
+            (true, _) => None,
+            (false, None) => Some(format!(
+                "beginning the graph behind it, with {}",
+                option("inputs", &behind)
+            )),
+            (false, Some(known)) => Some(format!(
+                "beginning the graph behind it, which needs the type of `{}` declared in the file",
+                known.name
+            )),
+        };
+        let end = format!("ending the graph in front of it, with {}", option("outputs", &before));
+        let ways: Vec<String> = (!before.is_empty()).then_some(end).into_iter().chain(begin).collect();
+        match ways.is_empty() {
+            true => String::new(),
+            false => format!("; it can be computed elsewhere by {}", ways.join(", or ")),
+        }
+    }
+}
+
+/// A list of tensors as a configuration has it.
+fn option(key: &str, tensors: &[Known<'_>]) -> String {
+    let mut names: Vec<String> = tensors.iter().map(|known| format!("\"{}\"", known.name)).collect();
+    names.dedup();
+    format!("`{key} = [{}]`", names.join(", "))
 }

@@ -5,48 +5,51 @@ use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::op::{Binary, BinaryFunction, Clip, Elu, Function, HardSigmoid, Identity, LeakyRelu, Relu, Unary};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Relu", 6, |site| site.finish(Relu {}, &[Arg::Operand(0)])),
-    Row::new("Clip", 6, clip),
+    Row::new("Relu", 6, |site| site.finish(Relu {}, &[Arg::Operand(0)])).and(&[13, 14]),
+    Row::new("Clip", 6, clip).and(&[11, 12, 13]),
     Row::new("LeakyRelu", 6, |site| {
         let alpha = site.float("alpha")?.unwrap_or(0.01);
         site.finish(LeakyRelu { alpha }, &[Arg::Operand(0)])
-    }),
+    })
+    .and(&[16]),
     Row::new("Elu", 6, |site| {
         let alpha = site.float("alpha")?.unwrap_or(1.0);
         site.finish(Elu { alpha }, &[Arg::Operand(0)])
-    }),
+    })
+    .and(&[22]),
     Row::new("HardSigmoid", 6, |site| {
         let (alpha, beta) = (site.float("alpha")?.unwrap_or(0.2), site.float("beta")?.unwrap_or(0.5));
         site.finish(HardSigmoid { alpha, beta }, &[Arg::Operand(0)])
-    }),
+    })
+    .and(&[22]),
     Row::new("Gelu", 20, gelu),
-    Row::new("HardSwish", 14, |site| unary(site, Function::HardSwish)),
-    Row::new("Sigmoid", 6, |site| unary(site, Function::Sigmoid)),
-    Row::new("Tanh", 6, |site| unary(site, Function::Tanh)),
-    Row::new("Softplus", 1, |site| unary(site, Function::Softplus)),
-    Row::new("Mish", 18, |site| unary(site, Function::Mish)),
-    Row::new("Exp", 6, |site| unary(site, Function::Exp)),
-    Row::new("Log", 6, |site| unary(site, Function::Log)),
-    Row::new("Sqrt", 6, |site| unary(site, Function::Sqrt)),
-    Row::new("Reciprocal", 6, |site| unary(site, Function::Reciprocal)),
-    Row::new("Erf", 9, |site| unary(site, Function::Erf)),
-    Row::new("Neg", 6, |site| unary(site, Function::Neg)),
-    Row::new("Abs", 6, |site| unary(site, Function::Abs)),
-    Row::new("Floor", 6, |site| unary(site, Function::Floor)),
-    Row::new("Ceil", 6, |site| unary(site, Function::Ceil)),
-    Row::new("Round", 11, |site| unary(site, Function::Round)),
-    Row::new("Sign", 9, |site| unary(site, Function::Sign)),
-    Row::new("Sin", 7, |site| unary(site, Function::Sin)),
-    Row::new("Cos", 7, |site| unary(site, Function::Cos)),
-    Row::new("Tan", 7, |site| unary(site, Function::Tan)),
-    Row::new("Asin", 7, |site| unary(site, Function::Asin)),
-    Row::new("Acos", 7, |site| unary(site, Function::Acos)),
-    Row::new("Atan", 7, |site| unary(site, Function::Atan)),
-    Row::new("Sinh", 9, |site| unary(site, Function::Sinh)),
-    Row::new("Cosh", 9, |site| unary(site, Function::Cosh)),
-    Row::new("Asinh", 9, |site| unary(site, Function::Asinh)),
-    Row::new("Acosh", 9, |site| unary(site, Function::Acosh)),
-    Row::new("Atanh", 9, |site| unary(site, Function::Atanh)),
+    Row::new("HardSwish", 14, |site| unary(site, Function::HardSwish)).and(&[22]),
+    Row::new("Sigmoid", 6, |site| unary(site, Function::Sigmoid)).and(&[13]),
+    Row::new("Tanh", 6, |site| unary(site, Function::Tanh)).and(&[13]),
+    Row::new("Softplus", 1, |site| unary(site, Function::Softplus)).and(&[22]),
+    Row::new("Mish", 18, |site| unary(site, Function::Mish)).and(&[22]),
+    Row::new("Exp", 6, |site| unary(site, Function::Exp)).and(&[13]),
+    Row::new("Log", 6, |site| unary(site, Function::Log)).and(&[13]),
+    Row::new("Sqrt", 6, |site| unary(site, Function::Sqrt)).and(&[13]),
+    Row::new("Reciprocal", 6, |site| unary(site, Function::Reciprocal)).and(&[13]),
+    Row::new("Erf", 9, |site| unary(site, Function::Erf)).and(&[13]),
+    Row::new("Neg", 6, |site| unary(site, Function::Neg)).and(&[13]),
+    Row::new("Abs", 6, |site| unary(site, Function::Abs)).and(&[13]),
+    Row::new("Floor", 6, |site| unary(site, Function::Floor)).and(&[13]),
+    Row::new("Ceil", 6, |site| unary(site, Function::Ceil)).and(&[13]),
+    Row::new("Round", 11, |site| unary(site, Function::Round)).and(&[22]),
+    Row::new("Sign", 9, |site| unary(site, Function::Sign)).and(&[13]),
+    Row::new("Sin", 7, |site| unary(site, Function::Sin)).and(&[22]),
+    Row::new("Cos", 7, |site| unary(site, Function::Cos)).and(&[22]),
+    Row::new("Tan", 7, |site| unary(site, Function::Tan)).and(&[22]),
+    Row::new("Asin", 7, |site| unary(site, Function::Asin)).and(&[22]),
+    Row::new("Acos", 7, |site| unary(site, Function::Acos)).and(&[22]),
+    Row::new("Atan", 7, |site| unary(site, Function::Atan)).and(&[22]),
+    Row::new("Sinh", 9, |site| unary(site, Function::Sinh)).and(&[22]),
+    Row::new("Cosh", 9, |site| unary(site, Function::Cosh)).and(&[22]),
+    Row::new("Asinh", 9, |site| unary(site, Function::Asinh)).and(&[22]),
+    Row::new("Acosh", 9, |site| unary(site, Function::Acosh)).and(&[22]),
+    Row::new("Atanh", 9, |site| unary(site, Function::Atanh)).and(&[22]),
 ];
 
 fn unary(site: &mut NodeReader<'_, '_>, function: Function) -> Result<(), Refusal> {

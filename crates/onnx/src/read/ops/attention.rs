@@ -9,7 +9,7 @@ use strait_core::op::{
 };
 use strait_core::{Elem, ReasonCode};
 
-pub(super) const ROWS: &[Row] = &[Row::new("Attention", 23, attention)];
+pub(super) const ROWS: &[Row] = &[Row::new("Attention", 23, attention).and(&[24, 25])];
 
 /// The operands by their positions.
 const MASK: usize = 3;

@@ -7,9 +7,9 @@ use strait_core::ReasonCode;
 use strait_core::op::{Add, Clip, Mul, Relu, Reshape, Transpose};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("PRelu", 7, prelu),
-    Row::new("DepthToSpace", 1, depth_to_space),
-    Row::new("SpaceToDepth", 1, space_to_depth),
+    Row::new("PRelu", 7, prelu).and(&[9, 16]),
+    Row::new("DepthToSpace", 1, depth_to_space).and(&[11, 13, 28]),
+    Row::new("SpaceToDepth", 1, space_to_depth).and(&[13, 28]),
 ];
 
 /// max(x, 0) + slope·min(x, 0): one of the two is always zero, so the sum is exact.

@@ -9,16 +9,22 @@ use strait_core::shape::fixed_dims;
 use strait_core::{Carrier, ReasonCode, WeightZero};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Conv", 1, conv),
-    Row::new("ConvTranspose", 1, conv_transpose),
-    Row::new("DeformConv", 19, deform_conv),
+    Row::new("Conv", 1, conv).and(&[11, 22]),
+    Row::new("ConvTranspose", 1, conv_transpose).and(&[11, 22]),
+    Row::new("DeformConv", 19, deform_conv).and(&[22]),
     Row::new("Col2Im", 18, col2im),
 ];
 
 fn conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let op = convolution(site)?;
+    site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
+}
+
+/// The attributes of a convolution.
+pub(super) fn convolution(site: &mut NodeReader<'_, '_>) -> Result<Conv, Refusal> {
     let kernel = kernel(site)?;
     let window = window(site, &kernel)?;
-    let op = Conv {
+    Ok(Conv {
         stride: window.stride,
         pad: window.pad,
         dilation: window.dilation,
@@ -26,8 +32,7 @@ fn conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         pad_value: 0,
         accumulator: Carrier::I32,
         weight_zero: WeightZero::default(),
-    };
-    site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
+    })
 }
 
 /// The spatial extents of the weight.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use strait_core::ReasonCode;
 use strait_core::op::{Identity, Reduction, Slice, Squeeze, Transpose};
 
-pub(super) const ROWS: &[Row] = &[Row::new("Einsum", 12, einsum)];
+pub(super) const ROWS: &[Row] = &[Row::new("Einsum", 12, einsum).and(&[28])];
 
 /// The label of an axis: a letter, or the place, counted from the last, of an axis that an ellipsis stands for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

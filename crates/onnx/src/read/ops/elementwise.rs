@@ -6,21 +6,22 @@ use strait_core::ReasonCode;
 use strait_core::op::{Add, Binary, BinaryFunction, Cast, Clip, Div, Identity, Mul, Op, Pow, Sub};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Add", 7, |site| binary(site, Add {})),
-    Row::new("Sub", 7, |site| binary(site, Sub {})),
-    Row::new("Mul", 7, |site| binary(site, Mul::float())),
-    Row::new("Div", 7, |site| binary(site, Div {})),
-    Row::new("Pow", 7, pow),
-    Row::new("Sum", 6, |site| variadic(site, Add {})),
-    Row::new("Max", 6, |site| extreme(site, BinaryFunction::Maximum)),
-    Row::new("Min", 6, |site| extreme(site, BinaryFunction::Minimum)),
+    Row::new("Add", 7, |site| binary(site, Add {})).and(&[13, 14]),
+    Row::new("Sub", 7, |site| binary(site, Sub {})).and(&[13, 14]),
+    Row::new("Mul", 7, |site| binary(site, Mul::float())).and(&[13, 14]),
+    Row::new("Div", 7, |site| binary(site, Div {})).and(&[13, 14]),
+    Row::new("Pow", 7, pow).and(&[12, 13, 15]),
+    Row::new("Sum", 6, |site| variadic(site, Add {})).and(&[8, 13]),
+    Row::new("Max", 6, |site| extreme(site, BinaryFunction::Maximum)).and(&[8, 12, 13]),
+    Row::new("Min", 6, |site| extreme(site, BinaryFunction::Minimum)).and(&[8, 12, 13]),
     Row::new("Mod", 10, |site| {
         let function = match site.flag("fmod")? {
             true => BinaryFunction::Remainder,
             false => BinaryFunction::Modulo,
         };
         binary(site, Binary { function })
-    }),
+    })
+    .and(&[13, 28]),
 ];
 
 fn binary(site: &mut NodeReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {

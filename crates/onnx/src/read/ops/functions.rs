@@ -6,9 +6,9 @@ use strait_core::ReasonCode;
 use strait_core::op::{Div, Elu, Function, Mul};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Selu", 6, selu),
-    Row::new("Celu", 12, celu),
-    Row::new("Softsign", 1, softsign),
+    Row::new("Selu", 6, selu).and(&[22]),
+    Row::new("Celu", 12, celu).and(&[28]),
+    Row::new("Softsign", 1, softsign).and(&[22]),
     Row::new("Swish", 24, swish),
     Row::new("SwiGLU", 28, swiglu),
 ];

@@ -8,17 +8,17 @@ use strait_core::op::{
 use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("GatherElements", 11, gather_elements),
-    Row::new("GatherND", 11, gather_nd),
+    Row::new("GatherElements", 11, gather_elements).and(&[13]),
+    Row::new("GatherND", 11, gather_nd).and(&[12, 13]),
     Row::new("Scatter", 9, scatter_elements).until(10),
-    Row::new("ScatterElements", 11, scatter_elements),
-    Row::new("ScatterND", 11, scatter_nd),
-    Row::new("MaxUnpool", 9, max_unpool),
-    Row::new("ArgMax", 1, |site| arg_reduce(site, Extreme::Maximum)),
-    Row::new("ArgMin", 1, |site| arg_reduce(site, Extreme::Minimum)),
-    Row::new("CumSum", 11, |site| cumulative(site, Running::Sum)),
+    Row::new("ScatterElements", 11, scatter_elements).and(&[13, 16, 18]),
+    Row::new("ScatterND", 11, scatter_nd).and(&[13, 16, 18]),
+    Row::new("MaxUnpool", 9, max_unpool).and(&[11, 22]),
+    Row::new("ArgMax", 1, |site| arg_reduce(site, Extreme::Maximum)).and(&[11, 12, 13]),
+    Row::new("ArgMin", 1, |site| arg_reduce(site, Extreme::Minimum)).and(&[11, 12, 13]),
+    Row::new("CumSum", 11, |site| cumulative(site, Running::Sum)).and(&[14]),
     Row::new("CumProd", 26, |site| cumulative(site, Running::Product)),
-    Row::new("TopK", 1, top_k),
+    Row::new("TopK", 1, top_k).and(&[10, 11, 24]),
 ];
 
 fn gather_elements(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {

@@ -6,13 +6,14 @@ use strait_core::op::{Binary, BinaryFunction, Compare, Relation, Select, Unary};
 use strait_core::{Elem, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Equal", 7, |site| compare(site, Relation::Equal, [0, 1])),
-    Row::new("Less", 7, |site| compare(site, Relation::Less, [0, 1])),
-    Row::new("Greater", 7, |site| compare(site, Relation::Less, [1, 0])),
-    Row::new("LessOrEqual", 12, |site| compare(site, Relation::LessOrEqual, [0, 1])),
+    Row::new("Equal", 7, |site| compare(site, Relation::Equal, [0, 1])).and(&[11, 13, 19]),
+    Row::new("Less", 7, |site| compare(site, Relation::Less, [0, 1])).and(&[9, 13]),
+    Row::new("Greater", 7, |site| compare(site, Relation::Less, [1, 0])).and(&[9, 13]),
+    Row::new("LessOrEqual", 12, |site| compare(site, Relation::LessOrEqual, [0, 1])).and(&[16]),
     Row::new("GreaterOrEqual", 12, |site| {
         compare(site, Relation::LessOrEqual, [1, 0])
-    }),
+    })
+    .and(&[16]),
     Row::new("And", 7, |site| bits(site, BinaryFunction::And)),
     Row::new("Or", 7, |site| bits(site, BinaryFunction::Or)),
     Row::new("Xor", 7, |site| bits(site, BinaryFunction::Xor)),
@@ -25,18 +26,20 @@ pub(super) const ROWS: &[Row] = &[
         let function = BinaryFunction::Xor;
         site.finish(Binary { function }, &[Arg::Operand(0), ones])
     }),
-    Row::new("BitShift", 11, bit_shift),
+    Row::new("BitShift", 11, bit_shift).and(&[28]),
     Row::new("Not", 1, |site| not(site, Arg::Operand(0))),
     Row::new("Where", 9, |site| {
         site.finish(Select {}, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
-    }),
+    })
+    .and(&[16]),
     Row::new("IsNaN", 9, |site| {
         // NaN alone is not equal to itself.
         let relation = Relation::Equal;
         let equal = site.push(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)])?;
         not(site, equal)
-    }),
-    Row::new("IsInf", 10, is_infinite),
+    })
+    .and(&[13, 20]),
+    Row::new("IsInf", 10, is_infinite).and(&[20]),
 ];
 
 fn not(site: &mut NodeReader<'_, '_>, x: Arg) -> Result<(), Refusal> {

@@ -9,8 +9,8 @@ use strait_core::op::{Conv, Function, Pow, Reduction, Unary};
 use strait_core::{Carrier, Dim, ReasonCode, WeightZero};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("LpPool", 2, lp_pool),
-    Row::new("GlobalLpPool", 2, global_lp_pool),
+    Row::new("LpPool", 2, lp_pool).and(&[11, 18, 22]),
+    Row::new("GlobalLpPool", 2, global_lp_pool).and(&[22]),
 ];
 
 /// |x|^p.

@@ -6,17 +6,18 @@ use strait_core::ReasonCode;
 use strait_core::op::{BinaryFunction, Cast, Mul, Relation, Select};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("ThresholdedRelu", 10, thresholded_relu),
+    Row::new("ThresholdedRelu", 10, thresholded_relu).and(&[22]),
     Row::new("Shrink", 9, shrink),
     Row::new("Trilu", 14, trilu),
-    Row::new("OneHot", 9, one_hot),
+    Row::new("OneHot", 9, one_hot).and(&[11, 28]),
     Row::new("CastLike", 15, |site| {
         // How floats of 8 bits are rounded, which are not read.
         site.ignore(&["saturate", "round_mode"]);
         let to = site.ty(1)?.elem;
         site.finish(Cast { to }, &[Arg::Operand(0)])
-    }),
-    Row::new("Mean", 6, mean),
+    })
+    .and(&[19, 21, 23, 24, 25]),
+    Row::new("Mean", 6, mean).and(&[8, 13]),
 ];
 
 /// x above alpha, and 0.
@@ -46,7 +47,7 @@ fn shrink(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// The upper or the lower triangle, from the diagonal `k` on, and 0.
-fn trilu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+pub(super) fn trilu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let upper = site.int("upper")?.unwrap_or(1) != 0;
     let x = Arg::Operand(0);
     let extents = site.extents(&x)?;

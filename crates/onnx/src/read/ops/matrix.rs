@@ -6,7 +6,7 @@ use strait_core::op::{Gemm, MatMul};
 use strait_core::{Carrier, ReasonCode, WeightZero};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Gemm", 7, gemm),
+    Row::new("Gemm", 7, gemm).and(&[9, 11, 13]),
     Row::new("MatMul", 1, |site| {
         let op = MatMul {
             a_zero: 0,
@@ -15,10 +15,18 @@ pub(super) const ROWS: &[Row] = &[
         };
         site.one_type([0, 1])?;
         site.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
-    }),
+    })
+    .and(&[9, 13]),
 ];
 
 fn gemm(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let op = product(site)?;
+    site.one_type([0, 1, 2])?;
+    site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
+}
+
+/// The attributes of a product of matrices with a summand.
+pub(super) fn product(site: &mut NodeReader<'_, '_>) -> Result<Gemm, Refusal> {
     let rank = site.rank(0)?;
     if rank != 2 {
         return Err(Refusal::invalid(
@@ -26,14 +34,12 @@ fn gemm(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             format!("a has rank {rank}, 2 is needed"),
         ));
     }
-    let op = Gemm {
+    Ok(Gemm {
         transpose_a: site.flag("transA")?,
         transpose_b: site.flag("transB")?,
         alpha: site.float("alpha")?.unwrap_or(1.0),
         beta: site.float("beta")?.unwrap_or(1.0),
         accumulator: Carrier::I32,
         weight_zero: WeightZero::default(),
-    };
-    site.one_type([0, 1, 2])?;
-    site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
+    })
 }

@@ -23,6 +23,7 @@ mod reduce;
 mod repeat;
 mod resize;
 mod rotary;
+mod runtime;
 mod sample;
 mod select;
 mod sequence;
@@ -32,39 +33,69 @@ mod state;
 mod transform;
 mod window;
 
-use super::index::STANDARD_DOMAIN;
+use super::index::{RUNTIME_DOMAIN, STANDARD_DOMAIN};
 use super::site::{NodeReader, Refusal};
 use crate::OPSETS;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::sync::OnceLock;
 
 /// Reads one node.
 pub(crate) type Map = fn(&mut NodeReader<'_, '_>) -> Result<(), Refusal>;
 
 /// One operator.
 struct Row {
+    domain: &'static str,
     name: &'static str,
-    /// The first operator set that has it, and the last.
-    since: i64,
+    /// The first version that is read, and those behind it, each by the operator set that it comes with.
+    first: i64,
+    later: &'static [i64],
+    /// The last operator set that has the operator.
     until: i64,
     map: Map,
 }
 
 impl Row {
-    const fn new(name: &'static str, since: i64, map: Map) -> Row {
+    /// An operator of the standard domain in one version. Where a later operator set changes it, that version has to stand beside
+    /// it, or the oracle fails.
+    const fn new(name: &'static str, first: i64, map: Map) -> Row {
         Row {
+            domain: STANDARD_DOMAIN,
             name,
-            since,
+            first,
+            later: &[],
             until: i64::MAX,
             map,
         }
     }
 
+    /// One of ONNX Runtime's, whose domain has one operator set.
+    const fn of_runtime(name: &'static str, map: Map) -> Row {
+        Row {
+            domain: RUNTIME_DOMAIN,
+            until: 1,
+            ..Row::new(name, 1, map)
+        }
+    }
+
+    /// Later versions.
+    const fn and(self, later: &'static [i64]) -> Row {
+        Row { later, ..self }
+    }
+
     const fn until(self, until: i64) -> Row {
         Row { until, ..self }
     }
+
+    fn sets(&self) -> RangeInclusive<i64> {
+        match self.domain == STANDARD_DOMAIN {
+            true => self.first.max(*OPSETS.start())..=self.until.min(*OPSETS.end()),
+            false => self.first..=self.until,
+        }
+    }
 }
 
-const FAMILIES: [&[Row]; 29] = [
+const FAMILIES: [&[Row]; 30] = [
     conv::ROWS,
     matrix::ROWS,
     pool::ROWS,
@@ -92,6 +123,7 @@ const FAMILIES: [&[Row]; 29] = [
     quantized::ROWS,
     repeat::ROWS,
     rotary::ROWS,
+    runtime::ROWS,
     softmax::ROWS,
     state::ROWS,
 ];
@@ -103,31 +135,64 @@ pub struct Operator {
     pub domain: &'static str,
     /// Its name there.
     pub name: &'static str,
+    /// Its versions, each by the operator set that it comes with.
+    pub versions: Vec<i64>,
     /// Operator sets of the domain in which it is read.
     pub sets: RangeInclusive<i64>,
 }
 
-/// All operators that are read, by name.
+impl Operator {
+    /// The name, with the domain in front where that is not the standard one.
+    pub fn qualified(&self) -> String {
+        match self.domain == STANDARD_DOMAIN {
+            true => self.name.into(),
+            false => format!("{}.{}", self.domain, self.name),
+        }
+    }
+}
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    FAMILIES.iter().flat_map(|family| family.iter())
+}
+
+/// All operators that are read, by domain, name and operator sets.
 pub fn operators() -> Vec<Operator> {
-    let rows = FAMILIES.iter().flat_map(|family| family.iter());
-    let mut operators: Vec<Operator> = rows
-        .map(|row| Operator {
-            domain: STANDARD_DOMAIN,
-            name: row.name,
-            sets: row.since.max(*OPSETS.start())..=row.until.min(*OPSETS.end()),
-        })
-        .collect();
-    operators.sort_by_key(|operator| operator.name);
+    let operator = |row: &Row| Operator {
+        domain: row.domain,
+        name: row.name,
+        versions: std::iter::once(row.first).chain(row.later.iter().copied()).collect(),
+        sets: row.sets(),
+    };
+    let mut operators: Vec<Operator> = rows().map(operator).collect();
+    operators.sort_by_key(|operator| (operator.domain, operator.name, *operator.sets.start()));
     operators
 }
 
+/// The rows of each operator, by its name and domain.
+fn rows_by_name() -> &'static BTreeMap<(&'static str, &'static str), Vec<&'static Row>> {
+    static ROWS: OnceLock<BTreeMap<(&str, &str), Vec<&Row>>> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        let mut by_name: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
+        for row in rows() {
+            by_name.entry((row.name, row.domain)).or_default().push(row);
+        }
+        by_name
+    })
+}
+
 /// The function that knows an operator, or why there is none.
-pub(crate) fn find(name: &str, opset: i64) -> Result<Map, String> {
-    let mut rows = FAMILIES.iter().flat_map(|family| family.iter());
-    match rows.find(|row| row.name == name) {
-        None => Err("the operator is not known".into()),
-        Some(row) if opset < row.since => Err(format!("the operator exists from operator set {} on", row.since)),
-        Some(row) if opset > row.until => Err(format!("the operator exists up to operator set {}", row.until)),
-        Some(row) => Ok(row.map),
+pub(crate) fn find(domain: &str, name: &str, opset: Option<i64>) -> Result<(i64, Map), String> {
+    if ![STANDARD_DOMAIN, RUNTIME_DOMAIN].contains(&domain) {
+        return Err(format!("operators of the domain {domain} are not read"));
     }
+    let opset = opset.ok_or("the model does not say which operator set it uses")?;
+    let named = rows_by_name().get(&(name, domain)).map_or(&[][..], Vec::as_slice);
+    if let Some(row) = named.iter().find(|row| row.sets().contains(&opset)) {
+        return Ok((opset, row.map));
+    }
+    Err(match named {
+        [] => "the operator is not known".into(),
+        [.., row] if opset < row.first => format!("the operator exists from operator set {} on", row.first),
+        [.., row] => format!("the operator exists up to operator set {}", row.until),
+    })
 }

@@ -10,14 +10,14 @@ use strait_core::op::{
 };
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("BatchNormalization", 7, batch_normalization),
+    Row::new("BatchNormalization", 7, batch_normalization).and(&[9, 14, 15]),
     Row::new("LayerNormalization", 17, layer_normalization),
     Row::new("RMSNormalization", 23, rms_normalization),
-    Row::new("InstanceNormalization", 6, instance_normalization),
-    Row::new("GroupNormalization", 18, group_normalization),
-    Row::new("MeanVarianceNormalization", 9, mean_variance_normalization),
-    Row::new("LpNormalization", 1, lp_normalization),
-    Row::new("LRN", 1, local_response),
+    Row::new("InstanceNormalization", 6, instance_normalization).and(&[22]),
+    Row::new("GroupNormalization", 18, group_normalization).and(&[21]),
+    Row::new("MeanVarianceNormalization", 9, mean_variance_normalization).and(&[13]),
+    Row::new("LpNormalization", 1, lp_normalization).and(&[22]),
+    Row::new("LRN", 1, local_response).and(&[13]),
 ];
 
 const DEFAULT_EPSILON: f32 = 1e-5;
@@ -58,7 +58,7 @@ fn statistics(site: &mut NodeReader<'_, '_>) -> Result<[Arg; 2], Refusal> {
 }
 
 /// The second and the third result are the mean and the reciprocal of the deviation.
-fn layer_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+pub(super) fn layer_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     // 1: the statistics are computed in 32-bit floats.
     site.only("stash_type", 1)?;
     let (x, rank) = (Arg::Operand(0), site.rank(0)?);
@@ -88,7 +88,12 @@ fn deviation(site: &mut NodeReader<'_, '_>, x: &Arg, axes: &[i64], epsilon: f32)
 }
 
 /// √(mean of squares + epsilon) over the axes, which stay.
-fn root_of_squares(site: &mut NodeReader<'_, '_>, x: &Arg, axes: &[i64], epsilon: f32) -> Result<Arg, Refusal> {
+pub(super) fn root_of_squares(
+    site: &mut NodeReader<'_, '_>,
+    x: &Arg,
+    axes: &[i64],
+    epsilon: f32,
+) -> Result<Arg, Refusal> {
     let squares = site.times(x, x)?;
     let mean = site.reduced(Reduction::Mean, &squares, axes)?;
     let shifted = site.shifted(&mean, epsilon.into())?;
@@ -96,15 +101,20 @@ fn root_of_squares(site: &mut NodeReader<'_, '_>, x: &Arg, axes: &[i64], epsilon
 }
 
 /// x / √(mean of x² + epsilon) · scale, over the axes from `axis` on.
-fn rms_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+pub(super) fn rms_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.only("stash_type", 1)?;
     let (x, rank) = (Arg::Operand(0), site.rank(0)?);
     let first = site.int("axis")?.unwrap_or(-1);
     let epsilon = site.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
     let axes: Vec<i64> = (site.axis(first, rank)? as i64..rank as i64).collect();
     let root = root_of_squares(site, &x, &axes, epsilon)?;
+    // A result that ONNX's operator does not have, and ONNX Runtime's has.
+    if site.has_result(1) {
+        let function = Function::Reciprocal;
+        site.finish_result(1, Unary { function }, std::slice::from_ref(&root))?;
+    }
     let normal = site.over(&x, &root)?;
-    site.finish(Mul::float(), &[normal, Arg::Operand(1)])
+    site.finish_result(0, Mul::float(), &[normal, Arg::Operand(1)])
 }
 
 /// The channels in so many groups, each of them normalised by its own mean and variance: as a layer normalization of
@@ -135,8 +145,12 @@ fn image(site: &mut NodeReader<'_, '_>) -> Result<(Vec<i64>, i64), Refusal> {
 
 /// True if an operand is a constant with this number everywhere.
 fn is_all(site: &mut NodeReader<'_, '_>, position: usize, number: f32) -> Result<bool, Refusal> {
-    let Some(tensor) = site.constant(position)? else { return Ok(false) };
-    Ok(tensor.to_f32().is_ok_and(|values| values.iter().all(|&value| value == number)))
+    let Some(tensor) = site.constant(position)? else {
+        return Ok(false);
+    };
+    Ok(tensor
+        .to_f32()
+        .is_ok_and(|values| values.iter().all(|&value| value == number)))
 }
 
 /// Multiplied and added for each channel, which is the axis 1 of so many. Ones and zeros, which exporters of a group

@@ -8,12 +8,13 @@ use strait_core::op::{AveragePool, Cast, GlobalAveragePool, MaxPool, Reduce, Red
 use strait_core::{Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("MaxPool", 1, max_pool),
-    Row::new("AveragePool", 1, average_pool),
+    Row::new("MaxPool", 1, max_pool).and(&[8, 10, 11, 12, 22]),
+    Row::new("AveragePool", 7, average_pool).and(&[10, 11, 19, 22]),
     Row::new("GlobalAveragePool", 1, |site| {
         site.finish(GlobalAveragePool {}, &[Arg::Operand(0)])
-    }),
-    Row::new("GlobalMaxPool", 1, global_max_pool),
+    })
+    .and(&[22]),
+    Row::new("GlobalMaxPool", 1, global_max_pool).and(&[22]),
 ];
 
 /// The size that every pool must have.

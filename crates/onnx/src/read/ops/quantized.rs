@@ -10,10 +10,10 @@ use strait_core::shape::fixed_dims;
 use strait_core::{Carrier, Elem, ReasonCode, WeightZero};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("QuantizeLinear", 10, quantize),
-    Row::new("DequantizeLinear", 10, dequantize),
+    Row::new("QuantizeLinear", 10, quantize).and(&[13, 19, 21, 23, 24, 25, 28]),
+    Row::new("DequantizeLinear", 10, dequantize).and(&[13, 19, 21, 23, 24, 25, 28]),
     Row::new("DynamicQuantizeLinear", 11, dynamic_quantize),
-    Row::new("QLinearMatMul", 10, matmul_of_codes),
+    Row::new("QLinearMatMul", 10, matmul_of_codes).and(&[21]),
     Row::new("QLinearConv", 10, conv_of_codes),
     Row::new("MatMulInteger", 10, matmul_integer),
     Row::new("ConvInteger", 10, conv_integer),
@@ -71,7 +71,7 @@ fn saturated(site: &mut NodeReader<'_, '_>, x: &Arg, zero: Option<Arg>, elem: El
 }
 
 /// saturate(round(x / scale) + zero point).
-fn quantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+pub(super) fn quantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     // How floats of 8 bits are rounded, which are not read.
     site.ignore(&["saturate"]);
     // 1: as 32-bit floats.
@@ -99,7 +99,7 @@ fn quantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// (x − zero point) · scale.
-fn dequantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+pub(super) fn dequantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let (axis, block) = (site.int("axis")?.unwrap_or(1), site.int("block_size")?.unwrap_or(0));
     // Floats of 16 bits are computed with as f32, and rounded where they leave the graph.
     site.ignore(&["output_dtype"]);

@@ -9,12 +9,13 @@ use strait_core::op::{
 use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("RNN", 7, |site| layer(site, Cell::Plain)),
+    Row::new("RNN", 7, |site| layer(site, Cell::Plain)).and(&[14, 22]),
     Row::new("GRU", 7, |site| {
         let linear = site.flag("linear_before_reset")?;
         layer(site, if linear { Cell::GruLinear } else { Cell::Gru })
-    }),
-    Row::new("LSTM", 7, |site| layer(site, Cell::Lstm)),
+    })
+    .and(&[14, 22]),
+    Row::new("LSTM", 7, |site| layer(site, Cell::Lstm)).and(&[14, 22]),
 ];
 
 fn layer(site: &mut NodeReader<'_, '_>, cell: Cell) -> Result<(), Refusal> {

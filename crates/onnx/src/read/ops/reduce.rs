@@ -6,18 +6,19 @@ use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::op::{Add, Clip, Function, Identity, Mul, Op, Reduce, Reduction, Squeeze, Unary};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("ReduceMean", 1, |site| reduce(site, Reduction::Mean, 18)),
-    Row::new("ReduceSum", 1, |site| reduce(site, Reduction::Sum, 13)),
-    Row::new("ReduceMax", 1, |site| reduce(site, Reduction::Max, 18)),
-    Row::new("ReduceMin", 1, |site| reduce(site, Reduction::Min, 18)),
-    Row::new("ReduceProd", 1, |site| reduce(site, Reduction::Product, 18)),
-    Row::new("ReduceL1", 1, |site| sum_of(site, Some(Of::Magnitudes), None)),
+    Row::new("ReduceMean", 1, |site| reduce(site, Reduction::Mean, 18)).and(&[11, 13, 18]),
+    Row::new("ReduceSum", 1, |site| reduce(site, Reduction::Sum, 13)).and(&[11, 13]),
+    Row::new("ReduceMax", 1, |site| reduce(site, Reduction::Max, 18)).and(&[11, 12, 13, 18, 20]),
+    Row::new("ReduceMin", 1, |site| reduce(site, Reduction::Min, 18)).and(&[11, 12, 13, 18, 20]),
+    Row::new("ReduceProd", 1, |site| reduce(site, Reduction::Product, 18)).and(&[11, 13, 18]),
+    Row::new("ReduceL1", 1, |site| sum_of(site, Some(Of::Magnitudes), None)).and(&[11, 13, 18]),
     Row::new("ReduceL2", 1, |site| {
         sum_of(site, Some(Of::Squares), Some(Function::Sqrt))
-    }),
-    Row::new("ReduceSumSquare", 1, |site| sum_of(site, Some(Of::Squares), None)),
-    Row::new("ReduceLogSum", 1, |site| sum_of(site, None, Some(Function::Log))),
-    Row::new("ReduceLogSumExp", 1, log_sum_exp),
+    })
+    .and(&[11, 13, 18]),
+    Row::new("ReduceSumSquare", 1, |site| sum_of(site, Some(Of::Squares), None)).and(&[11, 13, 18]),
+    Row::new("ReduceLogSum", 1, |site| sum_of(site, None, Some(Function::Log))).and(&[11, 13, 18, 28]),
+    Row::new("ReduceLogSumExp", 1, log_sum_exp).and(&[11, 13, 18, 28]),
 ];
 
 /// The axes and whether they stay; nothing where nothing is reduced.

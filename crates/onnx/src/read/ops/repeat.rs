@@ -7,8 +7,8 @@ use strait_core::ReasonCode;
 use strait_core::op::{Concat, Expand, Identity, Op, Pad, PadMode, Slice};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Tile", 6, tile),
-    Row::new("Expand", 8, expand),
+    Row::new("Tile", 6, tile).and(&[13]),
+    Row::new("Expand", 8, expand).and(&[13]),
     Row::new("CenterCropPad", 18, center_crop_pad),
 ];
 

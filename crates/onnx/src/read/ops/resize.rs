@@ -7,8 +7,8 @@ use strait_core::op::{Coordinate, CubicCoefficient, Nearest, Region, Resize, Res
 use strait_core::{Dim, Shape};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Resize", 10, resize),
-    Row::new("Upsample", 7, upsample).until(9),
+    Row::new("Resize", 10, resize).and(&[11, 13, 18, 19]),
+    Row::new("Upsample", 7, upsample).and(&[9]).until(9),
 ];
 
 /// Upsample, and Resize of operator set 10, leave the coordinates open. ONNX Runtime takes x/s for both modes, and for the

@@ -6,13 +6,13 @@ use strait_core::op::{Border, Cast, GridSample, RoiAlign, RoiMode, Sampling, Sli
 use strait_core::{Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("GridSample", 16, grid_sample),
-    Row::new("RoiAlign", 10, roi_align),
-    Row::new("MaxRoiPool", 1, max_roi_pool),
+    Row::new("GridSample", 16, grid_sample).and(&[20, 22]),
+    Row::new("RoiAlign", 10, roi_align).and(&[16, 22]),
+    Row::new("MaxRoiPool", 1, max_roi_pool).and(&[22]),
 ];
 
 /// The modes have other words from operator set 20 on.
-fn grid_sample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+pub(super) fn grid_sample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let newer = site.opset() >= 20;
     let mode = match site.text("mode", if newer { "linear" } else { "bilinear" })? {
         "nearest" => Sampling::Nearest,

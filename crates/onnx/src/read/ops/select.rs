@@ -8,11 +8,11 @@ use strait_core::op::{Concat, Gather, Pad, PadMode, Select, Slice, Split};
 use strait_core::{Dim, Elem};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Concat", 4, concat),
-    Row::new("Split", 2, split),
-    Row::new("Slice", 1, slice),
-    Row::new("Pad", 2, pad),
-    Row::new("Gather", 1, gather),
+    Row::new("Concat", 4, concat).and(&[11, 13]),
+    Row::new("Split", 2, split).and(&[11, 13, 18]),
+    Row::new("Slice", 1, slice).and(&[10, 11, 13]),
+    Row::new("Pad", 2, pad).and(&[11, 13, 18, 19, 21, 23, 24, 25]),
+    Row::new("Gather", 1, gather).and(&[11, 13]),
 ];
 
 fn concat(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {

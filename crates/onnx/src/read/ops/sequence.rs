@@ -6,7 +6,7 @@ use strait_core::ReasonCode;
 use strait_core::op::{BinaryFunction, Combination, Expand, GatherNd, Relation, Scatter, ScatterBy};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("ReverseSequence", 10, reverse_sequence),
+    Row::new("ReverseSequence", 10, reverse_sequence).and(&[28]),
     Row::new("TensorScatter", 24, tensor_scatter),
 ];
 

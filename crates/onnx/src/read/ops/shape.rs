@@ -7,23 +7,26 @@ use strait_core::op::{Flatten, Reshape, Squeeze, Transpose, Unsqueeze};
 use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Reshape", 5, reshape),
+    Row::new("Reshape", 5, reshape).and(&[13, 14, 19, 21, 23, 24, 25]),
     Row::new("Flatten", 1, |site| {
         let axis = site.int("axis")?.unwrap_or(1);
         site.finish(Flatten { axis }, &[Arg::Operand(0)])
-    }),
+    })
+    .and(&[9, 11, 13, 21, 23, 24, 25]),
     Row::new("Squeeze", 1, |site| {
         let axes = site.list("axes", 1, 13)?.unwrap_or_default().into();
         site.finish(Squeeze { axes }, &[Arg::Operand(0)])
-    }),
+    })
+    .and(&[11, 13, 21, 23, 24, 25]),
     Row::new("Unsqueeze", 1, |site| {
         let axes = site.list("axes", 1, 13)?;
         let axes = axes
             .ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the axes are missing"))?
             .into();
         site.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
-    }),
-    Row::new("Transpose", 1, transpose),
+    })
+    .and(&[11, 13, 21, 23, 24, 25]),
+    Row::new("Transpose", 1, transpose).and(&[13, 21, 23, 24, 25]),
 ];
 
 fn reshape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {

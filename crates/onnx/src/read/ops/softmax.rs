@@ -9,9 +9,10 @@ use strait_core::op::{Cast, Flatten, Function, Op, Reduction, Relation, Reshape,
 pub(super) const ROWS: &[Row] = &[
     Row::new("Softmax", 1, |site| {
         along(site, |_, x, axis| Ok((Softmax { axis }.into(), vec![x])))
-    }),
-    Row::new("LogSoftmax", 1, |site| along(site, log_softmax)),
-    Row::new("Hardmax", 1, |site| along(site, hardmax)),
+    })
+    .and(&[11, 13]),
+    Row::new("LogSoftmax", 1, |site| along(site, log_softmax)).and(&[11, 13]),
+    Row::new("Hardmax", 1, |site| along(site, hardmax)).and(&[11, 13]),
 ];
 
 /// The last op of a function along an axis, and its operands.

@@ -6,8 +6,8 @@ use strait_core::op::{Det, Dft, Gather, Mul, Reshape, Transform};
 use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Det", 11, |site| site.finish(Det {}, &[Arg::Operand(0)])),
-    Row::new("DFT", 17, dft),
+    Row::new("Det", 11, |site| site.finish(Det {}, &[Arg::Operand(0)])).and(&[22]),
+    Row::new("DFT", 17, dft).and(&[20]),
     Row::new("STFT", 17, stft),
 ];
 

@@ -163,6 +163,76 @@ fn everything_unknown_is_reported_at_once() {
 }
 
 #[test]
+fn an_operator_that_is_not_known_is_named_with_its_domain_and_the_places_to_cut_at() {
+    let of = |nodes: [(&str, &str); 3], declared: &[&str]| {
+        let nodes = nodes.map(|(text, domain)| NodeProto {
+            domain: domain.into(),
+            ..node(text, vec![])
+        });
+        let mut graph = graph(&["x: f32[2]"], vec![], nodes.to_vec(), &["y"]);
+        graph.value_info = declared.iter().map(|text| value(text)).collect();
+        let mut model = model(13, graph);
+        model.opset_import.push(OperatorSetIdProto {
+            domain: "com.acme".into(),
+            version: 3,
+        });
+        model
+    };
+    let told = |model: &ModelProto| read(model).unwrap_err().to_string();
+    let between = [
+        ("a = Relu(x)", ""),
+        ("c = Fancy(a)", "com.acme"),
+        ("y = Sigmoid(c)", ""),
+    ];
+    let model = of(between, &["c: f32[2]"]);
+    let text = told(&model);
+    let expect = "`c` (com.acme.Fancy, operator set 3): operators of the domain com.acme are not read; it can be computed \
+                  elsewhere by ending the graph in front of it, with `outputs = [\"a\"]`, or beginning the graph behind it, with \
+                  `inputs = [\"c\"]`";
+    assert!(text.contains(expect), "{text}");
+    // Both ways are ways.
+    let cut =
+        |inputs: &[&str], outputs: &[&str]| read_with(&model, &options(&[], inputs, outputs)).map(|m| summary(&m));
+    assert_eq!(cut(&[], &["a"]).unwrap(), "relu -> f32[2]");
+    assert_eq!(cut(&["c"], &[]).unwrap(), "unary function=sigmoid -> f32[2]");
+
+    let text = told(&of(between, &[]));
+    assert!(
+        text.contains("which needs the type of `c` declared in the file"),
+        "{text}"
+    );
+    let first = told(&of(
+        [("a = Fancy(x)", "com.acme"), ("b = Relu(a)", ""), ("y = Relu(b)", "")],
+        &["a: f32[2]"],
+    ));
+    assert!(
+        first.ends_with("elsewhere by beginning the graph behind it, with `inputs = [\"a\"]`"),
+        "{first}"
+    );
+    let last = told(&of(
+        [
+            ("a = Relu(x)", ""),
+            ("b = Relu(a)", ""),
+            ("y = Fancy(b, a)", "com.acme"),
+        ],
+        &[],
+    ));
+    assert!(
+        last.ends_with("elsewhere by ending the graph in front of it, with `outputs = [\"b\", \"a\"]`"),
+        "{last}"
+    );
+    // Of the standard domain, too.
+    let text = told(&of(
+        [("a = Relu(x)", ""), ("b = Fancy(a)", ""), ("y = Relu(b)", "")],
+        &[],
+    ));
+    assert!(
+        text.contains("(ai.onnx.Fancy, operator set 13): the operator is not known; it can be computed elsewhere by"),
+        "{text}"
+    );
+}
+
+#[test]
 fn graphs_that_contradict_themselves_are_refused() {
     let relu = |text: &str| node(text, vec![]);
     let cases: Vec<(GraphProto, &str)> = vec![

@@ -7,6 +7,7 @@ mod functions;
 mod graphs;
 mod make;
 mod operators;
+mod runtime;
 
 use super::*;
 use strait_core::Attribute;

@@ -2,7 +2,7 @@
 
 use super::make::*;
 use super::*;
-use crate::proto::{AttributeProto, ModelProto, TensorProto};
+use crate::proto::{AttributeProto, ModelProto, OperatorSetIdProto, TensorProto};
 use strait_core::TensorData;
 
 /// Numbers at which arithmetic tends to break.
@@ -88,11 +88,32 @@ pub(super) fn check(
     attributes: Vec<AttributeProto>,
     expect: &str,
 ) {
+    check_in("", opset, op, x, constants, attributes, expect);
+}
+
+/// The same of an operator of another domain, whose only operator set the model has.
+#[allow(clippy::too_many_arguments, reason = "the columns of a table")]
+pub(super) fn check_in(
+    domain: &str,
+    opset: i64,
+    op: &str,
+    x: &str,
+    constants: Vec<TensorProto>,
+    attributes: Vec<AttributeProto>,
+    expect: &str,
+) {
     let names: Vec<&str> = std::iter::once("x")
         .chain(constants.iter().map(|c| c.name.as_str()))
         .collect();
-    let node = node(&format!("y = {op}({})", names.join(", ")), attributes);
-    let model = model(opset, graph(&[&format!("x: {x}")], constants, vec![node], &["y"]));
+    let mut node = node(&format!("y = {op}({})", names.join(", ")), attributes);
+    node.domain = domain.into();
+    let mut model = model(opset, graph(&[&format!("x: {x}")], constants, vec![node], &["y"]));
+    if !domain.is_empty() {
+        model.opset_import.push(OperatorSetIdProto {
+            domain: domain.into(),
+            version: 1,
+        });
+    }
     survives_extremes(&model);
     if read(&model).is_ok() {
         refuses_nan(&model);

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Write models of ONNX Runtime's own operators with what ONNX Runtime computes of them. Started by `cargo xtask oracles`.
+
+These operators have no node tests. Each of ours has cases here: with its defaults, and with each of its attributes and of the
+operands that it can do without.
+"""
+
+import argparse
+from pathlib import Path
+
+import cases
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+DOMAIN = "com.microsoft"
+STANDARD_SET = 16  # without a LayerNormalization of ONNX
+TOLERANCES = (1e-5, 1e-5)
+
+numbers = np.random.default_rng(11)
+
+
+def normal(*shape):
+    return numbers.standard_normal(shape).astype(np.float32)
+
+
+def codes(low, high, kind, *shape):
+    return numbers.integers(low, high, shape).astype(kind)
+
+
+def all_cases():
+    """Name of the case, operator, inputs, attributes, and the inputs that are constants; one that is left out is None."""
+    x, rows, gain = normal(2, 3, 8), normal(2, 3, 8), [normal(8), normal(8), normal(8)]
+    own = "own"  # in the domain of ONNX Runtime
+    yield "gelu", own, "Gelu", [3 * x]
+    yield "bias_gelu", own, "BiasGelu", [3 * x, gain[0]], {}, [1]
+    yield "fast_gelu", own, "FastGelu", [3 * x]
+    yield "fast_gelu_bias", own, "FastGelu", [3 * x, gain[0]], {}, [1]
+    yield "quick_gelu", own, "QuickGelu", [3 * x]
+    yield "quick_gelu_alpha", own, "QuickGelu", [3 * x], {"alpha": 1.25}
+    for name in ["SkipLayerNormalization", "SkipSimplifiedLayerNormalization"]:
+        snake = "skip_layer_normalization" if name == "SkipLayerNormalization" else "skip_rms"
+        given = [x, rows, *gain] if name == "SkipLayerNormalization" else [x, rows, *gain[:2]]
+        constants = list(range(2, len(given)))
+        yield snake, own, name, given[:3], {}, [2]
+        yield f"{snake}_all", own, name, given, {"epsilon": 0.125}, constants, 4
+        yield f"{snake}_broadcast", own, name, [x, rows[0], *given[2:]], {}, constants
+    yield "skip_layer_normalization_no_beta", own, "SkipLayerNormalization", [x, rows, gain[0], None, gain[1]], {}, [2, 4]
+    yield "layer_normalization", "standard", "LayerNormalization", [x, gain[0], gain[1]], {}, [1, 2], 3
+    yield "layer_normalization_axis", "standard", "LayerNormalization", [x, normal(3, 8)], {"axis": 1, "epsilon": 0.25}, [1]
+    yield "simplified_layer_normalization", "standard", "SimplifiedLayerNormalization", [x, gain[0]], {}, [1]
+    yield "simplified_layer_normalization_axis", "standard", "SimplifiedLayerNormalization", [x, normal(3, 8)], {"axis": 1}, [1], 2
+    yield from products()
+    yield from fused()
+    image, grid = normal(1, 2, 5, 6), np.float32(0.7) * normal(1, 3, 4, 2)
+    yield "grid_sample", own, "GridSample", [image, grid]
+    yield "grid_sample_bicubic", own, "GridSample", [image, grid], {"mode": "bicubic", "padding_mode": "border", "align_corners": 1}
+    yield "grid_sample_nearest", own, "GridSample", [image, grid], {"mode": "nearest", "padding_mode": "reflection"}
+    yield "trilu", own, "Trilu", [normal(2, 4, 5)]
+    yield "trilu_lower", own, "Trilu", [normal(2, 4, 5), np.int64(-1)], {"upper": 0}, [1]
+    scale, zeros = np.float32([0.5, 0.25, 1.0]), np.uint16([32768, 100, 0])
+    yield "quantize", own, "QuantizeLinear", [50 * x, np.float32(0.125), np.int16(-7)], {}, [1, 2]
+    yield "quantize_axis", own, "QuantizeLinear", [50 * x, scale, zeros], {"axis": 1}, [1, 2]
+    yield "dequantize", own, "DequantizeLinear", [codes(-300, 300, np.int16, 2, 3, 8), np.float32(0.125), np.int16(-7)], {}, [1, 2]
+    yield "dequantize_axis", own, "DequantizeLinear", [codes(0, 999, np.uint16, 2, 3, 8), scale, zeros], {"axis": 1}, [1, 2]
+
+
+def products():
+    for batch_a in (0, 1):
+        for last_a in (0, 1):
+            for batch_b, last_b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+                # Batches of 2 and 3, and products of [4, 5] and [5, 6].
+                a = turned([2, 3], [4, 5], batch_a, last_a)
+                b = turned([2, 3], [5, 6], batch_b, last_b)
+                attributes = {"transBatchA": batch_a, "transA": last_a, "transBatchB": batch_b, "transB": last_b, "alpha": 0.25}
+                yield f"matmul_{batch_a}{last_a}{batch_b}{last_b}", "own", "FusedMatMul", [normal(*a), normal(*b)], attributes
+    yield "matmul", "own", "FusedMatMul", [normal(4, 5), normal(5, 6)]
+    yield "matmul_vector", "own", "FusedMatMul", [normal(5), normal(5, 6)], {"transA": 1}
+    yield "matmul_weight", "own", "FusedMatMul", [normal(2, 4, 5), normal(6, 5)], {"transB": 1, "alpha": 0.5}, [1]
+    yield "matmul_weight_first", "own", "FusedMatMul", [normal(5, 4), normal(2, 5, 6)], {"transA": 1, "alpha": 0.5}, [0]
+    yield "transpose_matmul", "own", "TransposeMatMul", [normal(2, 5, 4), normal(2, 5, 6)], {"transA": 1, "alpha": 2.0}
+
+
+def turned(batch, last, is_batch, is_last):
+    """The extents that an operand has which is turned round to be of these."""
+    if is_last:
+        last = last[::-1]
+    # What comes first is behind the batch once it has been turned.
+    return [last[0], *batch, last[1]] if is_batch else [*batch, *last]
+
+
+def fused():
+    a, b, c = normal(4, 5), normal(5, 6), normal(6)
+    yield "gemm", "own", "FusedGemm", [a, b, c], {"activation": "Relu"}, [1, 2]
+    gemm = {"transA": 1, "transB": 1, "alpha": 0.5, "beta": 2.0, "activation": "LeakyRelu", "activation_alpha": 0.25}
+    yield "gemm_all", "own", "FusedGemm", [a.T.copy(), b.T.copy(), c], gemm, [1, 2]
+    for activation, more in (
+        ("Sigmoid", {}), ("Tanh", {}), ("Softplus", {}), ("Elu", {"activation_alpha": 0.5}),
+        ("HardSigmoid", {"activation_alpha": 0.25, "activation_beta": 0.5}),
+    ):  # fmt: skip
+        yield f"gemm_{activation.lower()}", "own", "FusedGemm", [a, b], {"activation": activation, **more}, [1]
+    x, w, bias, z = normal(1, 4, 6, 6), normal(8, 4, 3, 3), normal(8), normal(1, 8, 4, 4)
+    window = {"kernel_shape": [3, 3]}
+    yield "conv", "own", "FusedConv", [x, w], {**window, "activation": "Relu"}, [1]
+    yield "conv_sum", "own", "FusedConv", [x, w, bias, z], {**window, "activation": "Relu"}, [1, 2]
+    wide = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2], "group": 2}
+    for activation, params in (
+        ("Sigmoid", []), ("Tanh", []), ("LeakyRelu", [0.25]), ("Clip", [-0.5, 1.5]), ("HardSigmoid", [0.25, 0.5]),
+    ):  # fmt: skip
+        more = {"activation_params": params} if params else {}
+        yield f"conv_{activation.lower()}", "own", "FusedConv", [x, w[:, :2], bias], {**wide, "activation": activation, **more}, [1, 2]
+
+
+def model_of(domain, operator, inputs, attributes, constants, results):
+    """A model of one node, whose outputs have the types that ONNX Runtime finds."""
+    names = ["" if value is None else f"i{k}" for k, value in enumerate(inputs)]
+    # Of the results between the first and the last none is wanted where the operator does not compute them.
+    outputs = [f"o{k}" for k in range(results)]
+    if operator.startswith("Skip"):
+        outputs = [name if k in (0, 3) else "" for k, name in enumerate(outputs)]
+    node = helper.make_node(operator, names, outputs, domain=domain, **attributes)
+    tensors = {name: numpy_helper.from_array(np.asarray(value), name) for name, value in zip(names, inputs) if name}
+    fixed = {f"i{k}" for k in constants}
+    ports = [
+        helper.make_tensor_value_info(name, tensor.data_type, tensor.dims)
+        for name, tensor in tensors.items() if name not in fixed
+    ]  # fmt: skip
+    graph = helper.make_graph(
+        [node], "case", ports,
+        [onnx.ValueInfoProto(name=name) for name in outputs if name],
+        [tensor for name, tensor in tensors.items() if name in fixed],
+    )  # fmt: skip
+    imports = [helper.make_opsetid("", STANDARD_SET), helper.make_opsetid(DOMAIN, 1)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    return model, [tensor for name, tensor in tensors.items() if name not in fixed]
+
+
+def write(folder):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    for name, where, operator, inputs, *more in all_cases():
+        attributes, constants, results = [*more, *[{}, [], 1][len(more) :]]
+        domain = DOMAIN if where == "own" else ""
+        model, given = model_of(domain, operator, inputs, attributes, constants, results)
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        found = session.run(None, {tensor.name: numpy_helper.to_array(tensor) for tensor in given})
+        for value, info in zip(found, model.graph.output, strict=True):
+            info.CopyFrom(helper.make_tensor_value_info(info.name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape))
+        # The node tests tell what an operator becomes that ONNX defines later.
+        qualified = f"{domain}.{operator}" if domain else operator if operator != "LayerNormalization" else None
+        folder.add(f"runtime_{name}", model, TOLERANCES, qualified, given, [numpy_helper.from_array(value) for value in found])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    with cases.folder(parser.parse_args().folder, __file__, onnx, onnxruntime) as folder:
+        if folder:
+            write(folder)
+
+
+if __name__ == "__main__":
+    main()
