@@ -15,6 +15,10 @@ use strait_core::op::Cast;
 use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
 use strait_core::{Elem, Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId};
 
+/// The most operations of all constants together that are computed while a model is read: a second or two of products. The
+/// canonicaliser computes what is left, as far as its own limits go.
+const MOST_OPERATIONS: u64 = 1 << 30;
+
 /// The most elements of all constants together that are written out from a shape.
 const MOST_WRITTEN: u64 = 1 << 26;
 
@@ -62,6 +66,8 @@ pub(crate) struct Builder<'a> {
     unsupported: Vec<NodeFault>,
     /// Elements of the constants that are written out from a shape.
     written: u64,
+    /// Operations of all constants that were computed.
+    worked: u64,
 }
 
 /// Builds the module of a cut.
@@ -79,6 +85,7 @@ pub(crate) fn build<'a>(scope: &Scope<'a>, cut: Cut<'a>) -> Result<Module, OnnxE
         node_names: BTreeSet::new(),
         unsupported: Vec::new(),
         written: 0,
+        worked: 0,
     };
     builder.run(&cut)?;
     Ok(builder.module)
@@ -341,6 +348,16 @@ impl<'a> Builder<'a> {
         let ty = tensor.tensor_type();
         let data = self.module.add_data(tensor);
         Ok(self.module.main_mut().add_data(name, ty, None, data))
+    }
+
+    /// Counts the operations that constants take; whether they are not too many together. What is refused is not counted.
+    pub(crate) fn may_take(&mut self, operations: u64) -> bool {
+        let worked = self.worked.saturating_add(operations);
+        let may = worked <= MOST_OPERATIONS;
+        if may {
+            self.worked = worked;
+        }
+        may
     }
 
     /// Counts the elements of constants that a few bytes of the file ask for; whether they are not too many together.

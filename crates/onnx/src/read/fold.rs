@@ -10,24 +10,33 @@ use smallvec::SmallVec;
 use strait_core::op::{Cast, Op};
 use strait_core::shape::fixed_dims;
 use strait_core::{Elem, Kind, TensorData, TensorType};
+use strait_execute::operations;
 
 /// Positions of two tokens to each other, of a thousand tokens, and masks of as many pixels are among the largest that
 /// exporters leave.
 const MOST_ELEMENTS: u64 = 1 << 21;
 
-/// Results of an op on constants; `None` where one is too large, or where the op has no result on these numbers, so that
-/// the graph keeps it.
-pub(crate) fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Option<Vec<TensorData>> {
+/// Results of an op on constants; `None` where one is too large or the work for it, as `may_take` says of so many operations, or
+/// where the op has no result on these numbers, so that the graph keeps it.
+pub(crate) fn evaluate(
+    op: &Op,
+    operands: &[Option<&TensorData>],
+    may_take: impl FnOnce(u64) -> bool,
+) -> Option<Vec<TensorData>> {
     if operands.iter().flatten().any(|o| o.len() as u64 > MOST_ELEMENTS) || operands.iter().flatten().next().is_none() {
         return None;
     }
     let types: SmallVec<[Option<TensorType>; 3]> = operands.iter().map(|o| o.map(TensorData::tensor_type)).collect();
     let types: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();
-    for result in op.infer(&types).ok()? {
+    let results = op.infer(&types).ok()?;
+    for result in &results {
         let shape = fixed_dims(&result.shape)?;
         if shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d))? > MOST_ELEMENTS {
             return None;
         }
+    }
+    if !may_take(operations(op, &types, &results.iter().collect::<SmallVec<[_; 1]>>())) {
+        return None;
     }
     let results = strait_execute::evaluate(op, operands).ok()?;
     // No constant of a graph is NaN; a model that divides 0 by 0 does so at run time.
@@ -74,7 +83,7 @@ mod tests {
     fn check(op: impl Into<Op>, operands: &[&TensorData], expect: Option<&TensorData>) {
         let op = op.into();
         let operands: Vec<Option<&TensorData>> = operands.iter().map(|&o| Some(o)).collect();
-        let results = evaluate(&op, &operands);
+        let results = evaluate(&op, &operands, |_| true);
         assert_eq!(results.as_deref().and_then(<[_]>::first), expect, "{op:?}");
     }
 

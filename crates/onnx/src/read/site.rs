@@ -283,7 +283,9 @@ impl<'b, 'a> NodeReader<'b, 'a> {
             .then(|| self.widen(&mut args))
             .transpose()?
             .flatten();
-        let folded = args.constants().and_then(|constants| fold::evaluate(&op, &constants));
+        let folded = args
+            .constants()
+            .and_then(|constants| fold::evaluate(&op, &constants, |work| self.builder.may_take(work)));
         // A few bytes of a file ask for many elements: past the limit for all of them the graph keeps the op.
         let count = |folded: &Vec<TensorData>| folded.iter().map(|tensor| tensor.len() as u64).sum();
         if let Some(folded) = folded.filter(|folded| self.builder.may_write(count(folded))) {

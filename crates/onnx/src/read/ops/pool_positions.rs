@@ -69,33 +69,35 @@ fn table(
     let taps: SmallVec<[u64; 3]> = op.size.iter().map(|&extent| extent.into()).collect();
     let (count, width) = (product(windows).ok_or_else(large)?, product(&taps).ok_or_else(large)?);
     site.room(&[count, width, 2])?;
-    // The place of a tap along an axis; nothing in padding.
-    let along = |axis: usize, window: u64, tap: u64| -> Option<i64> {
-        let start = window.checked_mul(op.stride[axis].into())?;
-        let place = tap.checked_mul(op.dilation[axis].into())?.checked_add(start)?;
-        let place = i64::try_from(place).ok()?.checked_sub(op.pad[axis].into())?;
-        (0..plane[axis]).contains(&place).then_some(place)
-    };
-    let axes: SmallVec<[usize; 3]> = (0..plane.len()).collect();
-    let counted = |places: &[i64], slowest_first: &mut dyn Iterator<Item = usize>| {
-        slowest_first.fold(0, |sum, axis| sum * plane[axis] + places[axis])
+    let axes = plane.iter().enumerate().map(|(axis, &extent)| {
+        let step = [op.stride[axis], op.dilation[axis], op.pad[axis]].map(i128::from);
+        Axis::new(extent, windows[axis], taps[axis], step)
+    });
+    let axes: Vec<Axis> = axes
+        .collect::<Option<_>>()
+        .ok_or_else(|| Refusal::unsupported("a window has nothing but padding, which has no place"))?;
+    // Places of the axes as one, the slowest of them first.
+    let counted = |places: &[i64], order: &mut dyn Iterator<Item = usize>| {
+        order.fold(0, |sum, axis| sum * plane[axis] + places[axis])
     };
     let (mut sources, mut places) = (Vec::new(), Vec::new());
     for window in 0..count {
-        let corner = coordinates(window, windows);
-        let all = (0..width).map(|tap| -> Option<SmallVec<[i64; 3]>> {
+        let window = coordinates(window, windows);
+        let windows = || {
+            axes.iter()
+                .zip(&window)
+                .map(|(axis, &window)| &axis.windows[window as usize])
+        };
+        let first: SmallVec<[i64; 3]> = windows().map(|window| window.first).collect();
+        for tap in 0..width {
             let tap = coordinates(tap, &taps);
-            axes.iter().map(|&axis| along(axis, corner[axis], tap[axis])).collect()
-        });
-        let all: Vec<Option<SmallVec<[i64; 3]>>> = all.collect();
-        let first = all.iter().flatten().next();
-        let first =
-            first.ok_or_else(|| Refusal::unsupported("a window has nothing but padding, which has no place"))?;
-        for place in all.iter().map(|place| place.as_ref().unwrap_or(first)) {
-            let source = counted(place, &mut axes.iter().copied());
+            let inside = windows().zip(&tap).map(|(window, &tap)| window.places[tap as usize]);
+            let place = inside.collect::<Option<SmallVec<[i64; 3]>>>();
+            let place = place.unwrap_or_else(|| first.clone());
+            let source = counted(&place, &mut (0..plane.len()));
             sources.push(source);
             places.push(match columns {
-                true => counted(place, &mut axes.iter().rev().copied()),
+                true => counted(&place, &mut (0..plane.len()).rev()),
                 false => source,
             });
         }
@@ -106,6 +108,36 @@ fn table(
         places: site.integers(&[places.len() as u64], &places)?,
         rows: site.integers(&[count], &rows)?,
     })
+}
+
+/// The windows along one axis.
+struct Axis {
+    windows: Vec<Window>,
+}
+
+/// The elements of one window along one axis.
+struct Window {
+    /// Nothing in padding.
+    places: Vec<Option<i64>>,
+    /// The first that is no padding.
+    first: i64,
+}
+
+impl Axis {
+    /// Nothing where a window is padding alone.
+    fn new(extent: i64, windows: u64, taps: u64, [stride, dilation, pad]: [i128; 3]) -> Option<Axis> {
+        let place = |window: u64, tap: u64| {
+            let place = i128::from(window) * stride + i128::from(tap) * dilation - pad;
+            i64::try_from(place).ok().filter(|place| (0..extent).contains(place))
+        };
+        let window = |window: u64| {
+            let places: Vec<Option<i64>> = (0..taps).map(|tap| place(window, tap)).collect();
+            let first = places.iter().flatten().next().copied()?;
+            Some(Window { places, first })
+        };
+        let windows = (0..windows).map(window).collect::<Option<_>>()?;
+        Some(Axis { windows })
+    }
 }
 
 /// The position of an element along each axis, by its number in row-major order.

@@ -79,6 +79,33 @@ fn a_few_bytes_do_not_ask_for_many_large_constants() {
 }
 
 #[test]
+fn a_few_bytes_do_not_ask_for_much_work() {
+    let of = |extent: i64, count: usize| {
+        let mut nodes = vec![
+            node(
+                "c = ConstantOfShape(shape)",
+                vec![attribute("value", |a| {
+                    (a.kind, a.t) = (kind::TENSOR, Some(Box::new(numbers("", &[1.0]))));
+                })],
+            ),
+            node("p0 = MatMul(c, c)", vec![]),
+        ];
+        nodes.extend((1..count).map(|i| node(&format!("p{i} = MatMul(p{}, c)", i - 1), vec![])));
+        nodes.push(node(&format!("y = Add(x, p{})", count - 1), vec![]));
+        let graph = graph(&["x: f32[1]"], vec![list("shape", &[extent, extent])], nodes, &["y"]);
+        let module = read(&model(13, graph)).unwrap();
+        module
+            .main()
+            .nodes()
+            .filter(|(_, node)| matches!(node.op, Op::MatMul(_)))
+            .count()
+    };
+    assert_eq!(of(8, 3), 0);
+    // 2³³ operations.
+    assert_eq!(of(1024, 8), 8 - 1, "the first alone is computed");
+}
+
+#[test]
 fn a_dropout_is_nothing_and_its_mask_is_made_where_it_is_used() {
     let of = |input: &str, output: &str| {
         let nodes = vec![node("y, mask = Dropout(x)", vec![])];

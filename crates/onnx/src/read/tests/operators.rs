@@ -9,7 +9,7 @@ use strait_core::TensorData;
 const EXTREMES: [i64; 7] = [0, -1, i64::MIN, i64::MAX, 1 << 31, -(1 << 31), 1 << 40];
 
 /// Reads the model with every integer in it replaced by every extreme, one at a time. Any answer will do.
-fn survives_extremes(model: &ModelProto) {
+pub(super) fn survives_extremes(model: &ModelProto) {
     fn integers(model: &mut ModelProto) -> Vec<&mut i64> {
         let graph = model.graph.as_mut().unwrap();
         let attributes = graph.node.iter_mut().flat_map(|n| &mut n.attribute);
