@@ -97,7 +97,8 @@ def fused():
     yield "gemm_all", "own", "FusedGemm", [a.T.copy(), b.T.copy(), c], gemm, [1, 2]
     for activation, more in (
         ("Sigmoid", {}), ("Tanh", {}), ("Softplus", {}), ("Elu", {"activation_alpha": 0.5}),
-        ("HardSigmoid", {"activation_alpha": 0.25, "activation_beta": 0.5}),
+        ("HardSigmoid", {"activation_alpha": 0.25, "activation_beta": 0.5}), ("Softsign", {}),
+        ("Selu", {"activation_alpha": 1.5, "activation_gamma": 1.25}), ("ThresholdedRelu", {"activation_alpha": 0.75}),
     ):  # fmt: skip
         yield f"gemm_{activation.lower()}", "own", "FusedGemm", [a, b], {"activation": activation, **more}, [1]
     x, w, bias, z = normal(1, 4, 6, 6), normal(8, 4, 3, 3), normal(8), normal(1, 8, 4, 4)

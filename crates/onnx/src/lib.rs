@@ -1,8 +1,9 @@
 //! ONNX in and out.
 //!
 //! [`Model::open`] maps a file and decodes its structure; the weights stay in the file and become slices of the map.
-//! [`Model::read`] builds a module of the float stage out of it: opsets 7 to 28, standard domain. What it does not know is
-//! reported all at once. Types and shapes come from the inference functions of `strait-core`, and from nowhere else.
+//! [`Model::read`] builds a module of the float stage out of it: opsets 7 to 28, of the standard domain and of ONNX
+//! Runtime's own. What it does not know is reported all at once. Types and shapes come from the inference functions of
+//! `strait-core`, and from nowhere else.
 //!
 //! [`write()`] turns a module into ONNX: float ops, `quantize` and `dequantize` as `QuantizeLinear` and `DequantizeLinear`
 //! with scales and zero points from the values, foreign nodes as they are.

@@ -8,7 +8,7 @@ use strait_core::op::{Div, Elu, Function, Mul};
 pub(super) const ROWS: &[Row] = &[
     Row::new("Selu", 6, selu).and(&[22]),
     Row::new("Celu", 12, celu).and(&[28]),
-    Row::new("Softsign", 1, softsign).and(&[22]),
+    Row::new("Softsign", 1, |site| softsign(site, Arg::Operand(0))).and(&[22]),
     Row::new("Swish", 24, swish),
     Row::new("SwiGLU", 28, swiglu),
 ];
@@ -21,7 +21,11 @@ const SELU_GAMMA: f32 = 1.050_701;
 fn selu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let alpha = site.float("alpha")?.unwrap_or(SELU_ALPHA);
     let gamma = site.float("gamma")?.unwrap_or(SELU_GAMMA);
-    let elu = site.push(Elu { alpha }, &[Arg::Operand(0)])?;
+    scaled_elu(site, &Arg::Operand(0), alpha, gamma)
+}
+
+pub(super) fn scaled_elu(site: &mut NodeReader<'_, '_>, x: &Arg, alpha: f32, gamma: f32) -> Result<(), Refusal> {
+    let elu = site.push(Elu { alpha }, std::slice::from_ref(x))?;
     let gamma = site.number(&elu, gamma.into())?;
     site.finish(Mul::float(), &[elu, gamma])
 }
@@ -46,8 +50,7 @@ fn celu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// x / (1 + |x|).
-fn softsign(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let x = Arg::Operand(0);
+pub(super) fn softsign(site: &mut NodeReader<'_, '_>, x: Arg) -> Result<(), Refusal> {
     let magnitude = site.function(Function::Abs, &x)?;
     let divisor = site.shifted(&magnitude, 1.0)?;
     site.finish(Div {}, &[x, divisor])

@@ -22,8 +22,11 @@ pub(super) const ROWS: &[Row] = &[
 
 /// x above alpha, and 0.
 fn thresholded_relu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let x = Arg::Operand(0);
     let alpha = site.float("alpha")?.unwrap_or(1.0);
+    above(site, Arg::Operand(0), alpha)
+}
+
+pub(super) fn above(site: &mut NodeReader<'_, '_>, x: Arg, alpha: f32) -> Result<(), Refusal> {
     let (alpha, zero) = (site.number(&x, alpha.into())?, site.number(&x, 0.0)?);
     let above = site.compare(Relation::Less, &alpha, &x)?;
     site.finish(Select {}, &[above, x, zero])

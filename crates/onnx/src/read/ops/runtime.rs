@@ -2,7 +2,7 @@
 //! domain though ONNX does not define them, or does so from a later operator set on.
 
 use super::normalization::{layer_normalization, rms_normalization, root_of_squares};
-use super::{Row, conv, masks, matrix, quantized, sample};
+use super::{Row, conv, functions, masks, matrix, quantized, sample};
 use crate::read::compose::matrix_product;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
@@ -109,28 +109,25 @@ fn fused_gemm(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         site.float("activation_beta")?,
         site.float("activation_gamma")?,
     ];
-    let [alpha, beta, _] = numbers.map(Option::unwrap_or_default);
-    let activation = activation(site, [alpha, beta])?;
     let product = site.push(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])?;
-    site.finish(activation, &[product])
+    finish_activated(site, product, numbers.map(Option::unwrap_or_default))
 }
 
 /// activation(conv(X, W) + B + Z).
 fn fused_conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let op = conv::convolution(site)?;
     let numbers = site.floats("activation_params")?.unwrap_or_default();
-    let number = |index: usize| numbers.get(index).copied().unwrap_or_default();
-    let activation = activation(site, [number(0), number(1)])?;
+    let numbers = [0, 1, 2].map(|index| numbers.get(index).copied().unwrap_or_default());
     let mut sum = site.push(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])?;
     if site.has(3) {
         sum = site.plus(&sum, &Arg::Operand(3))?;
     }
-    site.finish(activation, &[sum])
+    finish_activated(site, sum, numbers)
 }
 
-/// The function that follows a fused operator.
-fn activation(site: &mut NodeReader<'_, '_>, [alpha, beta]: [f32; 2]) -> Result<Op, Refusal> {
-    Ok(match site.text("activation", "")? {
+/// The function behind a fused operator, with the numbers that ONNX Runtime gives it in this order.
+fn finish_activated(site: &mut NodeReader<'_, '_>, x: Arg, [alpha, beta, gamma]: [f32; 3]) -> Result<(), Refusal> {
+    let op: Op = match site.text("activation", "")? {
         "" => Identity {}.into(),
         "Relu" => Relu {}.into(),
         "Sigmoid" => unary(Function::Sigmoid),
@@ -140,8 +137,12 @@ fn activation(site: &mut NodeReader<'_, '_>, [alpha, beta]: [f32; 2]) -> Result<
         "LeakyRelu" => LeakyRelu { alpha }.into(),
         "HardSigmoid" => HardSigmoid { alpha, beta }.into(),
         "Clip" => Clip { min: alpha, max: beta }.into(),
+        "Selu" => return functions::scaled_elu(site, &x, alpha, gamma),
+        "Softsign" => return functions::softsign(site, x),
+        "ThresholdedRelu" => return masks::above(site, x, alpha),
         other => return Err(Refusal::Unsupported(format!("`activation` is {other}"))),
-    })
+    };
+    site.finish(op, &[x])
 }
 
 /// The sum of two operands and of a bias that may be left out, which is the fourth result, too.

@@ -35,6 +35,7 @@ fn fused_products() {
     own("FusedMatMul", "f32[4,2,3]", b(&[2, 4, 5]), turned(&["transBatchA", "transA"]), "transpose permutation=[1,2,0]; matmul a_zero=0 b_zero=0 -> f32[2,3,5]");
     own("FusedMatMul", "f32[3,4]", b(&[4, 5]), turned(&["transBatchA"]), "operand 0 has no batch to turn round");
     own("FusedGemm", "f32[3,4]", b(&[4, 5]), vec![text("activation", "LeakyRelu"), float("activation_alpha", 0.5)], "leaky_relu alpha=0.5 -> f32[3,5]");
+    own("FusedGemm", "f32[3,4]", b(&[4, 5]), vec![text("activation", "Selu"), float("activation_alpha", 1.5), float("activation_gamma", 2.0)], "elu alpha=1.5; mul a_zero=0 b_zero=0 -> f32[3,5]");
     own("FusedGemm", "f32[3,4]", b(&[4, 5]), vec![text("activation", "Gelu")], "`activation` is Gelu");
     let conv = |more: Vec<AttributeProto>| [vec![ints("kernel_shape", &[3, 3])], more].concat();
     own("FusedConv", "f32[1,2,5,5]", b(&[4, 2, 3, 3]), conv(vec![text("activation", "Clip"), floats("activation_params", &[0.0, 6.0])]), "clip min=0 max=6 -> f32[1,4,3,3]");
