@@ -4,7 +4,7 @@ use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::Dim;
 use strait_core::ReasonCode;
-use strait_core::op::{Add, Clip, Mul, Relu, Reshape, Transpose};
+use strait_core::op::{Add, Clip, LeakyRelu, Mul, Relu, Reshape, Transpose};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("PRelu", 7, prelu).and(&[9, 16]),
@@ -13,7 +13,18 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// max(x, 0) + slope·min(x, 0): one of the two is always zero, so the sum is exact.
+/// With one constant slope it is a leaky ReLU.
 fn prelu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let rank = site.rank(0)?;
+    if let Some(slope) = site.constant(1)?
+        && slope.len() == 1
+        && slope.elem().is_float()
+        && slope.shape().len() <= rank
+        && let Some(slope) = slope.to_f32().ok().and_then(|slope| slope.first().copied())
+        && slope.is_finite()
+    {
+        return site.finish(LeakyRelu { alpha: slope }, &[Arg::Operand(0)]);
+    }
     site.one_type([0, 1])?;
     let positive = site.push(Relu {}, &[Arg::Operand(0)])?;
     let clip = Clip {

@@ -1,6 +1,6 @@
 //! Pooling.
 
-use super::window::{kernel_shape, narrow, window};
+use super::window::{Window, kernel_shape, narrow, window};
 use super::{Row, pool_positions};
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::Carrier;
@@ -22,16 +22,35 @@ fn size(site: &mut NodeReader<'_, '_>) -> Result<Vec<u64>, Refusal> {
     kernel_shape(site)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))
 }
 
+/// True if one more window along some axis would reach past the padded operand, so that rounding the number of windows up
+/// makes another one of it; also where an extent is not known.
+fn hangs_over(site: &mut NodeReader<'_, '_>, size: &[u64], window: &Window) -> Result<bool, Refusal> {
+    let shape = site.ty(0)?.shape;
+    let rest = |axis: usize| {
+        let of = |list: &[u32]| list.get(axis).map(|&n| u64::from(n));
+        let (begins, ends) = window.pad.split_at(window.pad.len() / 2);
+        let reach = (size.get(axis)?.checked_sub(1)?)
+            .checked_mul(of(&window.dilation)?)?
+            .checked_add(1)?;
+        let padded = (shape.get(axis + 2)?.fixed()?)
+            .checked_add(of(begins)?)?
+            .checked_add(of(ends)?)?;
+        padded.checked_sub(reach)?.checked_rem(of(&window.stride)?)
+    };
+    Ok((0..size.len()).any(|axis| rest(axis) != Some(0)))
+}
+
 fn max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let size = size(site)?;
     let window = window(site, &size)?;
     let columns = site.flag("storage_order")?;
+    let hangs_over = hangs_over(site, &size, &window)?;
     let op = MaxPool {
         size: narrow(&size)?,
         stride: window.stride,
         pad: window.pad,
         dilation: window.dilation,
-        ceil: site.flag("ceil_mode")? && !window.is_auto,
+        ceil: site.flag("ceil_mode")? && !window.is_auto && hangs_over,
     };
     if site.has_result(1) {
         pool_positions::finish(site, &op, columns)?;
@@ -49,12 +68,13 @@ fn max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 fn average_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let size = size(site)?;
     let window = window(site, &size)?;
+    let hangs_over = hangs_over(site, &size, &window)?;
     let op = AveragePool {
         size: narrow(&size)?,
         stride: window.stride,
         pad: window.pad,
         dilation: window.dilation,
-        ceil: site.flag("ceil_mode")? && !window.is_auto,
+        ceil: site.flag("ceil_mode")? && !window.is_auto && hangs_over,
         count_include_pad: site.flag("count_include_pad")?,
     };
     site.finish(op, &[Arg::Operand(0)])

@@ -151,6 +151,9 @@ fn windows_are_resolved() {
     ];
     check(10, "MaxPool", "f32[1,2,6,6]", vec![], pool, "max_pool size=[3,3] stride=[2,2] pad=[0,0,0,0] dilation=[1,1] ceil=1 -> f32[1,2,3,3]");
     check(7, "AveragePool", "f32[1,2,6,6]", vec![], vec![ints("kernel_shape", &[2, 2]), int("count_include_pad", 1)], "ceil=0 count_include_pad=1 -> f32[1,2,5,5]");
+    let even = || vec![ints("kernel_shape", &[2, 2]), ints("strides", &[2, 2]), int("ceil_mode", 1), int("count_include_pad", 1)];
+    check(10, "AveragePool", "f32[1,2,6,6]", vec![], even(), "ceil=0 count_include_pad=1 -> f32[1,2,3,3]");
+    check(10, "AveragePool", "f32[1,2,6,5]", vec![], even(), "ceil=1 count_include_pad=1 -> f32[1,2,3,3]");
     check(7, "MaxPool", "f32[1,2,6,6]", vec![], vec![], "`kernel_shape` is missing");
     check(7, "ReduceProd", "f32[1,2,6]", vec![], vec![ints("axes", &[1])], "reduce reduction=product axes=[1] keep_dims=1 -> f32[1,1,6]");
     check(7, "GlobalMaxPool", "f32[1,2,6,6]", vec![], vec![], "reduce reduction=max axes=[2,3] keep_dims=1 -> f32[1,2,1,1]");
@@ -376,7 +379,8 @@ fn softmax_before_operator_set_13_runs_over_all_axes_from_its_axis_on() {
 #[test]
 #[rustfmt::skip] // tables
 fn operators_without_an_op_of_their_own_are_composed() {
-    check(7, "PRelu", "f32[2,3]", vec![numbers("s", &[0.5])], vec![], "relu; clip min=-inf max=0; mul a_zero=0 b_zero=0; add -> f32[2,3]");
+    check(7, "PRelu", "f32[2,3]", vec![numbers("s", &[0.5])], vec![], "leaky_relu alpha=0.5 -> f32[2,3]");
+    check(7, "PRelu", "f32[2,3]", vec![numbers("s", &[0.5, 0.0, -1.0])], vec![], "relu; clip min=-inf max=0; mul a_zero=0 b_zero=0; add -> f32[2,3]");
     let block = |b| vec![int("blocksize", b)];
     check(13, "DepthToSpace", "f32[N,8,2,3]", vec![], block(2), "reshape shape=[0,2,2,2,2,3]; transpose permutation=[0,3,4,1,5,2]; reshape shape=[0,2,4,6] -> f32[N,2,4,6]");
     check(13, "SpaceToDepth", "f32[N,2,4,6]", vec![], block(2), "-> f32[N,8,2,3]");
