@@ -28,6 +28,42 @@ fn apart(models: &[Module; 2]) -> f64 {
     signal_to_noise(&plain, &canonical)
 }
 
+/// The same over three axes.
+fn transposed_volume(kernel: [u64; 3], stride: [u64; 3], pad: [u64; 6], groups: u64) -> String {
+    let extent = |axis: usize, from: u64| (from - 1) * stride[axis] + kernel[axis] - pad[axis] - pad[axis + 3];
+    let made = [extent(0, 2), extent(1, 3), extent(2, 4)];
+    let outputs = 2 * groups;
+    format!(
+        "strait 1 float
+graph @main(%x: f32[2,4,2,3,4]) {{
+  %y: f32[2,{outputs},{},{},{}] = conv_transpose(%x, @w, @b) {{stride=[{},{},{}], pad=[{},{},{},{},{},{}], dilation=[1,1,1], output_padding=[0,0,0], groups={groups}}}
+  %z: f32[2,{outputs},{},{},{}] = relu(%y)
+  return %z
+}}
+data @w: f32[4,2,{},{},{}] = random 1
+data @b: f32[{outputs}] = random 2
+",
+        made[0], made[1], made[2], stride[0], stride[1], stride[2], pad[0], pad[1], pad[2], pad[3], pad[4], pad[5],
+        made[0], made[1], made[2], kernel[0], kernel[1], kernel[2]
+    )
+}
+
+#[test]
+fn a_transposed_convolution_over_three_axes_is_one_that_is_put_in_its_places() {
+    for kernel in [[1, 2, 2], [2, 2, 2], [3, 4, 2], [4, 4, 4]] {
+        for stride in [[1, 2, 2], [1, 1, 2]] {
+            for pad in [[0; 6], [0, 0, 0, 0, 1, 1], [0, 1, 1, 0, 0, 0]] {
+                for groups in [1, 2] {
+                    let models = both(&transposed_volume(kernel, stride, pad, groups));
+                    assert!(!has(&models[1], |op| matches!(op, Op::ConvTranspose(_))));
+                    let near = apart(&models);
+                    assert!(near > 110.0, "{kernel:?} {stride:?} {pad:?} {groups}: {near} dB");
+                }
+            }
+        }
+    }
+}
+
 fn has(module: &Module, op: impl Fn(&Op) -> bool) -> bool {
     module.main().nodes().any(|(_, node)| op(&node.op))
 }

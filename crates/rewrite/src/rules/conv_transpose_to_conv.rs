@@ -1,9 +1,10 @@
-//! **Pattern**: transposed convolution over one or two axes with constant weights.
-//! **Why**: every target convolves, and few have the transposed one. Of the result's positions those that leave one remainder r
-//! by the stride s are a convolution with every s-th tap of the kernel, the last one first. These s convolutions (s·s over two
-//! axes) are one with so many times the outputs; its results stand beside each other in the channels and are put in their
-//! places, behind a function of one variable that reads them, so that a ReLU is part of the convolution. It has the products of
-//! the transposed one, and those with zeros where the stride does not divide the kernel.
+//! **Pattern**: transposed convolution over one to three axes with constant weights.
+//! **Why**: every target convolves, and few have the transposed one. Of the result's positions those that leave one
+//! remainder r by the stride s are a convolution with every s-th tap of the kernel, the last one first. These s
+//! convolutions (s·s over two axes, s·s·s over three) are one with so many times the outputs; its results stand beside
+//! each other in the channels and are put in their places, behind a function of one variable that reads them, so that a
+//! ReLU is part of the convolution. It has the products of the transposed one, and those with zeros where the stride
+//! does not divide the kernel.
 //! **Preconditions**: no dilation, strides no longer than the kernel, fixed shapes, no batch normalization behind it that is
 //! folded first.
 //! **Exactness**: exact in real numbers; sums are in another order.
@@ -63,7 +64,7 @@ impl Axis {
 
 /// The spatial axes, where all of them can be taken so.
 fn axes(op: &ConvTranspose, x: &[u64], y: &[u64], weight: &[u64]) -> Option<SmallVec<[Axis; 2]>> {
-    let spatial = x.len().checked_sub(2).filter(|count| (1..=2).contains(count))?;
+    let spatial = x.len().checked_sub(2).filter(|count| (1..=3).contains(count))?;
     (0..spatial)
         .map(|axis| Axis::new(op, axis, [x[axis + 2], y[axis + 2]], weight[axis + 2]))
         .collect()
