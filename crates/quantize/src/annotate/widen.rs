@@ -5,11 +5,14 @@
 //! real numbers on the host. So a sum that such an op reads, also behind nodes that move codes, computes on what that reads,
 //! and so does a sum that nothing but such sums reads. What is added to it leaves its producer in that type, too, where
 //! the producer's row has it among its results.
+//!
+//! A softmax over rows that are too long for its definition on the type that it would compute on has a type on which the
+//! table's other definition takes them, if there is one.
 
 use super::place::refusal;
 use super::{Directives, Placing, TypeWishes, Wish};
 use strait_core::op::Reduction;
-use strait_core::{Graph, GraphId, Module, Node, NodeId, Op, ValueId};
+use strait_core::{Graph, GraphId, Module, Node, NodeId, Op, Term, ValueId};
 use strait_requantize::IntType;
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, Pair};
@@ -58,7 +61,12 @@ pub fn widen(
         let Some(node) = graph.node(id) else { continue };
         let reads = match is_sum(node) && !given(id) {
             true => widening.wider_sum(id, node, types),
-            false => widening.operand(id, node, types),
+            false => {
+                if !given(id) {
+                    widening.longer_rows(id, node, types);
+                }
+                widening.operand(id, node, types)
+            }
         };
         widening.reads[id.index()] = reads;
     }
@@ -105,6 +113,20 @@ impl Widening<'_> {
         }
         types.activations.insert(id, ty.into());
         Some(Reads::Takes(ty))
+    }
+
+    /// Wishes a softmax wider whose rows its definition takes only so.
+    fn longer_rows(&self, id: NodeId, node: &Node, types: &mut TypeWishes) {
+        let term = node.op.term();
+        let own = types.pair(self.spec, id, term).and_then(Pair::codes);
+        let Some(own) = own.filter(|_| term == Term::Softmax && !types.activations.contains_key(&id)) else {
+            return;
+        };
+        let mut others = self.spec.pairs_of(term).filter_map(Pair::codes);
+        let takes = |ty: &Integer| bits(*ty) > bits(own) && self.computes_on(id, node, *ty);
+        if let Some(ty) = others.find(takes).filter(|_| !self.computes_on(id, node, own)) {
+            types.activations.insert(id, ty.into());
+        }
     }
 
     /// Way in which a node that is no sum reads what it computes on.
