@@ -169,6 +169,8 @@ fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec, all: &mut Left) -> R
 
 /// The type of an operand that is codes.
 fn code(graph: &Graph, node: &Node, operand: usize) -> Option<Integer> {
+    // A condition stands in front of what it chooses between.
+    let operand = operand + usize::from(matches!(node.op, Op::Select(_)));
     let value: ValueId = node.inputs.get(operand).copied().flatten()?;
     let elem = graph.value(value)?.ty.elem;
     let codes = !matches!(elem, Elem::I32 | Elem::I64);

@@ -289,7 +289,9 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
         let name = annotated.name(node.name);
         let case = format!("{name} ({}) of {case}", node.op.term());
         let (mut module, from) = alone(annotated, id, node);
-        let scheme = module.main().quant.scheme_of(NodeId::new(0), Port::Operand(0));
+        // A condition stands in front of what it chooses between.
+        let first = usize::from(matches!(node.op, Op::Select(_)));
+        let scheme = module.main().quant.scheme_of(NodeId::new(0), Port::Operand(first));
         let kind = match scheme.and_then(|scheme| scheme.elem()?.int_type()) {
             Some(codes) => format!("{} on {}", node.op.term(), Type::from(codes)),
             None => node.op.term().to_string(),

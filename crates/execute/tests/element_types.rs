@@ -174,3 +174,43 @@ fn an_input_of_4_bits_has_no_other_codes() {
         }
     }
 }
+
+#[test]
+fn the_smaller_and_the_larger_code_are_those_of_the_real_numbers() {
+    let x = [-3.0, -0.26, 0.0, 0.74, 2.0, 1e9f32];
+    let input = Tensor::from_values(&[2, 3], &x).unwrap();
+    for (elem, low, high) in [
+        (Elem::I8, -128.0, 127.0),
+        (Elem::U8, 0.0, 255.0),
+        (Elem::I16, -32_768.0, 32_767.0),
+        (Elem::U16, 0.0, 65_535.0f32),
+    ] {
+        let text = format!(
+            "strait 1 integer
+            graph @main(%x: f32[2,3]) {{
+              %q: {elem}[2,3] scale=0.25 zero=3 = quantize(%x) {{to={elem}, rounding=half_even, reciprocal=0}}
+              %a: {elem}[2,3] scale=0.25 zero=3 = binary(%q, @c) {{function=minimum}}
+              %b: {elem}[2,3] scale=0.25 zero=3 = binary(@c, %q) {{function=maximum}}
+              %s: {elem}[2,3] scale=0.25 zero=3 = select(@w, %a, @c)
+              %least: f32[2,3] = dequantize(%a)
+              %most: f32[2,3] = dequantize(%b)
+              %some: f32[2,3] = dequantize(%s)
+              return %least, %most, %some
+            }}
+            data @c: {elem}[1,3] scale=0.25 zero=3 = inline [4,0,100]
+            data @w: bool[2,1] = inline [1,0]"
+        );
+        let found = both(&parse(&text).unwrap(), &input);
+        let code = |x: f32| (x / 0.25).round_ties_even().clamp(low - 3.0, high - 3.0) * 0.25;
+        let c = [0.25, -0.75, 24.25];
+        let of = |f: fn(f32, f32) -> f32| -> Vec<f32> { (0..6).map(|i| f(code(x[i]), c[i % 3])).collect() };
+        let (least, most) = (of(f32::min), of(f32::max));
+        assert_eq!(found[0].values::<f32>().unwrap(), least, "{elem}");
+        assert_eq!(found[1].values::<f32>().unwrap(), most, "{elem}");
+        assert_eq!(
+            found[2].values::<f32>().unwrap(),
+            [&least[..3], &c[..]].concat(),
+            "{elem}"
+        );
+    }
+}

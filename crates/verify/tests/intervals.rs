@@ -43,6 +43,28 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             Some(1),
             vec![(1000 - 3 * 128 - 2 * 127, 1000 + 3 * 127 + 2 * 128), (-133, 122)],
         ),
+        // The smaller of two codes, the larger one, and one of both by a condition.
+        (
+            "%x: i8[1,4], %which: bool[1,4]",
+            "  %a: i8[1,4] = clamp(%x) {min=-10, max=20}
+  %b: i8[1,4] = clamp(%x) {min=-30, max=5}
+  %least: i8[1,4] = binary(%a, %b) {function=minimum}
+  %most: i8[1,4] = binary(%least, @c) {function=maximum}
+  %y: i8[1,4] = select(%which, %most, %least)"
+                .into(),
+            "data @c: i8[1,4] = splat -12",
+            None,
+            vec![(-30, 5)],
+        ),
+        (
+            "%x: i8[1,4]",
+            "  %a: i8[1,4] = clamp(%x) {min=-30, max=5}
+  %y: i8[1,4] = binary(%a, @c) {function=maximum}"
+                .into(),
+            "data @c: i8[1,4] = splat -12",
+            None,
+            vec![(-12, 5)],
+        ),
         // Two groups: each output sees one channel. The padding's value lies outside of what was clamped.
         (
             "%x: i8[1,2,3,3]",

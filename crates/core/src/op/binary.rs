@@ -34,7 +34,7 @@ words! {
 
 op! {
     /// A function of two operands of one type, element by element: floats, i64 or truth values, as far as the function
-    /// is one of them.
+    /// is one of them. Of codes on one grid it is the smaller or the larger one.
     ///
     /// Operands broadcast as in numpy.
     Binary = "binary" v 1 {
@@ -49,7 +49,10 @@ impl Infer for Binary {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let elem = support::operand(operands, 0)?.elem;
         let fits = match self.function {
-            BinaryFunction::Minimum | BinaryFunction::Maximum => elem.is_float() || elem == Elem::I64,
+            // Codes of one grid are ordered as the real numbers that they stand for.
+            BinaryFunction::Minimum | BinaryFunction::Maximum => {
+                elem.is_float() || elem == Elem::I64 || matches!(elem, Elem::I8 | Elem::U8 | Elem::I16 | Elem::U16)
+            }
             BinaryFunction::Modulo | BinaryFunction::Remainder => elem.is_float() || elem == Elem::I64,
             BinaryFunction::And | BinaryFunction::Or | BinaryFunction::Xor => matches!(elem, Elem::I64 | Elem::Bool),
             BinaryFunction::ShiftLeft | BinaryFunction::ShiftRight | BinaryFunction::ShiftRightUnsigned => {

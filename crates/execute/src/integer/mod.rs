@@ -29,6 +29,7 @@ pub(crate) mod sum_pool;
 use crate::error::StepError;
 use crate::site::{NodeSlots, Slot};
 use crate::step::Step;
+use crate::wide;
 use std::borrow::Cow;
 use strait_core::{Elem, Fused, Op, WeightZero};
 use strait_kernels::integer::{Bias, Carrier, Loops, Weights, accumulators};
@@ -58,6 +59,9 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
             Some(step) => Ok(step),
             None => plain::prepare(site),
         };
+    }
+    if let Op::Binary(op) = &site.node.op {
+        return wide::arithmetic::binary(op.function, site);
     }
     let step = match &site.node.op {
         Op::Conv(op) => conv::prepare(op, site),

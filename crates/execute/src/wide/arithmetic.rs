@@ -87,13 +87,22 @@ fn wide_power(mut base: i64, mut exponent: u64) -> i64 {
     result
 }
 
-pub(super) fn binary(function: BinaryFunction, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+/// Of codes, too, for the smaller and the larger one.
+pub(crate) fn binary(function: BinaryFunction, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     use BinaryFunction as B;
     match (site.input(0)?.elem, function) {
         (Elem::F32, B::Minimum) => step(site, false, |a: f32, b| if a < b || a.is_nan() { a } else { b }),
         (Elem::F32, B::Maximum) => step(site, false, |a: f32, b| if a > b || a.is_nan() { a } else { b }),
         (Elem::F64, B::Minimum) => step(site, false, |a: f64, b| if a < b || a.is_nan() { a } else { b }),
         (Elem::F64, B::Maximum) => step(site, false, |a: f64, b| if a > b || a.is_nan() { a } else { b }),
+        (Elem::I8, B::Minimum) => step(site, false, i8::min),
+        (Elem::I8, B::Maximum) => step(site, false, i8::max),
+        (Elem::U8, B::Minimum) => step(site, false, u8::min),
+        (Elem::U8, B::Maximum) => step(site, false, u8::max),
+        (Elem::I16, B::Minimum) => step(site, false, i16::min),
+        (Elem::I16, B::Maximum) => step(site, false, i16::max),
+        (Elem::U16, B::Minimum) => step(site, false, u16::min),
+        (Elem::U16, B::Maximum) => step(site, false, u16::max),
         (Elem::I64, B::Minimum) => step(site, false, i64::min),
         (Elem::I64, B::Maximum) => step(site, false, i64::max),
         (Elem::F32, B::Modulo) => step(site, false, |a: f32, b| modulo(f64::from(a), f64::from(b)) as f32),

@@ -3,7 +3,7 @@
 //!
 //! Integer arithmetic wraps. A quotient of integers is truncated, as in C; by zero it is an error of the model.
 
-mod arithmetic;
+pub(crate) mod arithmetic;
 mod compare;
 mod function;
 mod matmul;

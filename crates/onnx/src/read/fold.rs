@@ -58,6 +58,7 @@ pub(crate) fn computes(op: &Op) -> bool {
     match op {
         // Their integers are moved, or are positions that the reader has widened.
         Op::Select(_) | Op::Scatter(_) | Op::Recurrent(_) | Op::RoiAlign(_) => false,
+        Op::Binary(_) => true,
         _ => !matches!(
             op.term().kind(),
             Kind::Rearranges | Kind::Moves | Kind::Converts | Kind::Extends

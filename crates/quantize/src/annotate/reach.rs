@@ -380,7 +380,7 @@ fn divided([low, high]: Interval, c: Interval) -> Interval {
 fn moves(op: &Op) -> bool {
     match op {
         Op::Resize(resize) => resize.moves(),
-        Op::Concat(_) => false,
+        Op::Concat(_) | Op::Select(_) | Op::Binary(_) => false,
         _ => op.term().moves_codes(),
     }
 }

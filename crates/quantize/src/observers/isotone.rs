@@ -85,7 +85,8 @@ pub fn is_ranked(graph: &Graph, value: ValueId) -> bool {
             return false;
         }
         for reader in readers {
-            if !matches!(reader.op, Op::Softmax(_)) && !reader.op.term().moves_codes() {
+            let moves = reader.op.term().moves_codes() && !matches!(reader.op, Op::Select(_) | Op::Binary(_));
+            if !matches!(reader.op, Op::Softmax(_)) && !moves {
                 return false;
             }
             open.extend(reader.outputs.iter().copied());

@@ -1,7 +1,7 @@
 //! Ops that move codes and change none.
 
 use super::{Analysis, Interval, Range};
-use strait_core::op::PadMode;
+use strait_core::op::{BinaryFunction, PadMode};
 use strait_core::{Node, Op, ValueId};
 
 /// Indices of an axis along which operands are joined, each with an interval, at most: there is no more behind their number
@@ -11,6 +11,9 @@ const MOST_JOINED: u64 = 1 << 20;
 impl Analysis<'_> {
     /// The bounds of each result of an op that moves codes; `None` for any other op.
     pub(super) fn moved(&self, node: &Node) -> Option<Vec<Range>> {
+        if let Op::Select(_) | Op::Binary(_) = &node.op {
+            return self.chosen(node);
+        }
         let x = node.inputs.first().copied().flatten()?;
         let range = self.range(x)?;
         let all = || Some(vec![Range::tensor(range.hull())]);
@@ -102,6 +105,25 @@ impl Analysis<'_> {
             | Op::Call(_)
             | Op::Foreign(_) => None,
         }
+    }
+
+    /// One of two operands, or a function of two integers, of which nothing is known.
+    fn chosen(&self, node: &Node) -> Option<Vec<Range>> {
+        let of = |index: usize| Some(self.range(node.inputs.get(index).copied().flatten()?)?.hull());
+        let range = match &node.op {
+            Op::Select(_) => of(1)?.hull(of(2)?),
+            Op::Binary(op) => {
+                let (a, b) = (of(0)?, of(1)?);
+                let (low, high) = match op.function {
+                    BinaryFunction::Minimum => (a.low.min(b.low), a.high.min(b.high)),
+                    BinaryFunction::Maximum => (a.low.max(b.low), a.high.max(b.high)),
+                    _ => return None,
+                };
+                Interval { low, high }
+            }
+            _ => return None,
+        };
+        Some(vec![Range::tensor(range)])
     }
 
     /// An index along the channels' axis is linear / inner % extent: the axis is still there if one of the same extent has

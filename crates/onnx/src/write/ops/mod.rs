@@ -256,7 +256,9 @@ fn binary(emitter: &mut Emitter<'_>, at: At<'_>, function: BinaryFunction) -> Re
 /// Ops that hand codes through, or turn them into floats.
 fn takes_integers(op: &Op) -> bool {
     let term = op.term();
-    let by_kind = term.moves_codes() && term != Term::Resize;
+    // ONNX Runtime has no kernel of codes for those that choose between operands.
+    let chooses = matches!(term, Term::Select | Term::Minimum | Term::Maximum);
+    let by_kind = term.moves_codes() && term != Term::Resize && !chooses;
     by_kind
         || matches!(
             term,

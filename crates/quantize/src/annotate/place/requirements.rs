@@ -68,7 +68,9 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
             "it computes on other types than f32",
         )
     };
-    float(value(0).map(|v| v.ty.elem))?;
+    // A condition in front of what it chooses between is no number.
+    let first = usize::from(matches!(node.op, Op::Select(_)));
+    float(value(first).map(|v| v.ty.elem))?;
     float(node.outputs.first().and_then(|&y| graph.value(y)).map(|y| y.ty.elem))?;
     require(
         value(0).is_some_and(|x| x.ty.dims().is_some()),
