@@ -17,7 +17,9 @@ TYPES = {
     "int16": schema.TensorType.INT16,
     "int32": schema.TensorType.INT32,
     "int64": schema.TensorType.INT64,
+    "bool": schema.TensorType.BOOL,
 }
+VERSIONS = {"BROADCAST_TO": 2}  # of operators that have no version 1
 FOUR_BITS = schema.TensorType.INT4
 
 
@@ -100,7 +102,7 @@ def run(operator, operator_options, inputs, constants, output, order=None):
     operands = [operands[at] for at in order or range(len(operands))]
     graph.outputs = [add(output)]
     code = schema.OperatorCodeT()
-    code.builtinCode, code.version = getattr(schema.BuiltinOperator, operator), 1
+    code.builtinCode, code.version = getattr(schema.BuiltinOperator, operator), VERSIONS.get(operator, 1)
     code.deprecatedBuiltinCode = min(code.builtinCode, 127)  # the field that older files have: one byte
     model.operatorCodes = [code]
     node = schema.OperatorT()

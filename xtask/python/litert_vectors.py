@@ -10,6 +10,7 @@ from pathlib import Path
 
 import litert
 import litert_functions
+import litert_moves
 import litert_resize
 import numpy as np
 from litert import PROGRAM, Tensor, options, result, window
@@ -393,7 +394,7 @@ def on_one_grid(name, draw, elements=np.int8):
             first = np.iinfo(elements).min
             grid, zero = scale(generator), 0 if elements == np.int16 else int(generator.integers(first, first + 256))
             expected = expected(zero) if callable(expected) else expected
-            inputs = [Tensor(operand, grid, zero) for operand in operands]
+            inputs = [x if isinstance(x, Tensor) else Tensor(x, grid, zero) for x in operands]
             y = litert.run(name, operator_options, inputs, [Tensor(np.array(c, np.int32)) for c in constants],
                            result(expected.shape, elements, grid, zero))  # fmt: skip
             kernel.add([expected], [y], short(elements), grid, zero)
@@ -571,6 +572,8 @@ KERNELS = [
     on_one_grid("RESIZE_NEAREST_NEIGHBOR", nearest, np.uint8),
     on_one_grid("RELU", relu, np.uint8),
     *litert_resize.KERNELS,
+    *(on_one_grid(name, draw, elements) for elements in (np.int8, np.int16) for name, draw in litert_moves.DRAWS.items()),
+    *(on_one_grid(name, litert_moves.DRAWS[name], np.uint8) for name in ("GATHER", "BROADCAST_TO")),
 ]  # fmt: skip
 
 
