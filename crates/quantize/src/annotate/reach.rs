@@ -33,9 +33,13 @@ type Interval = [f64; 2];
 
 const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 
-/// Rows whose largest score is so far below the largest of all are masked as a whole: nobody reads their result. A grid
-/// of 8 bits that reaches further has steps above 1/2, by which exp is wrong by a quarter, in every other row.
+/// Where a mask reaches as far, rows whose largest score is so far below the largest of all are masked as a whole: nobody
+/// reads their result. A grid of 8 bits that reaches further has steps above 1/2, by which exp is wrong by a quarter, in
+/// every other row. Scores that nothing masks may lie as far apart, and then each row is read.
 const MASKED_ROW: f64 = 128.0;
+
+/// Values looked at in search of a mask. Between a mask and its softmax stand a few.
+const FARTHEST_MASK: usize = 64;
 
 /// A histogram has 2,048 bins at least over what was seen. Where less than this part of them is left, an observer sees
 /// too little, and the extremes serve.
@@ -332,13 +336,14 @@ impl Known<'_> {
     }
 
     /// The score below which a softmax over `axis` makes nothing of one, in every row that is not masked as a whole.
-    fn lowest_score(&self, scores: ValueId, axis: i64) -> Option<f64> {
+    fn lowest_score(&mut self, scores: ValueId, axis: i64) -> Option<f64> {
         let value = self.graph.value(scores)?;
         let n = extent(&value.ty, axis)?;
-        let peaks = self.observation.peaks(self.module.name(value.name))?;
+        let observation = self.observation;
+        let peaks = observation.peaks(self.module.name(value.name))?;
         let [least, most] = [peaks.min()?, peaks.max()?].map(f64::from);
         let masked = most - MASKED_ROW;
-        let least = if least >= masked {
+        let least = if least >= masked || !self.is_masked(scores) {
             least
         } else {
             let bins = peaks
@@ -348,6 +353,36 @@ impl Known<'_> {
             bins.map(|(low, _)| low.max(masked)).next()?
         };
         Some(least - ln(512.0 * n as f64))
+    }
+
+    /// True if a constant, or what is computed from inputs, can put a score as far below the others as a masked row is: added
+    /// to it, or chosen in its place. True also where that takes long to tell.
+    fn is_masked(&mut self, scores: ValueId) -> bool {
+        let graph = self.graph;
+        let mut open = vec![scores];
+        for _ in 0..FARTHEST_MASK {
+            let Some(value) = open.pop() else { return false };
+            let Some((_, node)) = graph.producer(value) else {
+                continue;
+            };
+            let operands = node.inputs.iter().flatten().copied();
+            match &node.op {
+                Op::Add(_) | Op::Sub(_) | Op::Select(_) | Op::Binary(_) => {
+                    for operand in operands {
+                        let is_given = is_constant(graph, operand) || self.computed[operand.index()];
+                        let far = |[low, high]: Interval| low <= -MASKED_ROW || high >= MASKED_ROW;
+                        if is_given && self.of(operand).is_none_or(far) {
+                            return true;
+                        }
+                        open.push(operand);
+                    }
+                }
+                Op::Mul(_) | Op::Div(_) | Op::Concat(_) | Op::Unary(_) => open.extend(operands),
+                op if moves(op) => open.extend(operands),
+                _ => {}
+            }
+        }
+        !open.is_empty()
     }
 }
 
