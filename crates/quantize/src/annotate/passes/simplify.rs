@@ -22,8 +22,9 @@ use strait_core::{ConfigId, NodeId, Port, Scheme, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::Integer;
 
-/// By root of what a node moves: a config on the grid that all readers behind the node want.
-type Wishes = BTreeMap<ConfigId, ConfigId>;
+/// By root of what a node moves: a config on the grid that all readers behind the node want; `None` where they differ, as those
+/// of the parts of a split may.
+type Wishes = BTreeMap<ConfigId, Option<ConfigId>>;
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut wishes = Wishes::new();
@@ -88,9 +89,9 @@ fn agree(
     // Nodes that move codes ask for what is wanted behind them.
     let (mut fixed, mut free, mut moves) = (Vec::new(), Vec::new(), Vec::new());
     for reader in readers {
-        match wishes.get(&draft.table.root(reader)) {
+        match wishes.get(&draft.table.root(reader)).copied().flatten() {
             _ if is_fixed(draft, reader) => fixed.push(reader),
-            Some(&wish) => {
+            Some(wish) => {
                 fixed.push(wish);
                 moves.push((reader, wish));
             }
@@ -122,7 +123,15 @@ fn agree(
         });
         match agreed {
             Some(first) if is_moved(draft, leaves) => {
-                wishes.insert(draft.table.root(leaves), first);
+                let root = draft.table.root(first);
+                let wish = wishes.entry(draft.table.root(leaves)).or_insert(Some(first));
+                // Where codes cannot be requantized behind the moves, one wish has to do.
+                if requantizes && wish.is_none_or(|other| draft.table.root(other) != root) {
+                    *wish = None;
+                }
+            }
+            None if requantizes && !all.is_empty() && is_moved(draft, leaves) => {
+                wishes.insert(draft.table.root(leaves), None);
             }
             Some(first) => draft.join(leaves, first)?,
             // There is one grid.
