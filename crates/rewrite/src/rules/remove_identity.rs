@@ -1,32 +1,53 @@
 //! **Pattern**: a node whose result is its operand: identity, a cast or reshape to what it is, a transpose that moves
-//! nothing, a pad of nothing, a concat of one, a clip without bounds.
-//! **Why**: every later step would have to look through it.
+//! nothing, a pad of nothing, a concat of one, a clip without bounds, a sum with zeros, a product with ones.
+//! **Why**: every later step would have to look through it, and codes that zeros are added to are rounded once more. Python's
+//! `sum` begins with 0, and exporters write that down.
 //! **Preconditions**: where the result is an output of the graph, its name must survive, so the operand must be the
 //! result of a node and no output itself.
-//! **Exactness**: exact.
+//! **Exactness**: exact, but for the sign of a zero that zero is added to.
 
 use crate::matching::GraphNode;
 use strait_core::rule::ANY;
-use strait_core::{GraphId, Module, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term};
+use strait_core::{
+    GraphId, Module, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
+};
 
 /// See the module's documentation.
 pub struct RemoveIdentity;
 
-fn is_identity(site: &GraphNode<'_>) -> bool {
+/// The operand that the result is.
+fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
     let ty = |v| site.graph.value(v).map(|v| &v.ty);
-    let same_type = || match (site.input(0), site.output()) {
-        (Some(x), Some(y)) => ty(x) == ty(y),
-        _ => false,
+    let (first, result) = (site.input(0)?, site.output()?);
+    let is_all = |index: usize, number: f32| {
+        let constant = site.input(index).and_then(|value| site.floats(value));
+        constant.is_some_and(|(_, values)| values.iter().all(|&value| value == number))
     };
+    let is_same = |index: usize| site.input(index).is_some_and(|value| ty(value) == ty(result));
+    // One of two operands, where the other is this number everywhere.
+    let beside = |number: f32| {
+        [0, 1]
+            .into_iter()
+            .find(|&index| is_same(index) && is_all(1 - index, number))
+    };
+    let behind = |number: f32| (is_same(0) && is_all(1, number)).then_some(0);
     match &site.node.op {
+        Op::Add(_) => return site.input(beside(0.0)?),
+        Op::Mul(_) => return site.input(beside(1.0)?),
+        Op::Sub(_) => return site.input(behind(0.0)?),
+        Op::Div(_) => return site.input(behind(1.0)?),
+        _ => {}
+    }
+    let keeps = match &site.node.op {
         Op::Identity(_) => true,
-        Op::Cast(_) | Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => same_type(),
+        Op::Cast(_) | Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => is_same(0),
         Op::Transpose(t) => t.permutation.iter().enumerate().all(|(i, &axis)| i == axis as usize),
         Op::Pad(pad) => pad.amounts.iter().all(|&a| a == 0),
         Op::Concat(_) => site.node.inputs.len() == 1,
         Op::Clip(clip) => clip.min == f32::NEG_INFINITY && clip.max == f32::INFINITY,
         _ => false,
-    }
+    };
+    keeps.then_some(first)
 }
 
 impl Rule for RemoveIdentity {
@@ -40,12 +61,9 @@ impl Rule for RemoveIdentity {
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
+        let (Some(x), Some(y)) = (kept(&site), site.output()) else {
             return Ok(Outcome::NoMatch);
         };
-        if !is_identity(&site) {
-            return Ok(Outcome::NoMatch);
-        }
         if site.graph.is_output(y) && (site.graph.is_output(x) || site.graph.producer(x).is_none()) {
             return Ok(Outcome::Refused(Reason::new(
                 ReasonCode::OutputName,
