@@ -36,6 +36,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::RemoveIdentity),
         Box::new(rules::MergeReshapes),
         Box::new(rules::MergeTransposes),
+        Box::new(rules::ClampBeforeMove),
         Box::new(rules::GatherToSlice),
         Box::new(rules::CanonicalGemm),
         Box::new(rules::MatMulToGemm),

@@ -1,0 +1,75 @@
+//! **Pattern**: relu or clip of what a slice, a reshape or a transpose moves out of a sum of products or another sum.
+//! **Why**: exporters cut the padding of a causal convolution off before they clip. Next to the sum a target clips as it rounds,
+//! and spends no codes on what is clipped away.
+//! **Preconditions**: what is moved, and the result of each move in between, has no other reader and is no output.
+//! **Exactness**: exact: the function is elementwise.
+
+use crate::matching::GraphNode;
+use smallvec::smallvec;
+use strait_core::{GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+
+/// See the module's documentation.
+pub struct ClampBeforeMove;
+
+/// Moves that are looked through; a chain of more is none that an exporter writes.
+const MOST_MOVES: usize = 8;
+
+fn moves(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Slice(_) | Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Transpose(_)
+    )
+}
+
+/// True if a value comes out of a sum, at most behind moves.
+fn is_sum(site: &GraphNode<'_>, mut value: ValueId) -> bool {
+    for _ in 0..MOST_MOVES {
+        let Some((_, node)) = site.graph.producer(value).filter(|_| site.used_once(value)) else {
+            return false;
+        };
+        let term = node.op.term();
+        match node.inputs.first() {
+            Some(Some(moved)) if moves(&node.op) => value = *moved,
+            _ => return term == Term::BatchNormalization || term.kind() == Kind::Accumulates,
+        }
+    }
+    false
+}
+
+impl Rule for ClampBeforeMove {
+    fn name(&self) -> &'static str {
+        "clamp-before-move"
+    }
+
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Relu, Term::Clip]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let Some((move_id, mover)) = site.graph.producer(x).filter(|(_, node)| moves(&node.op)) else {
+            return Ok(Outcome::NoMatch);
+        };
+        if !is_sum(&site, x) {
+            return Ok(Outcome::NoMatch);
+        }
+        // The first operand is what is moved; others say where to.
+        let Some((Some(source), rest)) = mover.inputs.split_first() else {
+            return Ok(Outcome::NoMatch);
+        };
+        let clamped = NewNode::new(site.node.op.clone(), &[Some(Source::Old(*source))], &[at]);
+        let mut inputs = smallvec![Some(Source::New(0, 0))];
+        inputs.extend(rest.iter().map(|operand| operand.map(Source::Old)));
+        let mut moved = NewNode::new(mover.op.clone(), &[], &[move_id]);
+        moved.inputs = inputs;
+        Ok(Outcome::Apply(Patch {
+            add: vec![clamped, moved],
+            replace: vec![(y, Source::New(1, 0))],
+            remove: vec![at, move_id],
+            ..Patch::default()
+        }))
+    }
+}
