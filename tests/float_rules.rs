@@ -54,7 +54,7 @@ fn compiled(rules: &str, configured: &str) -> (Report, Vec<String>) {
     let samples = encode(NumberType::F32, &[4, 2, 4, 4], &samples);
     fs::write(folder.path().join("samples.npy"), samples).unwrap();
     let table = include_str!("../plugins/generic-int8/target.toml");
-    let own = "rules   = [\"batch-normalization-to-conv\"]";
+    let own = "rules   = [\"average-pool-to-conv\", \"batch-normalization-to-conv\"]";
     assert!(table.contains(own));
     let table = table
         .replacen("\"generic-int8\"", "\"with-rules\"", 1)

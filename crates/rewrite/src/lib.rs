@@ -53,6 +53,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
 
 fn rule(word: FloatRule) -> Box<dyn Rule> {
     match word {
+        FloatRule::AveragePoolToConv => Box::new(rules::AveragePoolToConv),
         FloatRule::BatchNormalizationToConv => Box::new(rules::BatchNormalizationToConv),
         FloatRule::SiluToSigmoid => Box::new(rules::SiluToSigmoid),
     }
@@ -61,7 +62,7 @@ fn rule(word: FloatRule) -> Box<dyn Rule> {
 /// The rule for every target that would undo one of a target.
 fn opposite(word: FloatRule) -> Option<&'static str> {
     match word {
-        FloatRule::BatchNormalizationToConv => None,
+        FloatRule::AveragePoolToConv | FloatRule::BatchNormalizationToConv => None,
         FloatRule::SiluToSigmoid => Some("function"),
     }
 }

@@ -1,5 +1,6 @@
 //! The rules, one file each.
 
+mod average_pool_to_conv;
 mod batch_normalization_into_producer;
 mod batch_normalization_into_reader;
 mod batch_normalization_to_conv;
@@ -20,6 +21,7 @@ mod pad_into_conv;
 mod remove_identity;
 mod silu_to_sigmoid;
 
+pub use average_pool_to_conv::AveragePoolToConv;
 pub use batch_normalization_into_producer::BatchNormalizationIntoProducer;
 pub use batch_normalization_into_reader::BatchNormalizationIntoReader;
 pub use batch_normalization_to_conv::BatchNormalizationToConv;

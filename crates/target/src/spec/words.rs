@@ -66,6 +66,9 @@ words! {
 words! {
     /// A rule over the float graph that is right for some targets alone. Those that hold for all need no word.
     FloatRule {
+        /// An average pool whose windows all count the same number of elements becomes a depthwise convolution, whose result
+        /// has a grid of its own.
+        AveragePoolToConv = "average-pool-to-conv",
         /// A batch normalization that stands alone becomes a depthwise convolution.
         BatchNormalizationToConv = "batch-normalization-to-conv",
         /// SiLU becomes a product of its operand and that one's sigmoid, whose range is observed.

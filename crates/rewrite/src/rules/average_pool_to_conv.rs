@@ -1,0 +1,63 @@
+//! **Pattern**: an average pool over one or two spatial axes whose windows all count the same number of elements.
+//! **Why**: means lie closer together than what they are taken of. A runtime that divides a sum of codes leaves the mean on the
+//! operand's grid; as a depthwise convolution, each of whose weights is one part of the window, it has a grid of its own.
+//! **Preconditions**: there is no padding, or it counts; no window hangs over the end; the channels are known.
+//! **Exactness**: exact in real numbers; the reciprocal of the count is rounded to f32 once.
+
+use crate::matching::{GraphNode, tensor};
+use strait_core::op::Conv;
+use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+
+/// See the module's documentation.
+pub struct AveragePoolToConv;
+
+/// The most weights that stand for one pool.
+const MOST_WEIGHTS: u64 = 1 << 20;
+
+impl Rule for AveragePoolToConv {
+    fn name(&self) -> &'static str {
+        "average-pool-to-conv"
+    }
+
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::AveragePool]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Op::AveragePool(pool), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let Some(channels) = site.dims(x).and_then(|dims| dims.get(1).copied()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let counts_all = pool.count_include_pad || pool.pad.iter().all(|&p| p == 0);
+        let taps = pool
+            .size
+            .iter()
+            .fold(1u64, |n, &extent| n.saturating_mul(extent.into()));
+        let weights = channels.saturating_mul(taps);
+        let (spatial, groups) = (pool.size.len(), u32::try_from(channels));
+        let (true, false, 1..=2, 1..=MOST_WEIGHTS, Ok(groups)) = (counts_all, pool.ceil, spatial, weights, groups)
+        else {
+            return Ok(Outcome::NoMatch);
+        };
+        let mut shape = vec![channels, 1];
+        shape.extend(pool.size.iter().map(|&extent| u64::from(extent)));
+        let part = (1.0 / taps as f64) as f32;
+        let conv = Conv {
+            stride: pool.stride.clone(),
+            pad: pool.pad.clone(),
+            dilation: pool.dilation.clone(),
+            groups,
+            ..Conv::plain(spatial)
+        };
+        let operands = [Some(Source::Old(x)), Some(Source::Data(0))];
+        Ok(Outcome::Apply(Patch {
+            data: vec![("mean".into(), tensor(&shape, &vec![part; weights as usize])?)],
+            add: vec![NewNode::new(conv, &operands, &[at])],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: vec![at],
+        }))
+    }
+}
