@@ -29,8 +29,9 @@ mod sum;
 use crate::lowering::{Codes, Grid, Lowering};
 use narrow::requantize;
 pub(crate) use narrow::{Product, Wide};
-use strait_core::op::ResizeMode;
-use strait_core::{Channels, Failure, Node, NodeId, Op, ValueId};
+use std::sync::Arc;
+use strait_core::op::{ResizeMode, ShiftLeft};
+use strait_core::{Carrier, Channels, Failure, Node, NodeId, Op, QuantParams, ValueId};
 use strait_target::spec::{OpRow, Recipe};
 
 /// Input of every recipe.
@@ -98,7 +99,11 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
     }
 }
 
-/// Codes of one grid on another, by one of the forms of the row.
+/// Factor by which a grid may be coarser for codes to be shifted left on their way to it.
+const SHIFTED_AS_FAR: f64 = 1024.0;
+
+/// Codes of one grid on another, by one of the forms of the row. Codes of 8 bits are shifted left first, where the row says so:
+/// a form that rounds twice rounds them to halves and quarters of a step before it rounds these, away from zero.
 pub(crate) fn between(
     walk: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
@@ -106,10 +111,25 @@ pub(crate) fn between(
     to: &Grid,
     suffix: &str,
 ) -> Result<ValueId, Failure> {
+    let (mut acc, mut zero, mut scale) = (left.value, left.grid.zero, left.grid.scale);
+    // Onto a grid a thousand times as coarse two roundings are as good as one, and the form's shift would not reach.
+    let near = f64::from(scale) * SHIFTED_AS_FAR >= f64::from(to.scale);
+    if let Some(bits) = site.row.left_shift.filter(|_| left.grid.ty.bits() == 8 && near) {
+        // A product with a power of two is exact.
+        scale *= (-f32::from(bits)).exp2();
+        let shift = ShiftLeft {
+            zero,
+            bits,
+            accumulator: Carrier::I32,
+        };
+        let fine = Arc::new(QuantParams::tensor(scale, 0));
+        acc = walk.shift_left(site.node, shift, acc, Some(fine), "shift")?;
+        zero = 0;
+    }
     let wide = Wide {
-        acc: left.value,
-        zero: left.grid.zero,
-        product: Product::Grid(left.grid.scale.into()),
+        acc,
+        zero,
+        product: Product::Grid(scale.into()),
         channels: Channels::Axis(0),
     };
     narrowed(walk, site, wide, to, suffix)

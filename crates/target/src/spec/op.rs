@@ -38,7 +38,8 @@ pub struct OpRow {
     /// then requantized once, by a form of the product's row. Absent: both operands have codes.
     #[serde(default)]
     pub in_accumulator: Vec<String>,
-    /// Parameter of `add_left_shift`, `add_common_grid` and `lookup`.
+    /// Parameter of `add_left_shift`, `add_common_grid`, `lookup` and `requantize`: of the last for codes of 8 bits, at most
+    /// 22.
     #[schemars(range(min = 0, max = 24))]
     pub left_shift: Option<u8>,
     /// Parameter of `lookup`: entries on evenly spaced codes, and straight lines in between, also across a pole or a jump of

@@ -66,7 +66,7 @@ words! {
         /// its result, or requantized to it. With `fraction`, a `resize` may interpolate.
         PassThrough = "pass_through",
         /// Codes of one grid and type become codes of another, for readers that differ: the row `requantize`, and no op of
-        /// a model.
+        /// a model. With `left_shift`, codes of 8 bits are shifted left by so many in front of the form.
         Requantize = "requantize",
     }
 }
@@ -442,10 +442,11 @@ impl RecipeName {
                 parameters: &[("definition", true)],
                 ..keeps
             },
-            RecipeName::MatmulAccumulate
-            | RecipeName::Multiply
-            | RecipeName::AveragePoolRequantize
-            | RecipeName::Requantize => narrows,
+            RecipeName::MatmulAccumulate | RecipeName::Multiply | RecipeName::AveragePoolRequantize => narrows,
+            RecipeName::Requantize => Signature {
+                parameters: &[("left_shift", false)],
+                ..narrows
+            },
             RecipeName::AveragePoolReciprocal => Signature {
                 parameters: &[("reciprocal", true)],
                 ..narrows

@@ -188,6 +188,12 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             "1 to 23 bits beside 8 fit into an entry of 32 bits".into()
         });
     }
+    if recipe == RecipeName::Requantize {
+        let bits = row.left_shift.is_none_or(|bits| (1..=22).contains(&bits));
+        findings.ensure(bits, &at("left_shift"), || {
+            "1 to 22 bits beside a code of 8 and its zero point fit into 32 bits".into()
+        });
+    }
     // Weight scales that are made out of the activations' have to be powers of two where `types.weight.scale` asks for these.
     let powers = || {
         spec.pairs(row).all(|pair| {
