@@ -3,7 +3,6 @@
 use crate::graph::Graph;
 use crate::ids::GraphId;
 use crate::module::Module;
-use crate::op::{Call, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Module {
@@ -18,7 +17,7 @@ impl Module {
         let others = self.reached(others);
         called.remove(&root);
         let (shared, mut own): (Vec<GraphId>, Vec<GraphId>) = called.into_iter().partition(|id| others.contains(id));
-        let mut copies: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut copies: BTreeMap<GraphId, GraphId> = BTreeMap::new();
         for id in shared {
             let Some(mut copy) = self.graph(id).cloned() else {
                 continue;
@@ -27,7 +26,7 @@ impl Module {
             copy.name = self.names.fresh(&base);
             let made = GraphId::new(self.graphs.len());
             self.graphs.push(copy);
-            copies.insert(id.index() as u32, made.index() as u32);
+            copies.insert(id, made);
             own.push(made);
         }
         own.push(root);
@@ -35,10 +34,8 @@ impl Module {
         for id in own.iter().filter(|_| !copies.is_empty()) {
             let nodes = self.graphs.get_mut(id.index()).into_iter();
             for node in nodes.flat_map(|graph| graph.nodes.iter_mut().flatten()) {
-                if let Op::Call(call) = &node.op
-                    && let Some(&graph) = copies.get(&call.graph)
-                {
-                    node.op = Call { graph }.into();
+                if node.op.graphs().iter().any(|id| copies.contains_key(id)) {
+                    node.op = node.op.with_graphs(|id| copies.get(&id).copied().unwrap_or(id));
                 }
             }
         }
@@ -59,10 +56,7 @@ impl Module {
 }
 
 fn calls(graph: &Graph) -> impl Iterator<Item = GraphId> {
-    graph.nodes().filter_map(|(_, node)| match &node.op {
-        Op::Call(call) => Some(GraphId::new(call.graph as usize)),
-        _ => None,
-    })
+    graph.nodes().flat_map(|(_, node)| node.op.graphs())
 }
 
 #[cfg(test)]

@@ -91,6 +91,13 @@ impl Op {
             | Op::IntegerLayerNormalization(_)
             | Op::Clamp(_)
             | Op::Call(_)
+            | Op::If(_)
+            | Op::ShapeOf(_)
+            | Op::Range(_)
+            | Op::NonZero(_)
+            | Op::Unique(_)
+            | Op::NonMaxSuppression(_)
+            | Op::Loop(_)
             | Op::Foreign(_)
             | Op::Unary(_)
             | Op::Reduce(_) => (None, None),

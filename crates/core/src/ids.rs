@@ -43,6 +43,24 @@ impl NodeId {
     pub const OUTSIDE: NodeId = NodeId(u32::MAX);
 }
 
+impl Symbol {
+    /// The name of what has none yet. No table hands it out.
+    pub(crate) const UNNAMED: Symbol = Symbol(u32::MAX);
+
+    /// The first of as many symbols that stand for names to come.
+    const PLACEHOLDERS: u32 = u32::MAX - (1 << 20);
+
+    /// The stand-in of a name to come, by its number, in what is not applied yet.
+    pub(crate) fn placeholder(number: u32) -> Symbol {
+        Symbol(Symbol::PLACEHOLDERS + number % (1 << 20))
+    }
+
+    /// True of [`Symbol::placeholder`].
+    pub(crate) fn is_placeholder(self) -> bool {
+        self.0 >= Symbol::PLACEHOLDERS && self != Symbol::UNNAMED
+    }
+}
+
 ids! {
     /// A node of one graph.
     NodeId = "node";

@@ -7,17 +7,20 @@
 //! This crate names no target, no model format and no dynamic library.
 
 mod addend;
+mod adopt;
 pub mod attribute;
 pub mod attribute_list;
 pub mod bytes;
 mod calls;
 mod carrier;
 mod channels;
+mod control;
 pub mod elem;
 mod failure;
 pub mod form_list;
 pub mod graph;
 pub mod ids;
+mod late;
 pub mod module;
 pub mod names;
 pub mod op;

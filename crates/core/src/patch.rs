@@ -1,18 +1,17 @@
 //! Patches: the only way to change a graph that has been built.
 
 use crate::addend::Addend;
-use crate::graph::{Def, Fused, Graph, MAX_RESULTS, Node, Placement};
+use crate::graph::{Def, Fused, Graph, Node, Placement};
 use crate::ids::{GraphId, NodeId, Symbol, ValueId};
 use crate::module::Module;
 use crate::op::{Op, Results};
 use crate::quant::QuantParams;
 use crate::reason::Reason;
-use crate::reason_code::ReasonCode;
-use crate::shape::TensorType;
+use crate::shape::{Dim, TensorType};
 use crate::tensor::TensorData;
 use crate::use_list::Use;
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// An operand or a replacement in a patch.
@@ -115,7 +114,16 @@ pub enum PatchError {
 impl Module {
     /// Applies a patch, or changes nothing. O(patch), where the uses of the replaced values count as its size.
     pub fn apply(&mut self, graph: GraphId, patch: Patch) -> Result<Applied, PatchError> {
-        let types = self.check(graph, &patch)?;
+        let mut types = self.check(graph, &patch)?;
+        let mut names: BTreeMap<Symbol, Symbol> = BTreeMap::new();
+        for (new, types) in patch.add.iter().zip(&mut types) {
+            let origin = self.graphs[graph.index()].node(new.origins[0]).map(|n| n.name);
+            let base = origin.map_or_else(String::new, |s| self.name(s).to_owned());
+            for (symbol, axis) in types.iter_mut().flat_map(placeholders) {
+                let fresh = || self.names.fresh(&format!("{base}.{axis}"));
+                *symbol = *names.entry(*symbol).or_insert_with(fresh);
+            }
+        }
         let mut data = Vec::with_capacity(patch.data.len());
         for (name, tensor) in patch.data {
             let (name, ty) = (self.names.fresh(&name), tensor.tensor_type());
@@ -175,6 +183,7 @@ impl Module {
             .graph(graph)
             .ok_or_else(|| PatchError::Missing(graph.to_string()))?;
         let mut types: Vec<Results> = Vec::with_capacity(patch.add.len());
+        let mut open = 0;
         let type_of = |types: &[Results], source: Source| -> Result<TensorType, PatchError> {
             let found = match source {
                 Source::Old(value) => g.value(value).map(|v| v.ty.clone()),
@@ -202,15 +211,24 @@ impl Module {
                 .map(|source| source.map(|s| type_of(&types, s)).transpose())
                 .collect::<Result<Vec<_>, _>>()?;
             let operands: Vec<Option<&TensorType>> = operands.iter().map(Option::as_ref).collect();
-            let results = self
+            let mut results = self
                 .result_types(&new.op, &operands, new.fused.as_ref())
                 .map_err(|reason| PatchError::Type {
                     position,
                     op: new.op.name(),
                     reason,
                 })?;
+            for dim in results
+                .iter_mut()
+                .flat_map(|ty| &mut ty.shape)
+                .filter(|dim| **dim == Dim::OPEN)
+            {
+                *dim = Dim::Named(Symbol::placeholder(open));
+                open += 1;
+            }
             types.push(results);
         }
+        let mut known: BTreeMap<Symbol, Symbol> = BTreeMap::new();
         let mut replaced = BTreeSet::new();
         for &(old, source) in &patch.replace {
             let from = g
@@ -219,7 +237,7 @@ impl Module {
                 .ty
                 .clone();
             let to = type_of(&types, source)?;
-            if from != to {
+            if !takes_the_place(&to, &from, &mut known) {
                 return Err(PatchError::Replaced {
                     value: old,
                     from: Box::new(from),
@@ -245,37 +263,23 @@ impl Module {
                 }
             }
         }
+        for (symbol, _) in types.iter_mut().flatten().flat_map(placeholders) {
+            *symbol = known.get(symbol).copied().unwrap_or(*symbol);
+        }
         Ok(types)
     }
 
-    /// The types of a node's results: what its op infers, with the element type of a fused requantization; those of the
-    /// called graph for a call.
+    /// The types of a node's results: what its op infers, with the element type of a fused requantization; for an op that
+    /// names graphs, those of the graphs.
     pub fn result_types(
         &self,
         op: &Op,
         operands: &[Option<&TensorType>],
         fused: Option<&Fused>,
     ) -> Result<Results, Reason> {
-        let mut results = match op {
-            Op::Call(call) => {
-                let callee = self
-                    .graphs
-                    .get(call.graph as usize)
-                    .ok_or_else(|| Reason::new(ReasonCode::Call, format!("there is no graph {}", call.graph)))?;
-                if callee.outputs.len() > MAX_RESULTS {
-                    return Err(Reason::new(
-                        ReasonCode::Call,
-                        format!("a called graph has more than {MAX_RESULTS} outputs"),
-                    ));
-                }
-                callee
-                    .outputs
-                    .iter()
-                    .filter_map(|&v| callee.value(v))
-                    .map(|v| v.ty.clone())
-                    .collect()
-            }
-            _ => match fused.and_then(|fused| fused.addend.as_ref()) {
+        let mut results = match self.results_of_graphs(op, operands) {
+            Some(results) => results?,
+            None => match fused.and_then(|fused| fused.addend.as_ref()) {
                 Some(addend) => {
                     let results = op.infer(operands.get(..Addend::OPERAND).unwrap_or(operands))?;
                     addend.fits(op, operands, results.first())?;
@@ -289,6 +293,26 @@ impl Module {
         }
         Ok(results)
     }
+}
+
+/// The names to come in a type, with their axes.
+fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize)> {
+    let dims = ty.shape.iter_mut().enumerate();
+    dims.filter_map(|(axis, dim)| match dim {
+        Dim::Named(symbol) if symbol.is_placeholder() => Some((symbol, axis)),
+        _ => None,
+    })
+}
+
+/// True if a value of the type `from` may become one of `to`; the names to come in `to` are then those of `from`.
+fn takes_the_place(to: &TensorType, from: &TensorType, known: &mut BTreeMap<Symbol, Symbol>) -> bool {
+    to.elem == from.elem
+        && to.shape.len() == from.shape.len()
+        && to.shape.iter().zip(&from.shape).all(|(to, from)| match (to, from) {
+            (to, from) if to == from => true,
+            (Dim::Named(to), Dim::Named(from)) if to.is_placeholder() => *known.entry(*to).or_insert(*from) == *from,
+            _ => false,
+        })
 }
 
 impl Graph {

@@ -138,8 +138,6 @@ reason_codes! {
         Split = "split",
         /// A squeezed axis does not have the extent 1.
         Squeeze = "squeeze",
-        /// The product of symbolic extents has no name.
-        SymbolicProduct = "symbolic-product",
         /// The extent that a window runs over is symbolic.
         SymbolicWindow = "symbolic-window",
         /// A result is past the limits of rank or of the number of elements.
@@ -226,6 +224,8 @@ reason_codes! {
         ClipsReals = "clips-reals",
         /// The configuration wants this layer in float.
         Configuration = "configuration",
+        /// An extent of an operand or a result depends on data.
+        ExtentDependsOnData = "extent-depends-on-data",
         /// The node reads codes of more bits than its operand has.
         FewBits = "few-bits",
         /// The result is read in float, and the node stays between float ops.
@@ -312,8 +312,6 @@ reason_codes! {
         Parameter = "parameter",
         /// The node is kept on the host to find further refusals.
         Refused = "refused",
-        /// The shape is not fixed.
-        Shape = "shape",
         /// A table of entries cannot be made, or there is none for all channels.
         Table = "table",
         /// A lookup is made for another type than its operand has.

@@ -39,6 +39,15 @@ impl fmt::Debug for Dim {
 }
 
 impl Dim {
+    /// An extent that depends on data, as inference answers with it. Whoever adds the node gives it a name of its own
+    /// ([`crate::Module::name_extents`]).
+    pub const OPEN: Dim = Dim::Named(Symbol::UNNAMED);
+
+    /// True unless both are numbers, and different ones.
+    pub fn may_equal(self, other: Dim) -> bool {
+        self == other || self.fixed().is_none() || other.fixed().is_none()
+    }
+
     /// The extent, if known.
     pub fn fixed(self) -> Option<u64> {
         match self {
@@ -80,6 +89,15 @@ impl TensorType {
     /// The dimensions, if all are known.
     pub fn dims(&self) -> Option<SmallVec<[u64; 4]>> {
         fixed_dims(&self.shape)
+    }
+
+    /// True if a result that inference gives this type may be stated as `stated`: the same, but that a name stands for
+    /// each [`Dim::OPEN`].
+    pub fn is_stated_by(&self, stated: &TensorType) -> bool {
+        let named = |(own, other): (&Dim, &Dim)| own == other || (*own == Dim::OPEN && other.fixed().is_none());
+        self.elem == stated.elem
+            && self.shape.len() == stated.shape.len()
+            && self.shape.iter().zip(&stated.shape).all(named)
     }
 }
 

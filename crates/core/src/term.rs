@@ -91,6 +91,11 @@ terms! {
     TopK = "top_k": Real,
     Det = "det": Real,
     Dft = "dft": Real,
+    ShapeOf = "shape_of": Real,
+    Range = "range": Real,
+    NonZero = "non_zero": Real,
+    Unique = "unique": Real,
+    NonMaxSuppression = "non_max_suppression": Real,
     Softmax = "softmax": Real,
     Reshape = "reshape": Rearranges,
     Flatten = "flatten": Rearranges,
@@ -168,6 +173,8 @@ terms! {
     ReduceMin = "reduce_min": Selects,
     ReduceProduct = "reduce_product": Real,
     Call = "call": Elsewhere,
+    If = "if": Elsewhere,
+    Loop = "loop": Elsewhere,
     Foreign = "foreign": Elsewhere,
 }
 

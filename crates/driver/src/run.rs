@@ -35,8 +35,12 @@ struct Output {
     /// The value whose numbers are written.
     value: ValueId,
     number_type: NumberType,
-    /// Of one sample, as it is written.
+    /// Of one sample, as it is written; of an open output its first sample says it.
     shape: Vec<usize>,
+    /// True if an extent depends on data.
+    is_open: bool,
+    /// True if the first axis is the batch, which the samples stand in the place of.
+    is_batch: bool,
     /// Of the integers of `--raw`.
     grid: Option<Json>,
 }
@@ -89,7 +93,7 @@ pub fn run(
         };
         let sink = |index: usize, results: Vec<Tensor>| -> Result<ControlFlow<()>, Stop> {
             for (writer, result) in writers.iter_mut().zip(&results) {
-                writer.append(result.view().bytes())?;
+                writer.append(index, result.view())?;
             }
             Ok(done(index + 1))
         };
@@ -99,8 +103,9 @@ pub fn run(
             SampleError::Stopped { .. } => Stop::Interrupted,
         })
     })?;
-    for writer in writers {
-        writer.finish()?;
+    let mut outputs = outputs;
+    for (writer, output) in writers.into_iter().zip(&mut outputs) {
+        output.shape = writer.finish()?;
     }
     if let Some(index) = index {
         let text = format!("{:#}\n", index_of(&outputs, samples.count()));
@@ -194,6 +199,8 @@ fn outputs(opened: &Opened, plan: &Plan, raw: bool) -> Vec<Output> {
                 [1, rest @ ..] => rest.to_vec(),
                 shape => shape.to_vec(),
             },
+            is_open: !port.open.is_empty(),
+            is_batch: port.shape.first() == Some(&1),
             grid: quant.map(|quant| {
                 json!({ "scale": list(&quant.scale), "zero_point": list(&quant.zero_point), "axis": quant.axis })
             }),
@@ -231,9 +238,16 @@ fn index_of(outputs: &[Output], samples: usize) -> Json {
 
 /// A file beside its destination, which it takes the place of when it is whole.
 struct Unfinished {
-    writer: Writer,
+    /// Nothing before the first sample of an output whose extents depend on data.
+    writer: Option<Writer>,
     beside: Beside,
     destination: PathBuf,
+    number_type: NumberType,
+    samples: usize,
+    /// Extents of one sample.
+    shape: Vec<usize>,
+    /// True if one axis stands in the place of the batch.
+    is_batch: bool,
 }
 
 impl Unfinished {
@@ -256,28 +270,64 @@ impl Unfinished {
             );
             return Err(Diagnostic::error(codes::OUTPUT, message).into());
         }
-        let shape: Vec<usize> = [samples].into_iter().chain(output.shape.iter().copied()).collect();
-        let beside = Beside::new(folder, ".npy").map_err(failed)?;
-        Ok(Unfinished {
-            writer: Writer::create(beside.path(), output.number_type, &shape).map_err(failed)?,
-            beside,
+        let mut unfinished = Unfinished {
+            writer: None,
+            beside: Beside::new(folder, ".npy").map_err(failed)?,
             destination: path.to_owned(),
-        })
+            number_type: output.number_type,
+            samples,
+            shape: output.shape.clone(),
+            is_batch: output.is_batch,
+        };
+        if !output.is_open {
+            unfinished.begin()?;
+        }
+        Ok(unfinished)
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<(), Diagnostics> {
-        self.writer
-            .append(bytes)
-            .map_err(|error| unwritten(&self.destination, &error))
+    fn begin(&mut self) -> Result<&mut Writer, Diagnostics> {
+        let shape: Vec<usize> = [self.samples].into_iter().chain(self.shape.iter().copied()).collect();
+        let writer = Writer::create(self.beside.path(), self.number_type, &shape);
+        let writer = writer.map_err(|error| unwritten(&self.destination, &error))?;
+        Ok(self.writer.insert(writer))
     }
 
-    fn finish(self) -> Result<(), Diagnostics> {
-        self.writer
-            .finish()
-            .map_err(|error| unwritten(&self.destination, &error))?;
+    fn append(&mut self, sample: usize, result: TensorView<'_>) -> Result<(), Diagnostics> {
+        let shape = match result.shape() {
+            [_, rest @ ..] if self.is_batch => rest,
+            shape => shape,
+        };
+        if self.writer.is_none() {
+            self.shape = shape.to_vec();
+            self.begin()?;
+        }
+        if self.shape != shape {
+            let message = format!(
+                "{} cannot be written: its extents depend on data, and are {shape:?} for sample {sample} where they were {:?}",
+                self.destination.display(),
+                self.shape
+            );
+            let finding = Diagnostic::error(codes::OUTPUT, message);
+            return Err(finding.help("run the samples one by one").into());
+        }
+        let appended = self
+            .writer
+            .as_mut()
+            .map_or(Ok(()), |writer| writer.append(result.bytes()));
+        appended.map_err(|error| unwritten(&self.destination, &error))
+    }
+
+    /// Answers with the extents of one sample.
+    fn finish(mut self) -> Result<Vec<usize>, Diagnostics> {
+        if self.writer.is_none() {
+            self.begin()?;
+        }
+        let finished = self.writer.map_or(Ok(()), Writer::finish);
+        finished.map_err(|error| unwritten(&self.destination, &error))?;
         self.beside
             .put_in_place(&self.destination)
-            .map_err(|error| unwritten(&self.destination, &error))
+            .map_err(|error| unwritten(&self.destination, &error))?;
+        Ok(self.shape)
     }
 }
 

@@ -3,9 +3,10 @@
 
 use crate::error::ExecuteError;
 use crate::integer::carrier;
+use crate::late;
 use crate::memory::{self, Request};
 use crate::plan::is_aligned;
-use crate::scratch::scratch;
+use crate::scratch::{Scratch, scratch};
 use crate::site::slot;
 use smallvec::SmallVec;
 use strait_core::op::Sampling;
@@ -55,6 +56,10 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
     let (graph, order) = crate::plan::ordered(module, graph)?;
     let mut bytes = vec![0u64; graph.value_bound()];
     for (id, value) in graph.values() {
+        // Its memory is known when it runs, where data decides on the extents.
+        if value.ty.dims().is_none() && !matches!(value.def, Def::Input(_)) {
+            continue;
+        }
         slot(module, graph, id)?;
         bytes[id.index()] = size(&value.ty);
     }
@@ -114,12 +119,16 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
         let ty = |id: ValueId| graph.value(id).map(|value| &value.ty);
         let operands: SmallVec<[Option<&TensorType>; 3]> = node.inputs.iter().map(|id| id.and_then(ty)).collect();
         let results: SmallVec<[&TensorType; 1]> = node.outputs.iter().filter_map(|&id| ty(id)).collect();
-        let own = scratch(
-            node,
-            &operands,
-            |index| node.inputs.get(index).copied().flatten().is_some_and(is_constant),
-            &results,
-        );
+        let is_late = late::applies(graph, node);
+        let own = match is_late {
+            true => Scratch::default(),
+            false => scratch(
+                node,
+                &operands,
+                |index| node.inputs.get(index).copied().flatten().is_some_and(is_constant),
+                &results,
+            ),
+        };
         let with_scratch = live.saturating_add(own.run);
         if with_scratch > cost.peak.amount || cost.peak.op.is_empty() {
             cost.peak = share(with_scratch);
@@ -131,7 +140,10 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
         cost.copies = cost.copies.saturating_add(packed.map_or(0, |weight| {
             packed_bytes(&node.op, operands.first().copied().flatten(), weight)
         }));
-        let work = operations(&node.op, &operands, &results);
+        let work = match is_late {
+            true => 0,
+            false => operations(&node.op, &operands, &results),
+        };
         cost.operations = cost.operations.saturating_add(work);
         if work > cost.busiest.amount || cost.busiest.op.is_empty() {
             cost.busiest = share(work);

@@ -2,6 +2,7 @@
 
 use crate::aligned::AlignedBytes;
 use crate::error::StepError;
+use crate::late;
 use crate::layout::is_alias;
 use crate::plan::is_aligned;
 use crate::prepare::prepare;
@@ -29,6 +30,9 @@ const LARGEST: usize = 1 << 36;
 pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorData>, ExecuteError> {
     let types: SmallVec<[Option<TensorType>; 3]> = operands.iter().map(|t| t.map(TensorData::tensor_type)).collect();
     let types: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();
+    if let Some(results) = computed_late(op, operands) {
+        return results;
+    }
     let results = op
         .infer(&types)
         .map_err(|reason| ExecuteError::Ours(reason.to_string()))?;
@@ -37,6 +41,35 @@ pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorD
         true => work(),
         false => one_thread()?.run(work),
     }
+}
+
+/// The results of an op whose extents depend on data, or whose attributes are operands.
+fn computed_late(op: &Op, operands: &[Option<&TensorData>]) -> Option<Result<Vec<TensorData>, ExecuteError>> {
+    let tensor = |operand: &Option<&TensorData>| {
+        operand.map(|data| {
+            let dims: SmallVec<[usize; 4]> = data.shape().iter().map(|&extent| extent as usize).collect();
+            crate::Tensor::from_bytes(data.elem(), &dims, &data.unpacked())
+        })
+    };
+    if !late::is_late(op, operands.iter().map(Option::is_some)) {
+        return None;
+    }
+    let tensors = operands.iter().map(|operand| tensor(operand).transpose());
+    let made = tensors
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(ours)
+        .and_then(|tensors| {
+            let views: Vec<_> = tensors
+                .iter()
+                .map(|tensor| tensor.as_ref().map(crate::Tensor::view))
+                .collect();
+            late::evaluate(op, &views).map_err(|source| ExecuteError::Node {
+                node: "constant".into(),
+                op: op.term().name(),
+                source,
+            })
+        });
+    Some(made.and_then(|tensors| tensors.iter().map(|tensor| tensor.to_data().map_err(ours)).collect()))
 }
 
 /// True where the work is in proportion to the elements, and these are few: no kernel asks then for other threads.

@@ -5,6 +5,11 @@
 //! fast loops and gives every value its place in one arena. It is immutable and shared between threads; each of them runs
 //! it in a [`Workspace`] of its own. [`map_in_order`] runs many samples with memory that does not depend on their number.
 //!
+//! # Extents that depend on data
+//! Values with an extent that only a run knows are tensors of their own, outside of the arena. The nodes that read or make
+//! them run one by one at the extents at hand, by steps that are prepared once for each set of extents. A node that names
+//! graphs (`if`, `loop`) runs those as plans of their own.
+//!
 //! # The same bits everywhere
 //! Neither the instruction set ([`PlanOptions::context`]) nor the number of [`Threads`] changes a bit of any result. Sums
 //! of floats have the order that `strait-kernels` states; integer primitives are exact and equal the plain interpreter
@@ -23,6 +28,7 @@ mod index;
 mod inputs;
 mod integer;
 mod join;
+mod late;
 mod layers;
 mod layout;
 mod loops_for;

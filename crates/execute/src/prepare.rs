@@ -132,7 +132,12 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::ArgReduce(_)
         | Op::Cumulative(_)
         | Op::TopK(_) => Err(unsupported(site)),
-        Op::Call(_) | Op::Foreign(_) => Err(unsupported(site)),
+        // They run late.
+        Op::Call(_) | Op::If(_) | Op::Loop(_) => Err(unsupported(site)),
+        Op::ShapeOf(_) | Op::Range(_) | Op::NonZero(_) | Op::Unique(_) | Op::NonMaxSuppression(_) => {
+            Err(unsupported(site))
+        }
+        Op::Foreign(_) => Err(unsupported(site)),
     }
 }
 

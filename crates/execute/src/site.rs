@@ -136,11 +136,12 @@ impl<'a> NodeSlots<'a> {
 }
 
 /// The results have the types that inference gives them: all that is prepared relies on it.
-fn check_types(module: &Module, graph: &Graph, node: &Node) -> Result<(), StepError> {
+pub(crate) fn check_types(module: &Module, graph: &Graph, node: &Node) -> Result<(), StepError> {
     let ty = |value: ValueId| graph.value(value).map(|v| &v.ty);
     let operands: Vec<_> = node.inputs.iter().map(|input| input.and_then(ty)).collect();
     let inferred = module.result_types(&node.op, &operands, node.fused.as_deref())?;
-    if inferred.iter().map(Some).eq(node.outputs.iter().map(|&v| ty(v))) {
+    let stated = |(inferred, &value): (&TensorType, &ValueId)| ty(value).is_some_and(|ty| inferred.is_stated_by(ty));
+    if inferred.len() == node.outputs.len() && inferred.iter().zip(&node.outputs).all(stated) {
         return Ok(());
     }
     let stated: Vec<String> = node

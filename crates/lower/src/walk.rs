@@ -142,7 +142,8 @@ pub(crate) trait Build<'a>: Sized {
 }
 
 impl<'a, C: Clone + PartialEq> Walk<'a, C> {
-    /// The walk over the main graph of a module in front of its first step.
+    /// The walk over the main graph of a module in front of its first step. The main graph is the first; those that its nodes
+    /// name come along as they are.
     pub(crate) fn new(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
         let mut walk = Walk::scratch(source, name, stage);
         // The model's names come first, so that a fresh name never takes one of them.
@@ -150,6 +151,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         for name in model.chain(walk.graph.nodes().map(|(_, node)| node.name)) {
             walk.out.names.intern(source.name(name));
         }
+        walk.out.adopt(source, 1);
         walk
     }
 

@@ -16,7 +16,7 @@ mod write;
 
 pub use error::{DataFault, FreeDimension, NodeFault, OnnxError};
 pub use read::{LFS_POINTER, Model, Operator, ReadOptions, free_dimensions, operators, read};
-pub use write::write;
+pub use write::{left_out, write};
 
 /// The oldest and the newest version of the standard operator set that is read.
 pub const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;

@@ -144,14 +144,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// True if two nodes call graphs, which have to correspond then.
+    /// True if two nodes are of one op that names graphs, which have to correspond then.
     fn are_calls(&mut self, fused: Option<&Node>, lowered: Option<&Node>) -> bool {
         let Some((f, l)) = fused.zip(lowered) else { return false };
-        let (Op::Call(own), Op::Call(other)) = (&f.op, &l.op) else {
+        let (own, other) = (f.op.graphs(), l.op.graphs());
+        let nobody = |op: &Op| op.with_graphs(|_| GraphId::new(0));
+        if own.is_empty() || nobody(&f.op) != nobody(&l.op) {
             return false;
-        };
-        let called = [own, other].map(|call| GraphId::new(call.graph as usize));
-        self.result.calls.insert(called.into());
+        }
+        self.result.calls.extend(own.into_iter().zip(other));
         f.fused == l.fused && f.place == l.place
     }
 

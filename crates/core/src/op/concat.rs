@@ -32,20 +32,24 @@ impl Infer for Concat {
                     .iter()
                     .zip(&shape)
                     .enumerate()
-                    .all(|(a, (x, y))| a == axis || x == y);
+                    .all(|(a, (x, y))| a == axis || x.may_equal(*y));
             support::ensure(same, ReasonCode::Concat, || {
                 format!(
                     "operand {index} is {} {:?}, which does not join {:?}",
                     operand.elem, operand.shape, shape
                 )
             })?;
-            let joined = shape[axis]
-                .fixed()
-                .zip(operand.shape[axis].fixed())
-                .and_then(|(a, b)| a.checked_add(b));
-            shape[axis] = joined
-                .map(Dim::Fixed)
-                .ok_or_else(|| Reason::new(ReasonCode::Concat, "the joined axis is symbolic; bind it to a number"))?;
+            for (position, (own, other)) in shape.iter_mut().zip(&operand.shape).enumerate() {
+                *own = match (own.fixed(), other.fixed()) {
+                    (Some(a), Some(b)) if position == axis => {
+                        let joined = a.checked_add(b).map(Dim::Fixed);
+                        joined.ok_or_else(|| Reason::new(ReasonCode::TooLarge, "the joined axis is too long"))?
+                    }
+                    _ if position == axis => Dim::OPEN,
+                    (None, Some(_)) => *other,
+                    _ => *own,
+                };
+            }
         }
         support::one(first.elem, shape)
     }

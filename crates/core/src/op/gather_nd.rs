@@ -30,7 +30,7 @@ impl Infer for GatherNd {
         };
         let named = usize::try_from(coordinates).ok().and_then(|n| n.checked_add(batch));
         let named = named.filter(|&named| named <= x.shape.len() && batch < indices.shape.len());
-        let Some(named) = named.filter(|_| x.shape[..batch] == indices.shape[..batch]) else {
+        let Some(named) = named.filter(|_| support::may_equal(&x.shape[..batch], &indices.shape[..batch])) else {
             let text = format!("{indices} has no coordinates of {x} behind {batch} axes that they share");
             return Err(Reason::new(ReasonCode::Gather, text));
         };

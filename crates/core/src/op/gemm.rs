@@ -60,7 +60,7 @@ impl Infer for Gemm {
             (b.shape[0], b.shape[1])
         };
         let last = shape.len() - 1;
-        support::ensure(shape[last] == inner, ReasonCode::GemmInner, || {
+        support::ensure(shape[last].may_equal(inner), ReasonCode::GemmInner, || {
             format!("the inner dimensions differ: {} and {inner}", shape[last])
         })?;
         shape[last] = columns;
@@ -68,7 +68,7 @@ impl Infer for Gemm {
             support::one_for_each(&self.weight_zero, columns.unwrap_or(0))?;
         }
         if let Some(bias) = operands.get(2).copied().flatten() {
-            let fits = support::broadcast(&bias.shape, &shape)? == shape;
+            let fits = support::may_equal(&support::broadcast(&bias.shape, &shape)?, &shape);
             support::ensure(fits, ReasonCode::GemmBias, || {
                 format!("the bias {:?} does not broadcast to the result", bias.shape)
             })?;

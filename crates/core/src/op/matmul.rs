@@ -43,7 +43,7 @@ impl Infer for MatMul {
         }
         let (rows, inner) = (left[left.len() - 2], left[left.len() - 1]);
         let (inner_b, columns) = (right[right.len() - 2], right[right.len() - 1]);
-        support::ensure(inner == inner_b, ReasonCode::MatmulInner, || {
+        support::ensure(inner.may_equal(inner_b), ReasonCode::MatmulInner, || {
             format!("the inner dimensions differ: {inner} and {inner_b}")
         })?;
         let mut shape = support::broadcast(&left[..left.len() - 2], &right[..right.len() - 2])?;

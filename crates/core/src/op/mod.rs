@@ -37,6 +37,7 @@ mod global_average_pool;
 mod grid_sample;
 mod hard_sigmoid;
 mod identity;
+mod if_else;
 mod integer_layer_normalization;
 mod integer_resize;
 mod integer_softmax;
@@ -44,12 +45,16 @@ mod interpolate;
 mod layer_normalization;
 mod leaky_relu;
 mod lookup;
+mod loop_body;
 mod matmul;
 mod max_pool;
 mod mul;
+mod non_max_suppression;
+mod non_zero;
 mod pad;
 mod pow;
 mod quantize;
+mod range;
 mod recurrent;
 mod reduce;
 mod relu;
@@ -60,6 +65,7 @@ mod roi_align;
 mod round_to;
 mod scatter;
 mod select;
+mod shape_of;
 mod shift_left;
 mod slice;
 mod softmax;
@@ -71,6 +77,7 @@ mod support;
 mod top_k;
 mod transpose;
 mod unary;
+mod unique;
 mod unsqueeze;
 
 pub use add::*;
@@ -106,6 +113,7 @@ pub use global_average_pool::*;
 pub use grid_sample::*;
 pub use hard_sigmoid::*;
 pub use identity::*;
+pub use if_else::*;
 pub use integer_layer_normalization::*;
 pub use integer_resize::*;
 pub use integer_softmax::*;
@@ -113,12 +121,16 @@ pub use interpolate::*;
 pub use layer_normalization::*;
 pub use leaky_relu::*;
 pub use lookup::*;
+pub use loop_body::*;
 pub use matmul::*;
 pub use max_pool::*;
 pub use mul::*;
+pub use non_max_suppression::*;
+pub use non_zero::*;
 pub use pad::*;
 pub use pow::*;
 pub use quantize::*;
+pub use range::*;
 pub use recurrent::*;
 pub use reduce::*;
 pub use relu::*;
@@ -129,6 +141,7 @@ pub use roi_align::*;
 pub use round_to::*;
 pub use scatter::*;
 pub use select::*;
+pub use shape_of::*;
 pub use shift_left::*;
 pub use slice::*;
 pub use softmax::*;
@@ -139,6 +152,7 @@ pub use sum_pool::*;
 pub use top_k::*;
 pub use transpose::*;
 pub use unary::*;
+pub use unique::*;
 pub use unsqueeze::*;
 
 use crate::attribute::{Attribute, AttributeError, Attributes};
@@ -292,6 +306,11 @@ ops! {
     TopK,
     Det,
     Dft,
+    ShapeOf,
+    Range,
+    NonZero,
+    Unique,
+    NonMaxSuppression,
     Reshape,
     Flatten,
     Squeeze,
@@ -324,6 +343,8 @@ ops! {
     IntegerLayerNormalization,
     Clamp,
     Call,
+    If,
+    Loop,
     Foreign;
     families:
     Unary by function,

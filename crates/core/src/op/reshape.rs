@@ -8,15 +8,17 @@ use crate::shape::{Dim, Shape, element_count};
 use smallvec::SmallVec;
 
 op! {
-    /// The same elements in row-major order under another shape.
+    /// The same elements in row-major order under another shape. A second operand (i64, one for each axis) says the shape at
+    /// run time; the attribute then has what is known of it.
     Reshape = "reshape" v 1 {
-        /// Extents; 0 copies the operand's at that position, one −1 is what remains.
+        /// Extents; 0 copies the operand's at that position, one −1 is what remains. Beside a second operand each −1 is an
+        /// extent that is not known.
         shape: SmallVec<[i64; 4]>,
     }
 }
 
 impl Infer for Reshape {
-    const ARITY: (usize, usize) = (1, 1);
+    const ARITY: (usize, usize) = (1, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
@@ -26,10 +28,12 @@ impl Infer for Reshape {
                 format!("{text}: from {:?} to {:?}", x.shape, self.shape),
             )
         };
+        let is_late = support::late_list(operands, 1, self.shape.len())?;
         let mut shape = Shape::new();
         let mut unknown = None;
         for (position, &extent) in self.shape.iter().enumerate() {
             shape.push(match extent {
+                -1 if is_late => Dim::OPEN,
                 -1 if unknown.is_none() => {
                     unknown = Some(position);
                     Dim::Fixed(1)
@@ -48,12 +52,23 @@ impl Infer for Reshape {
             let position = from.iter().position(|f| symbolic && f == d);
             position.map(|p| from.remove(p)).is_none()
         });
-        let (Some(from), Some(to)) = (element_count(&from), element_count(&to)) else {
-            return Err(error("a symbolic dimension is in the way; bind it to a number"));
+        let alone = |dims: &Shape| dims.iter().all(|dim| *dim == Dim::Fixed(1) || dim.fixed().is_none());
+        let (Some(count_from), Some(count_to)) = (element_count(&from), element_count(&to)) else {
+            // One name that stands for all that remains keeps it; otherwise a run knows.
+            if let Some(position) = unknown {
+                let mut names = from.iter().filter(|dim| dim.fixed().is_none());
+                shape[position] = match (names.next(), names.next()) {
+                    (Some(&name), None) if alone(&from) && alone(&to) => name,
+                    _ => Dim::OPEN,
+                };
+            }
+            return support::one(x.elem, shape);
         };
         match unknown {
-            Some(position) if to != 0 && from % to == 0 => shape[position] = Dim::Fixed(from / to),
-            None if from == to => {}
+            Some(position) if count_to != 0 && count_from % count_to == 0 => {
+                shape[position] = Dim::Fixed(count_from / count_to);
+            }
+            None if count_from == count_to => {}
             _ => return Err(error("the numbers of elements differ")),
         }
         support::one(x.elem, shape)

@@ -5,7 +5,6 @@ use crate::attribute::{op, words};
 use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
-use crate::shape::Dim;
 
 words! {
     /// Which elements of its operand a [`Scatter`] names.
@@ -68,14 +67,14 @@ impl Infer for Scatter {
             ScatterBy::Element => {
                 let axis = support::axis(self.axis, x.shape.len())?;
                 support::within(&x.shape, &indices.shape, axis)?;
-                indices.shape == updates.shape
+                support::may_equal(&indices.shape, &updates.shape)
             }
             ScatterBy::Slice => {
                 let coordinates = indices.shape.last().and_then(|dim| dim.fixed());
                 let coordinates = coordinates.and_then(|n| usize::try_from(n).ok());
                 coordinates.filter(|&n| n <= x.shape.len()).is_some_and(|n| {
                     let parts = [&indices.shape[..indices.shape.len() - 1], &x.shape[n..]];
-                    parts.concat() == updates.shape.to_vec() as Vec<Dim>
+                    support::may_equal(&parts.concat(), &updates.shape)
                 })
             }
         };

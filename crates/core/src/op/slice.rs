@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 
 op! {
     /// Elements `starts`, `starts` + `steps`, … before `ends` along each of `axes`, with ONNX's clamping: negative
-    /// positions count from the end and positions outside are moved to the border.
+    /// positions count from the end and positions outside are moved to the border. A second and a third operand (i64, one
+    /// for each axis) stand in the place of `starts` and `ends`, which are empty then.
     Slice = "slice" v 1 {
         /// First position per axis.
         starts: SmallVec<[i64; 4]>,
@@ -23,12 +24,32 @@ op! {
 }
 
 impl Infer for Slice {
-    const ARITY: (usize, usize) = (1, 1);
+    const ARITY: (usize, usize) = (1, 3);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let mut shape = x.shape.clone();
-        for (axis, _, _, count) in self.spans(&x.shape)? {
+        let late = [1, 2].map(|operand| support::late_list(operands, operand, self.axes.len()));
+        let [starts, ends] = late;
+        if starts? && ends? {
+            for &axis in &self.axes {
+                shape[support::axis(axis, x.shape.len())?] = Dim::OPEN;
+            }
+            return support::one(x.elem, shape);
+        }
+        // An axis that is not known stays so, but for one that is taken whole.
+        let mut known = self.clone();
+        for (position, &axis) in self.axes.iter().enumerate().rev() {
+            let axis = support::axis(axis, x.shape.len())?;
+            let lists = [&mut known.starts, &mut known.ends, &mut known.axes, &mut known.steps];
+            if x.shape[axis].fixed().is_none() && lists.iter().all(|list| position < list.len()) {
+                let [start, end, _, step] = lists.map(|list| list.remove(position));
+                if (start, end, step) != (0, i64::MAX, 1) {
+                    shape[axis] = Dim::OPEN;
+                }
+            }
+        }
+        for (axis, _, _, count) in known.spans(&x.shape)? {
             shape[axis] = Dim::Fixed(count);
         }
         support::one(x.elem, shape)

@@ -127,13 +127,8 @@ pub(super) struct Window {
 /// that would start in the trailing padding is dropped (the rule of ONNX and PyTorch).
 pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
     let Dim::Fixed(x) = x else {
-        if window.size == 1 && window.stride == 1 && window.pad == (0, 0) {
-            return Ok(x);
-        }
-        return Err(Reason::new(
-            ReasonCode::SymbolicWindow,
-            "a window slides over a symbolic dimension; bind it to a number",
-        ));
+        let same = window.size == 1 && window.stride == 1 && window.pad == (0, 0);
+        return Ok(if same { x } else { Dim::OPEN });
     };
     let zero = [(window.stride, "stride"), (window.dilation, "dilation")];
     if let Some((_, what)) = zero.into_iter().find(|&(number, _)| number == 0) {
@@ -245,7 +240,8 @@ pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
     Ok(normal as usize)
 }
 
-/// The common shape of two operands under multidirectional (numpy) broadcasting.
+/// The common shape of two operands under multidirectional (numpy) broadcasting. Beside an extent that is not known, one
+/// past 1 is the result's, and of two that are not known the result's is not either: a run compares them.
 pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
     let rank = a.len().max(b.len());
     let at = |shape: &[Dim], index: usize| {
@@ -258,12 +254,19 @@ pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
             (x, y) if x == y => Ok(x),
             (Dim::Fixed(1), y) => Ok(y),
             (x, Dim::Fixed(1)) => Ok(x),
+            (Dim::Named(_), Dim::Named(_)) => Ok(Dim::OPEN),
+            (Dim::Named(_), known) | (known, Dim::Named(_)) => Ok(known),
             (x, y) => Err(Reason::new(
                 ReasonCode::Broadcast,
                 format!("{x} and {y} cannot be broadcast, at axis {index} of {rank}"),
             )),
         })
         .collect()
+}
+
+/// True if extents may be the same, axis by axis.
+pub(super) fn may_equal(a: &[Dim], b: &[Dim]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a.may_equal(b))
 }
 
 /// An elementwise binary op: equal element types, broadcast shapes; `elem` makes the result's type.
@@ -281,23 +284,20 @@ pub(super) fn same(operands: &Operands<'_>) -> Result<Results, Reason> {
     one(x.elem, x.shape.clone())
 }
 
-/// The product of dimensions; named ones only where they stand alone.
+/// The product of dimensions; one named one stands for itself, several for a number that a run knows.
 pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
-    let others = dims.iter().filter(|d| **d != Dim::Fixed(1));
-    match others.clone().count() {
-        0 => Ok(Dim::Fixed(1)),
-        1 => Ok(*others.into_iter().next().unwrap_or(&Dim::Fixed(1))),
-        _ => others
-            .into_iter()
-            .try_fold(1u64, |n, d| n.checked_mul(d.fixed()?))
-            .map(Dim::Fixed)
-            .ok_or_else(|| {
-                Reason::new(
-                    ReasonCode::SymbolicProduct,
-                    "a product with a symbolic dimension; bind it to a number",
-                )
-            }),
+    let others = || dims.iter().filter(|dim| **dim != Dim::Fixed(1));
+    if others().any(|dim| dim.fixed().is_none()) {
+        let mut others = others();
+        return Ok(match (others.next(), others.next()) {
+            (Some(&alone), None) => alone,
+            _ => Dim::OPEN,
+        });
     }
+    let product = others().try_fold(1u64, |n, d| n.checked_mul(d.fixed()?));
+    product
+        .map(Dim::Fixed)
+        .ok_or_else(|| Reason::new(ReasonCode::TooLarge, "a product of extents is past 64 bits"))
 }
 
 /// A sliding window over the spatial axes of [N, C, spatial…].
@@ -361,13 +361,35 @@ pub(super) fn all_float(operands: &Operands<'_>) -> Result<(), Reason> {
 /// Indices of elements along `axis`: of the same rank, and not longer along any other axis.
 pub(super) fn within(x: &[Dim], indices: &[Dim], axis: usize) -> Result<(), Reason> {
     let fits = |(position, (x, index)): (usize, (&Dim, &Dim))| {
-        let shorter = x.fixed().zip(index.fixed()).is_some_and(|(x, index)| index <= x);
-        position == axis || x == index || shorter
+        let longer = x.fixed().zip(index.fixed()).is_some_and(|(x, index)| index > x);
+        position == axis || !longer
     };
     let fits = x.len() == indices.len() && x.iter().zip(indices).enumerate().all(fits);
     ensure(fits, ReasonCode::Gather, || {
         format!("indices of {indices:?} are not inside of {x:?} beside axis {axis}")
     })
+}
+
+/// True if operand `index` is there: a list of so many integers that stands in the place of an attribute.
+pub(super) fn late_list(operands: &Operands<'_>, index: usize, length: usize) -> Result<bool, Reason> {
+    let Some(Some(list)) = operands.get(index) else {
+        return Ok(false);
+    };
+    let fits = list.elem == Elem::I64 && may_equal(&list.shape, &[Dim::Fixed(length as u64)]);
+    ensure(fits, ReasonCode::Operands, || {
+        format!("{list} is not a list of {length} integers")
+    })?;
+    Ok(true)
+}
+
+/// True if operand `index` is there: one integer that stands in the place of an attribute.
+pub(super) fn late_number(operands: &Operands<'_>, index: usize) -> Result<bool, Reason> {
+    let Some(Some(number)) = operands.get(index) else {
+        return Ok(false);
+    };
+    let fits = number.elem == Elem::I64 && number.shape.iter().all(|dim| dim.may_equal(Dim::Fixed(1)));
+    ensure(fits, ReasonCode::Operands, || format!("{number} is not one integer"))?;
+    Ok(true)
 }
 
 /// There is an element along the axis.

@@ -10,7 +10,8 @@ use smallvec::smallvec;
 
 op! {
     /// The `k` largest or smallest elements along an axis, the most extreme one first, and their indices (i64). Of equal
-    /// elements that with the lower index comes first; a NaN is larger than any number.
+    /// elements that with the lower index comes first; a NaN is larger than any number. A second operand (i64, one element)
+    /// stands in the place of `k`, which is −1 then.
     TopK = "top_k" v 1 {
         /// The number of elements.
         k: i64,
@@ -22,19 +23,26 @@ op! {
 }
 
 impl Infer for TopK {
-    const ARITY: (usize, usize) = (1, 1);
+    const ARITY: (usize, usize) = (1, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let axis = support::axis(self.axis, x.shape.len())?;
-        let k = u64::try_from(self.k).ok();
-        let k = k.filter(|&k| x.shape[axis].fixed().is_none_or(|extent| k <= extent));
-        let k = k.ok_or_else(|| {
-            let text = format!("{} elements out of axis {axis} of {x}", self.k);
-            Reason::new(ReasonCode::Operands, text)
-        })?;
         let mut shape = x.shape.clone();
-        shape[axis] = Dim::Fixed(k);
+        shape[axis] = match support::late_number(operands, 1)? {
+            true => Dim::OPEN,
+            false => {
+                let k = u64::try_from(self.k).ok();
+                let k = k.filter(|&k| x.shape[axis].fixed().is_none_or(|extent| k <= extent));
+                let k = k.map(Dim::Fixed);
+                k.ok_or_else(|| {
+                    Reason::new(
+                        ReasonCode::Operands,
+                        format!("{} elements out of axis {axis} of {x}", self.k),
+                    )
+                })?
+            }
+        };
         let indices = TensorType {
             elem: Elem::I64,
             shape: shape.clone(),

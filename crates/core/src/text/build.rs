@@ -10,7 +10,7 @@ use crate::graph::{Fused, Graph, MAX_OPERANDS, MAX_RESULTS, Placement};
 use crate::ids::{DataId, GraphId, Symbol, ValueId};
 use crate::module::Module;
 use crate::names::Names;
-use crate::op::{Call, Op};
+use crate::op::Op;
 use crate::quant::QuantParams;
 use crate::shape::{Dim, TensorType};
 use crate::tensor::TensorData;
@@ -300,15 +300,11 @@ impl Builder<'_> {
     }
 
     fn op(&self, node: &syntax::Node) -> Built<Op> {
-        if let Some(callee) = &node.callee {
-            if let Some((key, _)) = node.attributes.first() {
-                return Err(node.at.expected("a call without attributes", format!("`{key}`")));
-            }
-            // Graph ids are 32 bits wide.
-            let graph = self.graph_id(callee)?.index() as u32;
-            return Ok(Call { graph }.into());
-        }
         let mut list = Vec::with_capacity(node.attributes.len());
+        let keys = Op::find(&node.op).map_or(&[][..], |(_, _, keys)| keys);
+        for (key, graph) in keys.iter().zip(&node.graphs) {
+            list.push(((*key).to_owned(), Attribute::Int(self.graph_id(graph)?.index() as i64)));
+        }
         for (key, value) in &node.attributes {
             let value = match value {
                 AttributeValue::Plain(attribute) => attribute.clone(),

@@ -36,7 +36,7 @@
 //! * A name is letters, digits, `_` and `.`, or a string. A second thing with the same name is `%name~1`, and so on.
 //! * The header's stage is the main graph's; another graph says its own. Without `main` the first graph is it.
 //! * A node is called like its first result and answers for that name alone, unless `name` and `sources` say otherwise.
-//! * `call @g(…)` calls a graph. `host` gives code and text of the [`crate::Reason`]. `_` is an absent operand.
+//! * `call @g(…)` calls a graph; `if @a, @b(…)` and `loop @b(…)` name graphs in the same place. `host` gives code and text of the [`crate::Reason`]. `_` is an absent operand.
 //! * A constant `@w` belongs to each graph that names it. `same` shares the tensor of another constant under a name or
 //!   grid of its own. Tensors that nothing uses are not printed.
 //! * Floats are the shortest decimals that read back as the same bits, with a point or an exponent; `inf`, `-inf`, and

@@ -6,6 +6,7 @@ use super::lexer::Token;
 use super::number::Number;
 use super::syntax::{Content, Data, Dim, File, Graph, Name, Node, Operand, Value};
 use crate::elem::Elem;
+use crate::op::Op;
 use crate::quant::QuantParams;
 use crate::shape::MAX_RANK;
 use crate::stage::Stage;
@@ -246,11 +247,16 @@ impl Parser<'_> {
         self.mark('=')?;
         let op_at = self.at;
         let op = self.word("an op")?;
-        let callee = match self.token {
-            Token::Global(_) if op == "call" => Some(self.global()?),
-            _ if op == "call" => return self.unexpected("the called graph, `@name`"),
-            _ => None,
-        };
+        let mut graphs = Vec::new();
+        for position in 0..Op::graph_count(&op) {
+            if position > 0 {
+                self.mark(',')?;
+            }
+            if !matches!(self.token, Token::Global(_)) {
+                return self.unexpected("a graph of the module, `@name`");
+            }
+            graphs.push(self.global()?);
+        }
         self.mark('(')?;
         let operands = self.items(')', Self::operand)?;
         let attributes = if self.eat('{')? {
@@ -262,7 +268,7 @@ impl Parser<'_> {
             at: if results.is_empty() { at } else { op_at },
             results,
             op,
-            callee,
+            graphs,
             operands,
             attributes,
             clauses: self.clauses()?,

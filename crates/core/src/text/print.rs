@@ -8,9 +8,8 @@ use crate::addend::Addend;
 use crate::attribute::Attribute;
 use crate::form_list::form_list;
 use crate::graph::{Graph, Node, Placement, Value};
-use crate::ids::{NodeId, Symbol};
+use crate::ids::{GraphId, NodeId, Symbol};
 use crate::module::Module;
-use crate::op::Op;
 use crate::quant::QuantParams;
 use crate::shape::{Dim, TensorType};
 use crate::tensor::TensorData;
@@ -249,28 +248,23 @@ impl Printer<'_> {
             .iter()
             .map(|i| i.map_or("_", |id| self.names.value(id)))
             .collect();
-        let op = match &node.op {
-            Op::Call(call) => {
-                let callee = self
-                    .labels
-                    .graphs
-                    .get(call.graph as usize)
-                    .map_or("@\"missing graph\"", |g| &g.label);
-                format!("call {callee}")
-            }
-            op => op.name().into(),
+        let label = |graph: GraphId| {
+            let named = self.labels.graphs.get(graph.index());
+            named.map_or("@\"missing graph\"", |g| &g.label)
+        };
+        let graphs: Vec<&str> = node.op.graphs().into_iter().map(label).collect();
+        let op = match &graphs[..] {
+            [] => node.op.name().into(),
+            graphs => format!("{} {}", node.op.name(), graphs.join(", ")),
         };
         let mut text = format!("{results} = {op}({})", operands.join(", "));
-        if !matches!(node.op, Op::Call(_)) {
-            let attributes = node
-                .op
-                .attribute_list()
-                .into_iter()
-                .map(|(key, value)| format!("{}={}", word_or_string(&key), attribute_text(self.labels, &value)));
-            let attributes: Vec<String> = attributes.collect();
-            if !attributes.is_empty() {
-                text.push_str(&format!(" {{{}}}", attributes.join(", ")));
-            }
+        // The first attributes of an op that names graphs are their positions.
+        let attributes = node.op.attribute_list().into_iter().skip(graphs.len());
+        let attributes =
+            attributes.map(|(key, value)| format!("{}={}", word_or_string(&key), attribute_text(self.labels, &value)));
+        let attributes: Vec<String> = attributes.collect();
+        if !attributes.is_empty() {
+            text.push_str(&format!(" {{{}}}", attributes.join(", ")));
         }
         text + &self.clauses(node)
     }

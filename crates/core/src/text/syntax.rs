@@ -75,7 +75,8 @@ pub(super) struct Node {
     pub(super) at: Position,
     pub(super) results: Vec<Value>,
     pub(super) op: String,
-    pub(super) callee: Option<Name>,
+    /// The graphs that the op names, in the order of its attributes.
+    pub(super) graphs: Vec<Name>,
     pub(super) operands: Vec<Option<Operand>>,
     pub(super) attributes: Vec<(String, AttributeValue)>,
     pub(super) clauses: Clauses,

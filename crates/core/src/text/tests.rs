@@ -116,7 +116,7 @@ fn an_error_says_where_and_what_was_expected() {
         (graph("%y: f32[2] = relu(%x"), "4:1: expected `,`, found `}`"),
         (
             graph("%y: f32[2] = call(%x)\nreturn %y"),
-            "3:18: expected the called graph, `@name`, found `(`",
+            "3:18: expected a graph of the module, `@name`, found `(`",
         ),
         (
             graph("() = call @g(%x)\nreturn %x"),

@@ -15,17 +15,15 @@ pub(super) fn calls(module: &Module) -> Verified {
     let mut waiting = vec![0usize; module.graphs.len()];
     for (caller, graph) in module.graphs.iter().enumerate() {
         for (_, node) in graph.nodes() {
-            let Op::Call(call) = &node.op else { continue };
-            let callee = callers.get_mut(call.graph as usize);
-            ensure(callee.is_some(), 3, || {
-                format!(
-                    "{} calls graph {}, which does not exist",
-                    module.name(node.name),
-                    call.graph
-                )
-            })?;
-            callee.into_iter().for_each(|c| c.push(caller));
-            waiting[caller] += 1;
+            for called in node.op.graphs() {
+                let callee = callers.get_mut(called.index());
+                ensure(callee.is_some(), 3, || {
+                    let number = called.index();
+                    format!("{} calls graph {number}, which does not exist", module.name(node.name))
+                })?;
+                callee.into_iter().for_each(|c| c.push(caller));
+                waiting[caller] += 1;
+            }
         }
     }
     let mut ready: Vec<usize> = (0..waiting.len()).filter(|&g| waiting[g] == 0).collect();
@@ -110,7 +108,11 @@ fn of_node(view: View<'_>, node: &Node) -> Verified {
         Ok(inferred) => inferred,
         Err(reason) => return ensure(false, 3, || format!("{}: {reason}", view.place(node))),
     };
-    let same = inferred.iter().eq(view.results(node).map(|v| &v.ty));
+    let mut stated = view.results(node).map(|v| &v.ty);
+    let same = inferred
+        .iter()
+        .all(|ty| stated.next().is_some_and(|stated| ty.is_stated_by(stated)))
+        && stated.next().is_none();
     ensure(same, 3, || {
         let list = |types: &mut dyn Iterator<Item = &TensorType>| {
             types.map(|ty| type_text(module, ty)).collect::<Vec<_>>().join(", ")

@@ -4,9 +4,16 @@ use super::Choices;
 use strait_core::Op;
 use strait_core::op::{
     Activation, Activations, ArgReduce, Binary, BinaryFunction, Cell, Combination, Compare, Cumulative, Det, Dft,
-    Direction, Expand, Extreme, GatherElements, GatherNd, Recurrent, Relation, RoiAlign, RoiMode, Running, Scatter,
-    ScatterBy, Select, TopK, Transform,
+    Direction, Expand, Extreme, GatherElements, GatherNd, NonMaxSuppression, NonZero, Range, Recurrent, Relation,
+    RoiAlign, RoiMode, Running, Scatter, ScatterBy, Select, ShapeOf, TopK, Transform, Unique,
 };
+
+/// The ops that are here.
+#[rustfmt::skip] // a list
+pub(super) const NAMES: &[&str] = &[
+    "gather_elements", "gather_nd", "scatter", "arg_reduce", "cumulative", "top_k", "det", "dft", "roi_align",
+    "recurrent", "expand", "select", "binary", "compare", "shape_of", "range", "non_zero", "unique", "non_max_suppression",
+];
 
 /// The op called `name`.
 pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
@@ -56,6 +63,18 @@ pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
             k: choices.pick(&[1, 2, 0, -1, i64::MAX]),
             axis,
             largest: choices.flip(),
+        }
+        .into(),
+        "shape_of" => ShapeOf {}.into(),
+        "range" => Range {}.into(),
+        "non_zero" => NonZero {}.into(),
+        "unique" => Unique {
+            axis,
+            sorted: choices.flip(),
+        }
+        .into(),
+        "non_max_suppression" => NonMaxSuppression {
+            centers: choices.flip(),
         }
         .into(),
         "det" => Det {}.into(),

@@ -231,7 +231,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
     let names: Vec<&str> = Op::ALL
         .iter()
         .map(|(name, ..)| *name)
-        .filter(|&name| name != "call" && (exported || is_float(name)))
+        .filter(|&name| !matches!(name, "call" | "if" | "loop") && (exported || is_float(name)))
         .collect();
     match choices.pick(&names) {
         "conv" => Conv {
@@ -336,8 +336,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             value: choices.float(),
         }
         .into(),
-        name @ ("gather_elements" | "gather_nd" | "scatter" | "arg_reduce" | "cumulative" | "top_k" | "det" | "dft"
-        | "roi_align" | "recurrent" | "expand" | "select" | "binary" | "compare") => indices::op(name, choices),
+        name if indices::NAMES.contains(&name) => indices::op(name, choices),
         name @ ("resize" | "conv_transpose" | "deform_conv" | "col2im" | "grid_sample") => windows::op(name, choices),
         "identity" => Identity {}.into(),
         "quantize" => Quantize {

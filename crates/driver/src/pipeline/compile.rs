@@ -140,7 +140,11 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         wide.iter().for_each(|remark| session.remark(remark));
         let unheld = unheld(&job, lowered.own_model);
         unheld.iter().for_each(|warning| session.remark(warning));
-        report.remarks = (remarks.iter().chain(&wide).chain(&unheld)).map(Into::into).collect();
+        let left_out = emit::left_out(&job);
+        left_out.iter().for_each(|remark| session.remark(remark));
+        report.remarks = (remarks.iter().chain(&wide).chain(&unheld).chain(&left_out))
+            .map(Into::into)
+            .collect();
         report.own_model = lowered.own_model;
         if let Some(evaluation) = &evaluation {
             report.accuracy = Some(accuracy(

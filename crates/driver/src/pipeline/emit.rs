@@ -68,12 +68,22 @@ pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnosti
     Some(Diagnostic::remark(codes::OUTPUT, message))
 }
 
+/// The node for which ONNX is not written, though the target has it by default, and why.
+pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
+    let is_asked = job.loaded.config.output.emit.is_some();
+    let (node, why) =
+        strait_onnx::left_out(job.canonical).filter(|_| !is_asked && job.formats.contains(&Format::QdqOnnx))?;
+    let message = format!("{QDQ_ONNX_FILE} is not written: in `{node}`, {why}");
+    Some(Diagnostic::remark(codes::OUTPUT, message))
+}
+
 /// Writes the job's formats.
 pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &ArtifactWriter) -> Result<(), Stop> {
     let mut sink = Files(writer);
     for format in &job.formats {
         let written = match format {
             Format::Package => job.target.emit(&lowered.module, &mut sink),
+            Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
                 let module = strait_lower::simulate(&lowered.annotated, Some(job.target.spec()), Parameters::Codes);
                 let module = module.map_err(|error| Stop::Defect(error.to_string()))?;

@@ -131,7 +131,15 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::Cast(_)
         | Op::BitCast(_)
         | Op::Quantize(_) => return Err(unsupported(site)),
-        Op::Call(_) | Op::Foreign(_) => return Err(unsupported(site)),
+        Op::Call(_)
+        | Op::Foreign(_)
+        | Op::If(_)
+        | Op::Loop(_)
+        | Op::ShapeOf(_)
+        | Op::Range(_)
+        | Op::NonZero(_)
+        | Op::Unique(_)
+        | Op::NonMaxSuppression(_) => return Err(unsupported(site)),
     };
     match step? {
         Some(step) => Ok(step),

@@ -1,17 +1,18 @@
 //! From a graph to a plan: prepare each node, then give each value its place.
 
-use super::{Constant, Piece, Place, Plan, PlanOptions, PlannedStep, Port, Shown, Source};
+use super::{Constant, Piece, Place, Plan, PlanOptions, PlannedStep, Port, Shown, Source, Work};
 use crate::aligned::AlignedBytes;
 use crate::error::ExecuteError;
 use crate::join::{self, Joins};
 use crate::memory::{self, Request};
-use crate::site::{NodeSlots, Slot, slot};
+use crate::site::{NodeSlots, Slot, check_types, slot};
 use crate::step::Step;
+use crate::tensor::Dims;
 use crate::tensor::byte_count;
-use crate::{layout, prepare};
+use crate::{late, layout, prepare};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
-use strait_core::{DataId, Graph, GraphId, Module, NodeId, TensorData, ValueId};
+use strait_core::{DataId, Def, Dim, Graph, GraphId, Module, NodeId, TensorData, ValueId};
 
 /// The largest arena: 64 GiB, so that a hostile model is refused before anything is allocated.
 const LARGEST_ARENA: usize = 1 << 36;
@@ -21,14 +22,28 @@ struct Draft {
     node: NodeId,
     inputs: SmallVec<[Option<ValueId>; 3]>,
     outputs: SmallVec<[ValueId; 1]>,
-    /// `None` where the result shares its operand's bytes.
-    step: Option<Box<dyn Step>>,
+    work: Drafted,
 }
 
-pub(super) fn build(module: &Module, graph: GraphId, options: &PlanOptions<'_>) -> Result<Plan, ExecuteError> {
+/// Computation of a draft.
+enum Drafted {
+    /// None: the result shares its operand's bytes.
+    Shares,
+    Step(Box<dyn Step>),
+    Late(Box<late::Late>),
+}
+
+/// `depth` is that of a graph that a node names, whose inputs may have extents that a run finds.
+pub(super) fn build(
+    module: &Module,
+    graph: GraphId,
+    options: &PlanOptions<'_>,
+    depth: Option<usize>,
+) -> Result<Plan, ExecuteError> {
     let (graph, order) = ordered(module, graph)?;
-    let mut builder = Builder::new(module, graph, options)?;
-    let mut joins = match options.join {
+    let mut builder = Builder::new(module, graph, options, depth)?;
+    // No accumulator has an extent that depends on data.
+    let mut joins = match options.join && builder.open.is_empty() {
         true => Joins::find(module, graph, options, &order)?,
         false => Joins::none(graph),
     };
@@ -40,7 +55,7 @@ pub(super) fn build(module: &Module, graph: GraphId, options: &PlanOptions<'_>) 
                 node: join.node,
                 inputs: join.inputs,
                 outputs: smallvec![join.output],
-                step: Some(join.step),
+                work: Drafted::Step(join.step),
             }),
         }
     }
@@ -78,14 +93,29 @@ struct Builder<'a> {
     requests: Vec<Request>,
     /// By step: the operand whose buffer its first result takes over.
     in_place: Vec<Option<usize>>,
+    /// Values with an extent that a run finds, by the tensor that a run has for each.
+    open: BTreeMap<ValueId, usize>,
+    depth: usize,
 }
 
 impl<'a> Builder<'a> {
-    fn new(module: &'a Module, graph: &'a Graph, options: &'a PlanOptions<'a>) -> Result<Builder<'a>, ExecuteError> {
+    fn new(
+        module: &'a Module,
+        graph: &'a Graph,
+        options: &'a PlanOptions<'a>,
+        depth: Option<usize>,
+    ) -> Result<Builder<'a>, ExecuteError> {
         let mut slots = Vec::new();
         slots.resize_with(graph.value_bound(), || None);
-        for (id, _) in graph.values() {
-            slots[id.index()] = Some(slot(module, graph, id)?);
+        let mut open = BTreeMap::new();
+        for (id, value) in graph.values() {
+            let is_open = value.ty.shape.iter().any(|dim| dim.fixed().is_none());
+            // An input's has to be bound, but for a graph that a node names.
+            if is_open && (depth.is_some() || !matches!(value.def, Def::Input(_))) {
+                open.insert(id, open.len());
+            } else {
+                slots[id.index()] = Some(slot(module, graph, id)?);
+            }
         }
         Ok(Builder {
             module,
@@ -98,10 +128,24 @@ impl<'a> Builder<'a> {
             buffers: vec![None; graph.value_bound()],
             requests: Vec::new(),
             in_place: Vec::new(),
+            open,
+            depth: depth.unwrap_or(0),
         })
     }
 
     fn draft(&mut self, id: NodeId) -> Result<(), ExecuteError> {
+        if let Some(node) = self.graph.node(id).filter(|node| late::applies(self.graph, node)) {
+            let at = |source| ExecuteError::at(self.module, self.graph, id, source);
+            check_types(self.module, self.graph, node).map_err(at)?;
+            let late = late::Late::new(self.module, self.graph, node, self.options, self.depth)?;
+            self.drafts.push(Draft {
+                node: id,
+                inputs: node.inputs.clone(),
+                outputs: node.outputs.clone(),
+                work: Drafted::Late(Box::new(late)),
+            });
+            return Ok(());
+        }
         let site = NodeSlots::new(self.module, self.graph, id, self.options)?;
         let node = site.node;
         if let (true, [Some(operand), ..], [result]) = (layout::is_alias(&site), &node.inputs[..], &node.outputs[..]) {
@@ -110,7 +154,7 @@ impl<'a> Builder<'a> {
                 node: id,
                 inputs: SmallVec::new(),
                 outputs: node.outputs.clone(),
-                step: None,
+                work: Drafted::Shares,
             });
             return Ok(());
         }
@@ -120,7 +164,7 @@ impl<'a> Builder<'a> {
             node: id,
             inputs: node.inputs.iter().enumerate().map(read).collect(),
             outputs: node.outputs.clone(),
-            step: Some(step),
+            work: Drafted::Step(step),
         });
         Ok(())
     }
@@ -155,9 +199,16 @@ impl<'a> Builder<'a> {
 
     /// Gives each root a buffer: a new one, or that of an operand which dies at this step and may be overwritten.
     fn share_buffers(&mut self) {
-        for &input in self.graph.inputs() {
+        for &input in self
+            .graph
+            .inputs()
+            .iter()
+            .filter(|input| !self.open.contains_key(input))
+        {
             let root = self.root(input);
-            self.new_buffer(root, 0);
+            let buffer = self.requests.len();
+            self.requests.push(self.request(root, 0));
+            self.buffers[root] = Some(buffer);
         }
         for index in 0..self.drafts.len() {
             let taken = self.operand_to_overwrite(index);
@@ -172,25 +223,29 @@ impl<'a> Builder<'a> {
                     }
                     // An alias has its root's, and a constant none.
                     _ if self.buffers[root].is_some() || self.constant(root).is_some() => {}
-                    _ => self.new_buffer(root, index),
+                    _ if self.open.contains_key(&ValueId::new(root)) => {}
+                    _ => {
+                        self.buffers[root] = Some(self.requests.len());
+                        self.requests.push(self.request(root, index));
+                    }
                 }
             }
         }
     }
 
-    fn new_buffer(&mut self, root: usize, first: usize) {
-        self.buffers[root] = Some(self.requests.len());
-        self.requests.push(Request {
+    fn request(&self, root: usize, first: usize) -> Request {
+        Request {
             bytes: self.bytes(root),
             first,
             last: self.last_uses[root],
-        });
+        }
     }
 
     fn operand_to_overwrite(&self, index: usize) -> Option<(usize, usize)> {
         let draft = &self.drafts[index];
         let result = self.root(*draft.outputs.first()?);
-        draft.step.as_ref()?.in_place().iter().find_map(|&operand| {
+        let Drafted::Step(step) = &draft.work else { return None };
+        step.in_place().iter().find_map(|&operand| {
             let root = self.root((*draft.inputs.get(operand)?)?);
             let uses = draft.inputs.iter().flatten().filter(|&&v| self.root(v) == root);
             let dies = self.last_uses[root] == index && uses.count() == 1;
@@ -210,13 +265,15 @@ impl<'a> Builder<'a> {
         }
         let mut port = |&value: &ValueId| {
             let place = self.place(value, &arena.offsets, &mut constants)?;
-            let slot = self.slot(value)?;
-            let name = self.graph.value(value).map_or("", |v| self.module.name(v.name));
+            let shown = self.shown(value, place)?;
+            let found = self.graph.value(value);
+            let dims = found.map_or(&[][..], |value| &value.ty.shape);
             let port = Port {
                 value,
-                name: name.into(),
-                elem: slot.elem,
-                shape: slot.dims.to_vec(),
+                name: found.map_or("", |value| self.module.name(value.name)).into(),
+                elem: shown.elem,
+                shape: shown.shape.to_vec(),
+                open: (0..dims.len()).filter(|&axis| dims[axis].fixed().is_none()).collect(),
             };
             Ok((port, place))
         };
@@ -237,6 +294,7 @@ impl<'a> Builder<'a> {
             steps,
             constants: constants.tensors,
             arena_bytes: arena.total,
+            owned: self.open.len(),
         })
     }
 
@@ -248,14 +306,24 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn slot(&self, value: ValueId) -> Result<&Slot<'a>, ExecuteError> {
-        self.slots[value.index()]
-            .as_ref()
-            .ok_or_else(|| ExecuteError::Ours(format!("{value} was removed")))
+    /// A value as an observer sees it; an extent that a run finds is 0 here.
+    fn shown(&self, value: ValueId, place: Place) -> Result<Shown, ExecuteError> {
+        let found = self.graph.value(value);
+        let found = found.ok_or_else(|| ExecuteError::Ours(format!("{value} was removed")))?;
+        let extent = |dim: &Dim| dim.fixed().unwrap_or(0) as usize;
+        Ok(Shown {
+            value,
+            elem: found.ty.elem,
+            shape: found.ty.shape.iter().map(extent).collect::<Dims>(),
+            place,
+        })
     }
 
     fn place(&self, value: ValueId, offsets: &[usize], constants: &mut Constants) -> Result<Place, ExecuteError> {
         let root = self.root(value);
+        if let Some(&index) = self.open.get(&ValueId::new(root)) {
+            return Ok(Place::Owned(index));
+        }
         if let (Some(tensor), Some(data)) = (self.constant(root), self.graph.data_of(ValueId::new(root))) {
             return Ok(Place::Constant(constants.add(data, tensor)));
         }
@@ -277,20 +345,14 @@ impl<'a> Builder<'a> {
         let mut shown = SmallVec::new();
         for (position, &value) in draft.outputs.iter().enumerate() {
             let place = self.place(value, offsets, constants)?;
-            let slot = self.slot(value)?;
-            if let (true, Place::Arena { offset, bytes }) = (draft.step.is_some(), place) {
+            if let (Drafted::Step(_), Place::Arena { offset, bytes }) = (&draft.work, place) {
                 pieces.push(Piece {
                     offset,
                     bytes,
                     result: Some(position),
                 });
             }
-            shown.push(Shown {
-                value,
-                elem: slot.elem,
-                shape: slot.dims.clone(),
-                place,
-            });
+            shown.push(self.shown(value, place)?);
         }
         let mut places: SmallVec<[Option<Place>; 3]> = SmallVec::new();
         for (operand, value) in draft.inputs.iter().enumerate() {
@@ -315,15 +377,31 @@ impl<'a> Builder<'a> {
             _ if in_place == Some(operand) => Source::InPlace,
             None => Source::Absent,
             Some(Place::Constant(index)) => Source::Constant(index),
+            // Late steps alone read these, by their places.
+            Some(Place::Owned(_)) => Source::Absent,
             // Found: it was put there above.
             Some(Place::Arena { offset, .. }) => Source::Piece(pieces.partition_point(|p| p.offset < offset)),
         };
         let node = self.graph.node(draft.node);
+        let work = match draft.work {
+            Drafted::Shares => Work::Shares,
+            Drafted::Step(step) => Work::Step(step),
+            Drafted::Late(late) => {
+                let operand = |(value, place): (&Option<ValueId>, &Option<Place>)| {
+                    value
+                        .zip(*place)
+                        .map(|(value, place)| self.shown(value, place))
+                        .transpose()
+                };
+                let operands = draft.inputs.iter().zip(&places).map(operand);
+                Work::Late(late, operands.collect::<Result<_, _>>()?)
+            }
+        };
         Ok(PlannedStep {
             node: node.map_or("", |n| self.module.name(n.name)).into(),
             op: node.map_or("", |n| n.op.term().name()),
             operands: places.iter().enumerate().map(source).collect(),
-            step: draft.step,
+            work,
             pieces,
             results: shown,
         })

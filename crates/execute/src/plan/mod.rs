@@ -7,6 +7,7 @@ pub(crate) use build::{is_aligned, ordered};
 use crate::aligned::AlignedBytes;
 use crate::error::{ExecuteError, StepError};
 use crate::inputs;
+use crate::late::Late;
 use crate::loops_for::{LoopsFor, Standard};
 use crate::step::{Input, Io, Step};
 use crate::tensor::{Dims, Tensor, TensorView};
@@ -48,8 +49,10 @@ pub struct Port {
     pub name: String,
     /// Element type.
     pub elem: Elem,
-    /// Extents, outermost first.
+    /// Extents, outermost first; 0 along the axes of `open`.
     pub shape: Vec<usize>,
+    /// The axes whose extent depends on data.
+    pub open: Vec<usize>,
 }
 
 /// A graph made ready to run: immutable, and shared between threads. See the crate's documentation.
@@ -60,13 +63,20 @@ pub struct Plan {
     inputs: Vec<(Port, Place)>,
     outputs: Vec<(Port, Place)>,
     arena_bytes: usize,
+    /// The number of values outside of the arena.
+    owned: usize,
 }
 
 /// Place of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    Arena { offset: usize, bytes: usize },
+    Arena {
+        offset: usize,
+        bytes: usize,
+    },
     Constant(usize),
+    /// A tensor of its own, made in the run.
+    Owned(usize),
 }
 
 /// A tensor of the pool: its own bytes where these are aligned for its type, a copy where they are not.
@@ -88,12 +98,20 @@ impl Constant {
 struct PlannedStep {
     node: Box<str>,
     op: &'static str,
-    /// `None` where the result shares its operand's bytes.
-    step: Option<Box<dyn Step>>,
+    work: Work,
     operands: SmallVec<[Source; 3]>,
     /// The stretches of the arena that the step touches, ascending and disjoint.
     pieces: SmallVec<[Piece; 4]>,
     results: SmallVec<[Shown; 1]>,
+}
+
+/// Computation of a step.
+enum Work {
+    /// None: the result shares its operand's bytes.
+    Shares,
+    Step(Box<dyn Step>),
+    /// On owned tensors: the operands, whose places are here as well.
+    Late(Box<Late>, Vec<Option<Shown>>),
 }
 
 /// Source of the bytes of an operand.
@@ -115,7 +133,8 @@ struct Piece {
     result: Option<usize>,
 }
 
-/// A value as the observer sees it.
+/// A value as the observer sees it. What is owned says its extents itself.
+#[derive(Clone)]
 struct Shown {
     value: ValueId,
     elem: Elem,
@@ -130,7 +149,17 @@ impl Plan {
     /// [`ExecuteError::Symbolic`] where a dimension has no number; [`ExecuteError::Node`] where a node cannot be
     /// prepared.
     pub fn new(module: &Module, graph: GraphId, options: &PlanOptions<'_>) -> Result<Plan, ExecuteError> {
-        build::build(module, graph, options)
+        build::build(module, graph, options, None)
+    }
+
+    /// Plans a graph that a node names, at a depth of so many graphs. Its inputs may have extents that a run finds.
+    pub(crate) fn body(
+        module: &Module,
+        graph: GraphId,
+        options: &PlanOptions<'_>,
+        depth: usize,
+    ) -> Result<Plan, ExecuteError> {
+        build::build(module, graph, options, Some(depth))
     }
 
     /// The inputs, in the order of the graph.
@@ -199,42 +228,82 @@ impl Plan {
     ) -> Result<Vec<Tensor>, ExecuteError> {
         self.check_inputs(inputs)?;
         let (arena, threads) = workspace.for_plan(self)?;
-        threads.run(|| {
-            for ((port, place), input) in self.inputs.iter().zip(inputs) {
-                if let Place::Arena { offset, bytes } = *place {
-                    arena[offset..offset + bytes].copy_from_slice(input.bytes());
-                }
-                replace(port.value, *input);
+        threads.run(|| self.run_steps(arena, inputs, replace))
+    }
+
+    /// Runs the graph once inside of a run, on its threads.
+    pub(crate) fn run_inside(&self, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>, ExecuteError> {
+        self.check_inputs(inputs)?;
+        let mut arena = AlignedBytes::zeroed(self.arena_bytes);
+        self.run_steps(arena.as_mut_slice(), inputs, &mut |_, _| None)
+    }
+
+    fn run_steps(
+        &self,
+        arena: &mut [u8],
+        inputs: &[TensorView<'_>],
+        replace: &mut (dyn FnMut(ValueId, TensorView<'_>) -> Option<Tensor> + Send),
+    ) -> Result<Vec<Tensor>, ExecuteError> {
+        let mut owned: Vec<Option<Tensor>> = vec![None; self.owned];
+        for ((port, place), input) in self.inputs.iter().zip(inputs) {
+            match *place {
+                Place::Arena { offset, bytes } => arena[offset..offset + bytes].copy_from_slice(input.bytes()),
+                Place::Owned(index) => owned[index] = Some(input.to_tensor()),
+                Place::Constant(_) => {}
             }
-            for step in &self.steps {
-                self.run_step(step, arena).map_err(|source| ExecuteError::Node {
+            replace(port.value, *input);
+        }
+        for step in &self.steps {
+            self.run_step(step, arena, &mut owned)
+                .map_err(|source| ExecuteError::Node {
                     node: step.node.to_string(),
                     op: step.op,
                     source,
                 })?;
-                for result in &step.results {
-                    let made = TensorView::planned(result.elem, &result.shape, self.bytes(result.place, arena));
-                    if let Some(other) = replace(result.value, made) {
-                        put(other.view(), result, arena)?;
-                    }
+            for result in &step.results {
+                let made = self.view(result, arena, &owned)?;
+                if let Some(other) = replace(result.value, made) {
+                    put(other, result, arena, &mut owned)?;
                 }
             }
-            let output = |(port, place): &(Port, Place)| {
-                TensorView::planned(port.elem, &port.shape, self.bytes(*place, arena)).to_tensor()
+        }
+        let output = |(port, place): &(Port, Place)| {
+            let shown = Shown {
+                value: port.value,
+                elem: port.elem,
+                shape: port.shape[..].into(),
+                place: *place,
             };
-            Ok(self.outputs.iter().map(output).collect())
-        })
+            Ok(self.view(&shown, arena, &owned)?.to_tensor())
+        };
+        self.outputs.iter().map(output).collect()
     }
 
-    fn bytes<'a>(&'a self, place: Place, arena: &'a [u8]) -> &'a [u8] {
-        match place {
+    /// A value of this run.
+    fn view<'a>(
+        &'a self,
+        shown: &'a Shown,
+        arena: &'a [u8],
+        owned: &'a [Option<Tensor>],
+    ) -> Result<TensorView<'a>, ExecuteError> {
+        let bytes = match shown.place {
             Place::Arena { offset, bytes } => &arena[offset..offset + bytes],
             Place::Constant(index) => self.constants[index].bytes(),
-        }
+            Place::Owned(index) => {
+                let tensor = owned.get(index).and_then(Option::as_ref);
+                let missing = || ExecuteError::Ours(format!("{} was not made", shown.value));
+                return Ok(tensor.ok_or_else(missing)?.view());
+            }
+        };
+        Ok(TensorView::planned(shown.elem, &shown.shape, bytes))
     }
 
-    fn run_step(&self, planned: &PlannedStep, arena: &mut [u8]) -> Result<(), StepError> {
-        let Some(step) = &planned.step else { return Ok(()) };
+    fn run_step(&self, planned: &PlannedStep, arena: &mut [u8], owned: &mut [Option<Tensor>]) -> Result<(), StepError> {
+        let step = match &planned.work {
+            Work::Shares => return Ok(()),
+            Work::Late(late, operands) => return self.run_late(late, operands, &planned.results, arena, owned),
+            Work::Step(step) => step,
+        };
         // The pieces ascend and are disjoint, so cutting the arena from its front borrows each of them apart.
         let mut rest = arena;
         let mut position = 0;
@@ -267,6 +336,27 @@ impl Plan {
         })
     }
 
+    fn run_late(
+        &self,
+        late: &Late,
+        operands: &[Option<Shown>],
+        results: &[Shown],
+        arena: &mut [u8],
+        owned: &mut [Option<Tensor>],
+    ) -> Result<(), StepError> {
+        let ours = |error: ExecuteError| StepError::Ours(error.to_string());
+        let mut views = Vec::with_capacity(operands.len());
+        for operand in operands {
+            let view = operand.as_ref().map(|shown| self.view(shown, arena, owned));
+            views.push(view.transpose().map_err(ours)?);
+        }
+        let made = late.run(&views)?;
+        for (result, tensor) in results.iter().zip(made) {
+            put(tensor, result, arena, owned).map_err(ours)?;
+        }
+        Ok(())
+    }
+
     fn check_inputs(&self, inputs: &[TensorView<'_>]) -> Result<(), ExecuteError> {
         if inputs.len() != self.inputs.len() {
             return Err(ExecuteError::InputCount {
@@ -275,17 +365,28 @@ impl Plan {
             });
         }
         for ((port, _), input) in self.inputs.iter().zip(inputs) {
-            inputs::check(|| port.name.clone(), port.elem, &port.shape, *input)?;
+            let mut expected = port.shape.clone();
+            for &axis in &port.open {
+                if let (Some(expected), Some(&found)) = (expected.get_mut(axis), input.shape().get(axis)) {
+                    *expected = found;
+                }
+            }
+            inputs::check(|| port.name.clone(), port.elem, &expected, *input)?;
         }
         Ok(())
     }
 }
 
 /// Puts a tensor in the place of a result.
-fn put(tensor: TensorView<'_>, result: &Shown, arena: &mut [u8]) -> Result<(), ExecuteError> {
+fn put(tensor: Tensor, result: &Shown, arena: &mut [u8], owned: &mut [Option<Tensor>]) -> Result<(), ExecuteError> {
+    let same = tensor.elem() == result.elem && tensor.shape().len() == result.shape.len();
     match result.place {
-        Place::Arena { offset, bytes } if tensor.elem() == result.elem && tensor.shape() == &result.shape[..] => {
-            arena[offset..offset + bytes].copy_from_slice(tensor.bytes());
+        Place::Arena { offset, bytes } if same && tensor.shape() == &result.shape[..] => {
+            arena[offset..offset + bytes].copy_from_slice(tensor.view().bytes());
+            Ok(())
+        }
+        Place::Owned(index) if same => {
+            owned[index] = Some(tensor);
             Ok(())
         }
         _ => Err(ExecuteError::Ours(format!(

@@ -18,13 +18,14 @@ pub(crate) use primitive::Primitive;
 
 use crate::error::{ExecuteError, StepError};
 use crate::inputs;
+use crate::late;
 use crate::layout;
 use crate::plan::PlanOptions;
 use crate::prepare::prepare;
 use crate::site::{NodeSlots, slot};
 use crate::step::{Input, Io};
 use crate::tensor::{Tensor, TensorView};
-use strait_core::{GraphId, Module, Op, ValueId};
+use strait_core::{Def, GraphId, Module, Op, ValueId};
 use strait_kernels::{Context, Isa};
 
 /// Runs a graph once. `observe` is shown each value as it is made.
@@ -63,7 +64,7 @@ pub fn run(
         observe(value, *input);
         values[value.index()] = Some(input.to_tensor());
     }
-    for (id, _) in graph.values() {
+    for (id, _) in graph.values().filter(|(_, value)| matches!(value.def, Def::Data(_))) {
         let slot = slot(module, graph, id)?;
         if let Some(constant) = slot.constant {
             let tensor = Tensor::from_bytes(slot.elem, &slot.dims, &constant.unpacked());
@@ -76,6 +77,17 @@ pub fn run(
             .map_or_else(String::new, |n| module.name(n.name).into()),
     })?;
     for id in order {
+        if let Some(node) = graph.node(id).filter(|node| late::applies(graph, node)) {
+            let operand = |v: &Option<ValueId>| v.and_then(|v| values[v.index()].as_ref()).map(Tensor::view);
+            let operands: Vec<_> = node.inputs.iter().map(operand).collect();
+            let made = late::Late::new(module, graph, node, &options, 0)?.run(&operands);
+            let made = made.map_err(|source| ExecuteError::at(module, graph, id, source))?;
+            for (&value, result) in node.outputs.iter().zip(made) {
+                observe(value, result.view());
+                values[value.index()] = Some(result);
+            }
+            continue;
+        }
         let site = NodeSlots::new(module, graph, id, &options)?;
         let operands: Vec<_> = site
             .node

@@ -226,6 +226,13 @@ impl Primitive {
             | Op::Quantize(_)
             | Op::Dequantize(_)
             | Op::Call(_)
+            | Op::If(_)
+            | Op::Loop(_)
+            | Op::ShapeOf(_)
+            | Op::Range(_)
+            | Op::NonZero(_)
+            | Op::Unique(_)
+            | Op::NonMaxSuppression(_)
             | Op::Foreign(_) => {
                 return Err(StepError::Unsupported(format!("{} on integers", self.op.term())));
             }

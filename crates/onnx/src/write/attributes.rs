@@ -10,6 +10,7 @@ pub(super) enum Value {
     Float(f32),
     Floats(Vec<f32>),
     Text(String),
+    Texts(Vec<String>),
     Tensor(Box<TensorProto>),
 }
 
@@ -25,6 +26,7 @@ pub(super) fn attribute(name: &str, value: Value) -> AttributeProto {
         Value::Float(v) => (proto.kind, proto.f) = (kind::FLOAT, Some(v)),
         Value::Floats(v) => (proto.kind, proto.floats) = (kind::FLOATS, v),
         Value::Text(v) => (proto.kind, proto.s) = (kind::STRING, Some(Bytes::from(v))),
+        Value::Texts(v) => (proto.kind, proto.strings) = (kind::STRINGS, v.into_iter().map(Bytes::from).collect()),
         Value::Tensor(v) => (proto.kind, proto.t) = (kind::TENSOR, Some(v)),
     }
     proto
@@ -44,4 +46,8 @@ pub(super) fn float(name: &str, value: f32) -> AttributeProto {
 
 pub(super) fn text(name: &str, value: &str) -> AttributeProto {
     attribute(name, Value::Text(value.into()))
+}
+
+pub(super) fn texts<'t>(name: &str, values: impl Iterator<Item = &'t str>) -> AttributeProto {
+    attribute(name, Value::Texts(values.map(str::to_owned).collect()))
 }

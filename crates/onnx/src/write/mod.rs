@@ -78,6 +78,15 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), OnnxError> {
     Ok(out.write_all(&model.encode_to_vec())?)
 }
 
+/// The first node of the main graph that is not written though ONNX has operators for it: its name, and why.
+pub fn left_out(module: &Module) -> Option<(&str, &'static str)> {
+    let found = module
+        .main()
+        .nodes()
+        .find_map(|(_, node)| Some((node, ops::left_out(node)?)));
+    found.map(|(node, why)| (module.name(node.name), why))
+}
+
 fn needs_newer(module: &Module) -> bool {
     let graph = module.main();
     let is_dilated = |op: &Op| matches!(op, Op::AveragePool(pool) if pool.dilation.iter().any(|&d| d != 1));

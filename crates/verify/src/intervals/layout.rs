@@ -103,6 +103,13 @@ impl Analysis<'_> {
             | Op::Cast(_)
             | Op::BitCast(_)
             | Op::Call(_)
+            | Op::If(_)
+            | Op::Loop(_)
+            | Op::ShapeOf(_)
+            | Op::Range(_)
+            | Op::NonZero(_)
+            | Op::Unique(_)
+            | Op::NonMaxSuppression(_)
             | Op::Foreign(_) => None,
         }
     }

@@ -3,6 +3,7 @@
 
 mod gemm;
 mod index;
+mod recurrent;
 mod sample;
 mod unary;
 
@@ -79,7 +80,14 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         emitter.node(op, at.name, inputs, outputs, attributes);
         Ok(())
     };
+    if let Some(why) = left_out(node) {
+        return Err(at.unwritable(why));
+    }
     match &node.op {
+        // Their second operands stand in the place of attributes.
+        Op::Reshape(_) if node.inputs.len() > 1 => plain("Reshape", vec![]),
+        Op::Expand(_) if node.inputs.len() > 1 => plain("Expand", vec![]),
+        Op::TopK(op) if node.inputs.len() > 1 => plain("TopK", vec![int("axis", op.axis), int("largest", op.largest)]),
         Op::Conv(conv) if conv.pad_value == 0 && conv.weight_zero.is_zero() => plain(
             "Conv",
             vec![
@@ -205,9 +213,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         Op::Det(_) => plain("Det", vec![]),
         Op::GatherElements(op) => plain("GatherElements", vec![int("axis", op.axis)]),
         Op::GatherNd(op) => plain("GatherND", vec![int("batch_dims", op.batch)]),
-        Op::Recurrent(_) => {
-            Err(at.unwritable("a recurrent layer without the product of its input is no operator of ONNX"))
-        }
+        Op::Recurrent(op) => recurrent::recurrent(emitter, at, op),
         Op::Gemm(op) if op.weight_zero.is_zero() => gemm::gemm(emitter, at, op),
         Op::Unary(op) => unary::unary(emitter, at, op.function),
         Op::Quantize(op) if op.to == Elem::I32 => {
@@ -229,6 +235,21 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         | Op::IntegerLayerNormalization(_)
         | Op::Clamp(_)
         | Op::Call(_) => Err(at.without_operator()),
+        Op::If(_) | Op::Loop(_) => Err(at.without_operator()),
+        Op::NonZero(_) => plain("NonZero", vec![]),
+        Op::ShapeOf(_) => plain("Shape", vec![]),
+        Op::Range(_) => plain("Range", vec![]),
+        Op::Unique(op) => plain("Unique", vec![int("axis", op.axis), int("sorted", op.sorted)]),
+        Op::NonMaxSuppression(op) => plain("NonMaxSuppression", vec![int("center_point_box", op.centers)]),
+    }
+}
+
+/// Reason why a node is not written though ONNX has an operator for it.
+pub(super) fn left_out(node: &Node) -> Option<&'static str> {
+    match &node.op {
+        Op::If(_) | Op::Loop(_) => Some("graphs inside of nodes are not written"),
+        Op::Slice(_) if node.inputs.len() > 1 => Some("bounds of a slice that a run finds are not written"),
+        _ => None,
     }
 }
 

@@ -72,11 +72,6 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
     let first = usize::from(matches!(node.op, Op::Select(_)));
     float(value(first).map(|v| v.ty.elem))?;
     float(node.outputs.first().and_then(|&y| graph.value(y)).map(|y| y.ty.elem))?;
-    require(
-        value(0).is_some_and(|x| x.ty.dims().is_some()),
-        ReasonCode::SymbolicShape,
-        "its shape has a dimension without a number",
-    )?;
     match recipe {
         Recipe::MultiplyAccumulate { .. } => {
             require(

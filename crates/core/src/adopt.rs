@@ -1,0 +1,59 @@
+//! Graphs of one module in another.
+
+use crate::graph::{Def, Graph};
+use crate::ids::{DataId, GraphId, Symbol};
+use crate::module::Module;
+use crate::shape::Dim;
+use std::collections::BTreeMap;
+
+impl Module {
+    /// Adds the graphs of another module from a position on, with the tensors that they read and their names. Answers with
+    /// what is added to the position of a graph there to have its position here. A graph whose name is taken gets another.
+    pub fn adopt(&mut self, other: &Module, from: usize) -> usize {
+        let offset = self.graphs.len().saturating_sub(from);
+        let mut symbols: BTreeMap<Symbol, Symbol> = BTreeMap::new();
+        let mut tensors: BTreeMap<DataId, DataId> = BTreeMap::new();
+        for graph in other.graphs.iter().skip(from) {
+            let mut copy = graph.clone();
+            copy.name = self.names.fresh(other.name(graph.name));
+            self.rename_all(other, &mut copy, &mut symbols);
+            for value in copy.values.iter_mut().flatten() {
+                if let Def::Data(data) = value.def {
+                    let own = tensors.get(&data).copied().or_else(|| {
+                        let own = self.add_data(other.data(data)?.clone());
+                        tensors.insert(data, own);
+                        Some(own)
+                    });
+                    value.def = Def::Data(own.unwrap_or(data));
+                }
+            }
+            for node in copy.nodes.iter_mut().flatten() {
+                node.op = node.op.with_graphs(|id| GraphId::new(offset + id.index()));
+            }
+            self.graphs.push(copy);
+        }
+        offset
+    }
+
+    /// Spells the names in a graph of another module in this one's table.
+    fn rename_all(&mut self, other: &Module, graph: &mut Graph, symbols: &mut BTreeMap<Symbol, Symbol>) {
+        let names = &mut self.names;
+        let mut own = |symbol: Symbol| {
+            *symbols
+                .entry(symbol)
+                .or_insert_with(|| names.intern(other.name(symbol)))
+        };
+        for value in graph.values.iter_mut().flatten() {
+            value.name = own(value.name);
+            for dim in &mut value.ty.shape {
+                if let Dim::Named(symbol) = dim {
+                    *symbol = own(*symbol);
+                }
+            }
+        }
+        for node in graph.nodes.iter_mut().flatten() {
+            node.name = own(node.name);
+            node.sources.iter_mut().for_each(|source| *source = own(*source));
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The best boxes that do not overlap.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shape::Dim;
+use smallvec::smallvec;
+
+op! {
+    /// Boxes [batch, boxes, 4] (f32) in the order of their scores [batch, classes, boxes] (f32), of each batch and class those
+    /// that overlap none before them by more than a share of the area of both. Of equal scores that with the lower index
+    /// comes first. The result is a row of batch, class and box (i64) for each.
+    ///
+    /// Further operands, of one element each, may be absent: the most boxes of one batch and class (i64; 0 if absent), the
+    /// share of the area (f32; 0 if absent), and the score that a box has to be above (f32; any if absent).
+    NonMaxSuppression = "non_max_suppression" v 1 {
+        /// True if boxes are centre x, centre y, width and height; false for two opposite corners as y, x, y, x.
+        centers: bool,
+    }
+}
+
+impl Infer for NonMaxSuppression {
+    const ARITY: (usize, usize) = (2, 5);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let (boxes, scores) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        let one = |dims: &[Dim]| dims.iter().all(|dim| dim.may_equal(Dim::Fixed(1)));
+        let fits = [boxes, scores]
+            .iter()
+            .all(|ty| ty.elem == Elem::F32 && ty.shape.len() == 3)
+            && boxes.shape[0].may_equal(scores.shape[0])
+            && boxes.shape[1].may_equal(scores.shape[2])
+            && boxes.shape[2].may_equal(Dim::Fixed(4));
+        let wanted = [Elem::I64, Elem::F32, Elem::F32];
+        let mut limits = operands.iter().skip(2).zip(wanted);
+        let limited = limits.all(|(limit, elem)| limit.is_none_or(|ty| ty.elem == elem && one(&ty.shape)));
+        support::ensure(fits && limited, ReasonCode::Operands, || {
+            format!("boxes {boxes} with scores {scores}, or a limit that is not one number")
+        })?;
+        support::one(Elem::I64, smallvec![Dim::OPEN, Dim::Fixed(3)])
+    }
+}

@@ -1,0 +1,33 @@
+//! Numbers at equal distances.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shape::Dim;
+use smallvec::smallvec;
+
+op! {
+    /// start + i · delta for all i from 0 to in front of ⌈(limit − start) / delta⌉; no number where that is negative. The
+    /// operands are start, limit and delta, one number each of i64, f32 or f64.
+    Range = "range" v 1 {}
+}
+
+impl Infer for Range {
+    const ARITY: (usize, usize) = (3, 3);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let start = support::operand(operands, 0)?;
+        for operand in operands.iter().flatten() {
+            let single = operand.shape.iter().all(|dim| dim.may_equal(Dim::Fixed(1)));
+            let number = matches!(operand.elem, Elem::I64 | Elem::F32 | Elem::F64);
+            support::ensure(
+                single && number && operand.elem == start.elem,
+                ReasonCode::Operands,
+                || format!("a range of {operand}, where one number of the type of {start} is needed"),
+            )?;
+        }
+        support::one(start.elem, smallvec![Dim::OPEN])
+    }
+}

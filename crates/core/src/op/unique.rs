@@ -1,0 +1,40 @@
+//! Each element once.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::shape::{Dim, TensorType};
+use smallvec::smallvec;
+
+op! {
+    /// The slices along an axis, each once; the index of the first of each; for each slice of the operand the index among the
+    /// first result's; and how often each occurs (i64). Slices are compared by their elements in row-major order.
+    Unique = "unique" v 1 {
+        /// The axis; negative counts from the end.
+        axis: i64,
+        /// True for ascending slices, false for the order in which they occur first.
+        sorted: bool,
+    }
+}
+
+impl Infer for Unique {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let axis = support::axis(self.axis, x.shape.len())?;
+        let mut shape = x.shape.clone();
+        shape[axis] = Dim::OPEN;
+        let list = |dim| TensorType {
+            elem: Elem::I64,
+            shape: smallvec![dim],
+        };
+        Ok(smallvec![
+            TensorType { elem: x.elem, shape },
+            list(Dim::OPEN),
+            list(x.shape[axis]),
+            list(Dim::OPEN)
+        ])
+    }
+}

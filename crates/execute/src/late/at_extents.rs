@@ -1,0 +1,151 @@
+//! Steps that are prepared when a run comes with new extents.
+
+use super::zeros;
+use crate::error::StepError;
+use crate::layout::is_alias;
+use crate::plan::PlanOptions;
+use crate::prepare::prepare;
+use crate::site::{NodeSlots, Slot};
+use crate::step::{Input, Io, Step};
+use crate::tensor::{Dims, Tensor, TensorView};
+use smallvec::SmallVec;
+use std::sync::{Arc, Mutex, PoisonError};
+use strait_core::{Elem, Graph, Names, Op, Stage, TensorData, TensorType};
+use strait_kernels::Context;
+
+/// The most steps that one node keeps; the oldest goes for a new one.
+const MOST_KEPT: usize = 8;
+
+/// The steps of one node, by attributes and extents.
+pub(super) struct AtExtents {
+    /// The operands that are the same in every run.
+    constants: Vec<Option<TensorData>>,
+    kept: Mutex<Vec<Arc<Prepared>>>,
+}
+
+type Types = SmallVec<[Option<(Elem, Dims)>; 3]>;
+
+/// A step for some extents.
+struct Prepared {
+    op: Op,
+    operands: Types,
+    results: Vec<(Elem, Dims)>,
+    /// `None` where the result has the bytes of the first operand.
+    step: Option<Box<dyn Step>>,
+}
+
+impl AtExtents {
+    pub(super) fn new(constants: Vec<Option<TensorData>>) -> AtExtents {
+        AtExtents {
+            constants,
+            kept: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The results of `op` on these operands.
+    pub(super) fn run(
+        &self,
+        op: &Op,
+        operands: &[Option<TensorView<'_>>],
+        context: &Context,
+    ) -> Result<Vec<Tensor>, StepError> {
+        let types: Types = operands
+            .iter()
+            .map(|operand| operand.map(|tensor| (tensor.elem(), tensor.shape().into())))
+            .collect();
+        let prepared = self.prepared(op, types)?;
+        let mut results = Vec::with_capacity(prepared.results.len());
+        for (elem, dims) in &prepared.results {
+            results.push(zeros(*elem, dims)?);
+        }
+        match (&prepared.step, operands.first(), results.first_mut()) {
+            (None, Some(Some(operand)), Some(result)) => result.bytes_mut().copy_from_slice(operand.bytes()),
+            (Some(step), ..) => step.run(&mut Io {
+                context,
+                inputs: operands
+                    .iter()
+                    .map(|operand| operand.map_or(Input::Absent, |tensor| Input::Bytes(tensor.bytes())))
+                    .collect(),
+                outputs: results.iter_mut().map(Tensor::bytes_mut).collect(),
+            })?,
+            _ => {}
+        }
+        Ok(results)
+    }
+
+    fn prepared(&self, op: &Op, operands: Types) -> Result<Arc<Prepared>, StepError> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.iter().find(|known| known.operands == operands && known.op == *op) {
+            return Ok(known.clone());
+        }
+        let made = Arc::new(self.prepare(op, operands)?);
+        if kept.len() == MOST_KEPT {
+            kept.remove(0);
+        }
+        kept.push(made.clone());
+        Ok(made)
+    }
+
+    fn prepare(&self, op: &Op, operands: Types) -> Result<Prepared, StepError> {
+        let fixed = |(elem, dims): &(Elem, Dims)| {
+            let dims: SmallVec<[u64; 4]> = dims.iter().map(|&extent| extent as u64).collect();
+            TensorType::fixed(*elem, &dims)
+        };
+        let types: SmallVec<[Option<TensorType>; 3]> = operands.iter().map(|ty| ty.as_ref().map(fixed)).collect();
+        let types: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();
+        let mut results = Vec::new();
+        let inferred = op.infer(&types)?;
+        for ty in &inferred {
+            let dims = ty
+                .dims()
+                .ok_or_else(|| StepError::Ours(format!("{} leaves an extent open", op.term())))?;
+            let extent = |&extent: &u64| usize::try_from(extent).ok();
+            let dims: Option<Dims> = dims.iter().map(extent).collect();
+            results.push((
+                ty.elem,
+                dims.ok_or_else(|| StepError::Model(format!("{ty} is too large")))?,
+            ));
+        }
+        // The op as the node of a graph, which is how preparation sees it. Its names are nobody's.
+        let name = Names::default().intern("late");
+        let mut graph = Graph::new(name, Stage::Float);
+        let inputs: SmallVec<[_; 3]> = types
+            .iter()
+            .map(|ty| ty.map(|ty| graph.add_input(name, ty.clone(), None)))
+            .collect();
+        let stated = inferred.into_iter().map(|ty| (name, ty, None)).collect();
+        graph.add_node(name, op.clone(), &inputs, stated);
+        let Some((_, node)) = graph.nodes().next() else {
+            return Err(StepError::Ours("a graph of one node has none".into()));
+        };
+        let options = PlanOptions::default();
+        let slot = |(elem, dims): &(Elem, Dims), constant| Slot {
+            elem: *elem,
+            dims: dims.clone(),
+            quant: None,
+            constant,
+        };
+        let constant = |index: usize| self.constants.get(index).and_then(Option::as_ref);
+        let site = NodeSlots {
+            node,
+            inputs: operands
+                .iter()
+                .enumerate()
+                .map(|(index, ty)| ty.as_ref().map(|ty| slot(ty, constant(index))))
+                .collect(),
+            outputs: results.iter().map(|ty| slot(ty, None)).collect(),
+            fused: None,
+            options: &options,
+        };
+        let step = match is_alias(&site) {
+            true => None,
+            false => Some(prepare(&site)?),
+        };
+        Ok(Prepared {
+            op: op.clone(),
+            operands,
+            results,
+            step,
+        })
+    }
+}

@@ -1,0 +1,186 @@
+//! Nodes that run on owned tensors at the extents that a run finds: those whose extents depend on data, and those that
+//! name graphs. The arena of a plan knows nothing of what they make.
+
+mod at_extents;
+mod control;
+mod non_max_suppression;
+mod non_zero;
+mod range;
+mod unique;
+
+use crate::error::{ExecuteError, StepError};
+use crate::plan::PlanOptions;
+use crate::tensor::{Tensor, TensorView};
+use at_extents::AtExtents;
+use control::Bodies;
+use strait_core::{Dim, Graph, Module, Node, Op, TensorData, TensorType};
+use strait_kernels::Context;
+
+/// The largest tensor that a run makes outside of the arena, in bytes: 4 GiB.
+const LARGEST: usize = 1 << 32;
+
+/// A node made ready.
+pub(crate) struct Late {
+    op: Op,
+    context: Context,
+    /// The types of its results as the graph states them.
+    results: Vec<TensorType>,
+    how: How,
+}
+
+enum How {
+    /// By its definition on data.
+    Own,
+    /// By a step that is prepared for the extents at hand.
+    Steps(AtExtents),
+    /// By the graphs that it names.
+    Graphs(Bodies),
+}
+
+/// True if a node runs so: an extent that it reads or makes has no number, or its op asks for it.
+pub(crate) fn applies(graph: &Graph, node: &Node) -> bool {
+    let is_open = |value| {
+        graph
+            .value(value)
+            .is_some_and(|value| value.ty.shape.iter().any(|dim| dim.fixed().is_none()))
+    };
+    !node.op.graphs().is_empty()
+        || is_late(&node.op, node.inputs.iter().map(Option::is_some))
+        || node
+            .inputs
+            .iter()
+            .flatten()
+            .chain(&node.outputs)
+            .any(|&value| is_open(value))
+}
+
+fn has_late_operands(op: &Op, present: impl Iterator<Item = bool>) -> bool {
+    op.first_late()
+        .is_some_and(|first| present.skip(first).any(|present| present))
+}
+
+/// True of ops whose results have extents that their operands' do not decide.
+fn has_own(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::ShapeOf(_) | Op::Range(_) | Op::NonZero(_) | Op::Unique(_) | Op::NonMaxSuppression(_)
+    )
+}
+
+/// True of such an op, and of one with operands in the place of attributes.
+pub(crate) fn is_late(op: &Op, present: impl Iterator<Item = bool>) -> bool {
+    has_own(op) || has_late_operands(op, present)
+}
+
+/// The results of an op for which [`is_late`] holds.
+pub(crate) fn evaluate(op: &Op, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
+    if has_own(op) {
+        return own(op, operands);
+    }
+    let (op, kept) = bound(op, operands)?;
+    AtExtents::new(Vec::new()).run(&op, kept, &PlanOptions::default().context)
+}
+
+impl Late {
+    /// Prepares a node. `constants` are the operands that are tensors of the pool.
+    ///
+    /// # Errors
+    /// Graphs that it names and that cannot be planned.
+    pub(crate) fn new(
+        module: &Module,
+        graph: &Graph,
+        node: &Node,
+        options: &PlanOptions<'_>,
+        depth: usize,
+    ) -> Result<Late, ExecuteError> {
+        let constant = |value| module.constant(graph, value).cloned();
+        let constants: Vec<Option<TensorData>> = node.inputs.iter().map(|input| input.and_then(constant)).collect();
+        let how = match &node.op {
+            op if has_own(op) => How::Own,
+            op if !op.graphs().is_empty() => How::Graphs(Bodies::new(module, op, options, depth)?),
+            _ => How::Steps(AtExtents::new(constants)),
+        };
+        let results = node.outputs.iter().filter_map(|&value| graph.value(value));
+        Ok(Late {
+            op: node.op.clone(),
+            context: options.context,
+            results: results.map(|value| value.ty.clone()).collect(),
+            how,
+        })
+    }
+
+    /// Runs the node once.
+    ///
+    /// # Errors
+    /// Operands at whose extents the op is not defined, and results that are not as the graph states them.
+    pub(crate) fn run(&self, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
+        let results = match &self.how {
+            How::Own => own(&self.op, operands)?,
+            How::Graphs(bodies) => bodies.run(&self.op, operands)?,
+            How::Steps(steps) if has_late_operands(&self.op, operands.iter().map(Option::is_some)) => {
+                let (op, kept) = bound(&self.op, operands)?;
+                steps.run(&op, kept, &self.context)?
+            }
+            How::Steps(steps) => steps.run(&self.op, operands, &self.context)?,
+        };
+        for (made, stated) in results.iter().zip(&self.results) {
+            let fits = |(&extent, dim): (&usize, &Dim)| dim.fixed().is_none_or(|stated| stated == extent as u64);
+            let same = made.elem() == stated.elem
+                && made.shape().len() == stated.shape.len()
+                && made.shape().iter().zip(&stated.shape).all(fits);
+            if !same {
+                let made = made.view();
+                return Err(StepError::Model(format!("its result is {made:?}, and not {stated}")));
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// The op with attributes in the place of its operands, and the operands that remain.
+fn bound<'o, 't>(
+    op: &Op,
+    operands: &'o [Option<TensorView<'t>>],
+) -> Result<(Op, &'o [Option<TensorView<'t>>]), StepError> {
+    let first = op.first_late().unwrap_or(operands.len());
+    let (kept, late) = operands.split_at(first.min(operands.len()));
+    let list = |operand: &Option<TensorView<'_>>| match operand {
+        Some(list) => Ok(list.values::<i64>()?.to_vec()),
+        None => Err(StepError::Model(
+            "an operand in the place of an attribute is absent".into(),
+        )),
+    };
+    let late: Vec<Vec<i64>> = late.iter().map(list).collect::<Result<_, _>>()?;
+    let bound = op.with_late(&late);
+    let bound = bound.ok_or_else(|| StepError::Model("operands do not stand in the place of its attributes".into()))?;
+    Ok((bound, kept))
+}
+
+fn own(op: &Op, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
+    let operand = |index: usize| {
+        let operand = operands.get(index).copied().flatten();
+        operand.ok_or_else(|| StepError::Model(format!("operand {index} is absent")))
+    };
+    match op {
+        Op::ShapeOf(_) => {
+            let extents: Vec<i64> = operand(0)?.shape().iter().map(|&extent| extent as i64).collect();
+            Ok(vec![Tensor::from_values(&[extents.len()], &extents)?])
+        }
+        Op::Range(_) => range::run([operand(0)?, operand(1)?, operand(2)?]),
+        Op::NonZero(_) => non_zero::run(operand(0)?),
+        Op::Unique(op) => unique::run(op, operand(0)?),
+        Op::NonMaxSuppression(op) => non_max_suppression::run(op, operands),
+        other => Err(StepError::Ours(format!("{} has no definition on data", other.term()))),
+    }
+}
+
+/// A tensor of zeros that a run may make.
+pub(crate) fn zeros(elem: strait_core::Elem, shape: &[usize]) -> Result<Tensor, StepError> {
+    let bytes = crate::tensor::byte_count(elem, shape);
+    match bytes.filter(|&bytes| bytes <= LARGEST) {
+        Some(_) => Ok(Tensor::zeros(elem, shape)?),
+        None => Err(StepError::Model(format!(
+            "a result of {elem} {shape:?} is more than a run may make"
+        ))),
+    }
+}

@@ -1,0 +1,33 @@
+//! Positions of what is not zero.
+
+use crate::error::StepError;
+use crate::tensor::{Tensor, TensorView};
+use strait_core::Elem;
+
+/// [`strait_core::op::NonZero`]: a row for each axis, a column for each element.
+pub(super) fn run(x: TensorView<'_>) -> Result<Vec<Tensor>, StepError> {
+    let found: Vec<usize> = match x.elem() {
+        Elem::F32 => at(x.values::<f32>()?, |&v| v != 0.0),
+        Elem::F64 => at(x.values::<f64>()?, |&v| v != 0.0),
+        // Of every other type zero is the element without a bit.
+        elem => {
+            let elements: Vec<&[u8]> = x.bytes().chunks_exact(elem.size()).collect();
+            at(&elements, |bytes| bytes.iter().any(|&byte| byte != 0))
+        }
+    };
+    let mut positions = vec![0i64; found.len() * x.shape().len()];
+    let mut behind = 1;
+    for (axis, &extent) in x.shape().iter().enumerate().rev() {
+        let row = &mut positions[axis * found.len()..(axis + 1) * found.len()];
+        for (position, &index) in row.iter_mut().zip(&found) {
+            *position = (index / behind % extent) as i64;
+        }
+        behind *= extent.max(1);
+    }
+    Ok(vec![Tensor::from_values(&[x.shape().len(), found.len()], &positions)?])
+}
+
+fn at<T>(values: &[T], is_set: impl Fn(&T) -> bool) -> Vec<usize> {
+    let all = values.iter().enumerate();
+    all.filter(|(_, value)| is_set(value)).map(|(index, _)| index).collect()
+}

@@ -1,0 +1,109 @@
+//! Recurrent layers. ONNX's have the product of the input inside: with an identity as its weights the product hands on the
+//! pre-activations as they are, since each is multiplied with 1 and has zeros added to it.
+
+use super::At;
+use crate::error::OnnxError;
+use crate::write::attributes::{int, text, texts};
+use crate::write::emitter::Emitter;
+use strait_core::TensorData;
+use strait_core::op::{Activation, Cell, Direction, Recurrent};
+
+pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -> Result<(), OnnxError> {
+    if op.clip.is_finite() || op.alpha.iter().chain(&op.beta).any(|&parameter| parameter != 0.0) {
+        return Err(at.unwritable("bounds of states and parameters of their activations are not written"));
+    }
+    let weight = emitter
+        .ty(at.node.inputs.get(1).copied().flatten())
+        .and_then(strait_core::TensorType::dims);
+    let Some([directions, rows, hidden]) = weight.as_deref().map(|dims| [dims[0], dims[1], dims[2]]) else {
+        return Err(at.unwritable("its weights have no fixed extents"));
+    };
+    let operand = |emitter: &Emitter<'_>, position: usize| at.input(emitter, position);
+    let identity = identity(at, directions, rows)?;
+    let mut inputs = vec![
+        operand(emitter, 0),
+        emitter.constant(&format!("{}_identity", at.name), &identity),
+        operand(emitter, 1),
+    ];
+    inputs.push(match at.node.inputs.get(6).copied().flatten() {
+        None => String::new(),
+        Some(bias) => {
+            let constant = emitter.module.constant(emitter.module.main(), bias);
+            let bias = constant.and_then(|tensor| tensor.to_f32().ok());
+            let bias = bias.ok_or_else(|| at.unwritable("its bias is no constant"))?;
+            // Those of the input and of the state in front of the last gate are in the pre-activations.
+            let mut all = Vec::new();
+            for each in bias.chunks(hidden.max(1) as usize) {
+                all.extend(std::iter::repeat_n(0.0, 2 * rows as usize - each.len()));
+                all.extend_from_slice(each);
+            }
+            let all = TensorData::from_values(&[directions, 2 * rows], &all);
+            let all = all.map_err(|error| at.unwritable(error.to_string()))?;
+            emitter.constant(&format!("{}_bias", at.name), &all)
+        }
+    });
+    inputs.push(match operand(emitter, 2) {
+        lengths if lengths.is_empty() => lengths,
+        // 6 is int32.
+        lengths => emitter.step(
+            "Cast",
+            &format!("{}_lengths", at.name),
+            vec![lengths],
+            vec![int("to", 6)],
+        ),
+    });
+    inputs.push(operand(emitter, 3));
+    if op.cell == Cell::Lstm {
+        inputs.extend([operand(emitter, 4), operand(emitter, 5)]);
+    }
+    let direction = match op.direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+        Direction::Bidirectional => "bidirectional",
+    };
+    let mut attributes = vec![int("hidden_size", hidden as i64), text("direction", direction)];
+    attributes.push(texts(
+        "activations",
+        op.activations.0.iter().map(|&activation| name(activation)),
+    ));
+    let operator = match op.cell {
+        Cell::Plain => "RNN",
+        Cell::Lstm => {
+            attributes.push(int("input_forget", op.coupled));
+            "LSTM"
+        }
+        Cell::Gru | Cell::GruLinear => {
+            attributes.push(int("linear_before_reset", op.cell == Cell::GruLinear));
+            "GRU"
+        }
+    };
+    let outputs = at.outputs(emitter);
+    emitter.node(operator, at.name, inputs, outputs, attributes);
+    Ok(())
+}
+
+/// For each direction the rows of an identity that are its gates'.
+fn identity(at: At<'_>, directions: u64, rows: u64) -> Result<TensorData, OnnxError> {
+    let inner = directions * rows;
+    let mut ones = vec![0f32; (directions * rows * inner) as usize];
+    for gate in 0..inner {
+        ones[(gate * inner + gate) as usize] = 1.0;
+    }
+    TensorData::from_values(&[directions, rows, inner], &ones).map_err(|error| at.unwritable(error.to_string()))
+}
+
+fn name(activation: Activation) -> &'static str {
+    match activation {
+        Activation::Sigmoid => "Sigmoid",
+        Activation::Tanh => "Tanh",
+        Activation::Relu => "Relu",
+        Activation::Affine => "Affine",
+        Activation::LeakyRelu => "LeakyRelu",
+        Activation::ThresholdedRelu => "ThresholdedRelu",
+        Activation::ScaledTanh => "ScaledTanh",
+        Activation::HardSigmoid => "HardSigmoid",
+        Activation::Elu => "Elu",
+        Activation::Softsign => "Softsign",
+        Activation::Softplus => "Softplus",
+    }
+}
