@@ -28,9 +28,6 @@ LEFT_OUT = {
         "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct",
         "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence",
     ],
-    "not yet read": [
-        "Compress", "If", "Loop", "NonMaxSuppression", "NonZero", "Scan", "Unique",
-    ],
 }  # fmt: skip
 
 

@@ -110,6 +110,8 @@ pub(crate) struct AttributeProto {
     pub(crate) s: Option<Bytes>,
     #[prost(message, optional, boxed, tag = "5")]
     pub(crate) t: Option<Box<TensorProto>>,
+    #[prost(message, optional, boxed, tag = "6")]
+    pub(crate) g: Option<Box<GraphProto>>,
     #[prost(float, repeated, packed = "false", tag = "7")]
     pub(crate) floats: Vec<f32>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
@@ -130,6 +132,7 @@ pub(crate) mod kind {
     pub(crate) const INT: i32 = 2;
     pub(crate) const STRING: i32 = 3;
     pub(crate) const TENSOR: i32 = 4;
+    pub(crate) const GRAPH: i32 = 5;
     pub(crate) const FLOATS: i32 = 6;
     pub(crate) const INTS: i32 = 7;
     pub(crate) const STRINGS: i32 = 8;

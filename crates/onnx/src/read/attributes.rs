@@ -2,7 +2,7 @@
 
 use super::site::{NodeReader, Refusal};
 use super::tensor::{TensorFault, tensor};
-use crate::proto::{AttributeProto, kind};
+use crate::proto::{AttributeProto, GraphProto, kind};
 use strait_core::ReasonCode;
 use strait_core::TensorData;
 
@@ -83,6 +83,12 @@ impl<'a> NodeReader<'_, 'a> {
     }
 
     /// Attributes that change nothing at inference.
+    /// A graph that the node has to have.
+    pub(crate) fn graph(&mut self, key: &'static str) -> Result<&'a GraphProto, Refusal> {
+        let found = self.attribute(key, kind::GRAPH)?.and_then(|a| a.g.as_deref());
+        found.ok_or_else(|| Refusal::invalid(ReasonCode::Call, format!("its graph `{key}` is missing")))
+    }
+
     pub(crate) fn ignore(&mut self, keys: &[&'static str]) {
         self.asked.extend_from_slice(keys);
     }

@@ -13,7 +13,9 @@ use crate::proto::NodeProto;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::op::Cast;
 use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
-use strait_core::{Elem, Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId};
+use strait_core::{
+    Dim, Elem, Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId,
+};
 
 /// The most operations of all constants together that are computed while a model is read: a second or two of products. The
 /// canonicaliser computes what is left, as far as its own limits go.
@@ -63,40 +65,54 @@ pub(crate) struct Builder<'a> {
     pub(crate) rounded: BTreeSet<&'a str>,
     /// The names that nodes have.
     node_names: BTreeSet<Symbol>,
-    unsupported: Vec<NodeFault>,
+    /// Named extents of the model's inputs, which are to be bound.
+    pub(crate) free: BTreeSet<Dim>,
+    /// The elements that are known of lists of integers of which a run finds the rest.
+    pub(crate) partial: BTreeMap<ValueId, Vec<Option<i64>>>,
+    pub(super) unsupported: Vec<NodeFault>,
     /// Elements of the constants that are written out from a shape.
-    written: u64,
+    pub(super) written: u64,
     /// Operations of all constants that were computed.
-    worked: u64,
+    pub(super) worked: u64,
 }
 
 /// Builds the module of a cut.
 pub(crate) fn build<'a>(scope: &Scope<'a>, cut: Cut<'a>) -> Result<Module, OnnxError> {
-    let mut names = Names::default();
-    let graph = Graph::new(names.intern("main"), Stage::Float);
-    let mut builder = Builder {
-        scope: *scope,
-        module: Module::new(graph, names),
-        outputs: cut.outputs.iter().copied().collect(),
-        entries: vec![None; scope.index.tensor_count()],
-        placed: vec![None; scope.index.tensor_count()],
-        widened: BTreeMap::new(),
-        rounded: rounded(scope.index, &cut),
-        node_names: BTreeSet::new(),
-        unsupported: Vec::new(),
-        written: 0,
-        worked: 0,
-    };
+    let rounded = rounded(scope.index, &cut);
+    let mut builder = Builder::new(scope, "main", cut.outputs.iter().copied().collect());
+    builder.rounded = rounded;
     builder.run(&cut)?;
     Ok(builder.module)
 }
 
 impl<'a> Builder<'a> {
+    /// In front of the first node of a graph with these outputs.
+    pub(super) fn new(scope: &Scope<'a>, name: &str, outputs: BTreeSet<&'a str>) -> Builder<'a> {
+        let mut names = Names::default();
+        let graph = Graph::new(names.intern(name), Stage::Float);
+        Builder {
+            scope: *scope,
+            module: Module::new(graph, names),
+            outputs,
+            entries: vec![None; scope.index.tensor_count()],
+            placed: vec![None; scope.index.tensor_count()],
+            widened: BTreeMap::new(),
+            rounded: BTreeSet::new(),
+            node_names: BTreeSet::new(),
+            free: BTreeSet::new(),
+            partial: BTreeMap::new(),
+            unsupported: Vec::new(),
+            written: 0,
+            worked: 0,
+        }
+    }
+
     fn run(&mut self, cut: &Cut<'a>) -> Result<(), OnnxError> {
         for input in &cut.inputs {
             let ty = self.input_type(input)?;
             check_limits(&ty).map_err(|refusal| as_tensor(input, refusal))?;
             let name = self.module.names.intern(input);
+            self.free.extend(ty.shape.iter().filter(|dim| dim.fixed().is_none()));
             let elem = ty.elem;
             let mut value = self.module.main_mut().add_input(name, ty, None);
             if elem.is_float() && elem != Elem::F32 {
@@ -134,7 +150,7 @@ impl<'a> Builder<'a> {
             let value = graph.outputs().first().and_then(|&id| graph.value(id));
             if let Some(mut ty) = value.map(|v| v.ty.clone()) {
                 for dim in &mut ty.shape {
-                    if let strait_core::Dim::Named(symbol) = dim {
+                    if let Dim::Named(symbol) = dim {
                         *symbol = self.module.names.intern(above.name(*symbol));
                     }
                 }
@@ -147,7 +163,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn add_output(&mut self, output: &'a str) -> Result<(), OnnxError> {
+    pub(super) fn add_output(&mut self, output: &'a str) -> Result<(), OnnxError> {
         let id = self.scope.index.id(output);
         let value = id.map_or(Err(Refusal::Unknown), |id| self.value(id));
         let mut value = value.map_err(|refusal| as_tensor(output, refusal))?;
@@ -189,7 +205,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds what one node becomes, or notes why not.
-    fn add(&mut self, position: usize) -> Result<(), OnnxError> {
+    pub(super) fn add(&mut self, position: usize) -> Result<(), OnnxError> {
         let node = &self.scope.index.graph.node[position];
         let domain = domain(&node.domain);
         let own = self
@@ -298,6 +314,14 @@ impl<'a> Builder<'a> {
         let tensor = widened_float(tensor);
         self.define(id, Entry::Constant(tensor.clone()));
         Ok(Entry::Constant(tensor))
+    }
+
+    /// The value of a tensor that is one already.
+    pub(crate) fn value_at(&self, id: TensorId) -> Option<ValueId> {
+        match self.entries.get(id.position())? {
+            Some(Entry::Value(value)) => Some(*value),
+            _ => None,
+        }
     }
 
     /// Notes what a tensor is.

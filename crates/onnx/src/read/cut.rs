@@ -75,7 +75,7 @@ pub(crate) fn between<'a>(
             continue;
         };
         if !std::mem::replace(&mut needed[position], true) {
-            for &operand in index.operands(position).iter().flatten() {
+            for operand in index.reads(position) {
                 if !std::mem::replace(&mut reached[operand.position()], true) {
                     open.push(operand);
                 }
@@ -145,8 +145,7 @@ fn order(index: &Index<'_>, needed: &[bool], begins: &[bool]) -> Result<Vec<usiz
     let nodes = needed.iter().enumerate().filter(|(_, needed)| **needed);
     let mut left = 0;
     for (position, _) in nodes {
-        let operands = index.operands(position).iter().flatten();
-        for &operand in operands.filter(|operand| !begins[operand.position()]) {
+        for operand in index.reads(position).filter(|operand| !begins[operand.position()]) {
             if let Some(producer) = index.producer(operand) {
                 waiting[position] += 1;
                 users[producer].push(position);

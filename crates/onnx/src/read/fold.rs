@@ -57,6 +57,7 @@ pub(crate) fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
 pub(crate) fn computes(op: &Op) -> bool {
     match op {
         // Their integers are moved, or are positions that the reader has widened.
+        Op::If(_) | Op::Loop(_) | Op::Call(_) => false,
         Op::Select(_) | Op::Scatter(_) | Op::Recurrent(_) | Op::RoiAlign(_) => false,
         Op::Binary(_) => true,
         _ => !matches!(

@@ -2,7 +2,7 @@
 
 use crate::error::OnnxError;
 use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use strait_core::ReasonCode;
 
 /// Spelling of the standard domain in messages; a file may also leave it empty.
@@ -46,6 +46,8 @@ struct Known<'a> {
     /// True if a node takes it.
     is_read: bool,
     is_output: bool,
+    /// True where a graph outside of this one defines it.
+    is_outer: bool,
     declared: Option<&'a ValueInfoProto>,
 }
 
@@ -55,7 +57,7 @@ impl Known<'_> {
     }
 
     fn is_defined(&self) -> bool {
-        self.is_constant() || self.input.is_some() || self.producer.is_some()
+        self.is_constant() || self.input.is_some() || self.producer.is_some() || self.is_outer
     }
 }
 
@@ -95,11 +97,23 @@ pub(crate) struct Index<'a> {
     ports: Vec<Option<TensorId>>,
     /// By node: the first of its ports.
     first_ports: Vec<usize>,
+    /// By node that has graphs of its own: the tensors of this graph that these read.
+    captures: BTreeMap<usize, Vec<TensorId>>,
 }
 
 impl<'a> Index<'a> {
     /// Fails where a tensor is defined twice.
     pub(crate) fn new(graph: &'a GraphProto) -> Result<Index<'a>, OnnxError> {
+        let mut index = Index::inside(graph, &BTreeSet::new())?;
+        for info in graph.value_info.iter().chain(&graph.output).chain(&graph.input) {
+            index.tensors.of(&info.name).declared = Some(info);
+        }
+        Ok(index)
+    }
+
+    /// The same for a graph inside of a node, which reads these tensors of the graphs around it. Its inputs have the types
+    /// that the node gives them, so that none counts as declared.
+    pub(crate) fn inside(graph: &'a GraphProto, outer: &BTreeSet<&'a str>) -> Result<Index<'a>, OnnxError> {
         let mut tensors = Tensors::default();
         tensors.ids.reserve(graph.node.len() + graph.initializer.len());
         let twice = |name: &str| {
@@ -126,6 +140,10 @@ impl<'a> Index<'a> {
                 return twice(&input.name);
             }
         }
+        for name in outer {
+            tensors.of(name).is_outer = true;
+        }
+        let mut captures = BTreeMap::new();
         let (mut ports, mut first_ports) = (Vec::new(), Vec::with_capacity(graph.node.len()));
         for (position, node) in graph.node.iter().enumerate() {
             first_ports.push(ports.len());
@@ -135,6 +153,14 @@ impl<'a> Index<'a> {
                     tensors.known[id].is_read = true;
                 }
                 ports.push(id);
+            }
+            if node.attribute.iter().any(|attribute| attribute.g.is_some()) {
+                let graphs = node.attribute.iter().filter_map(|attribute| attribute.g.as_deref());
+                let mut read = BTreeSet::new();
+                graphs.for_each(|graph| captured(graph, &mut read));
+                let ids: Vec<TensorId> = read.into_iter().map(|name| tensors.id(name)).collect();
+                ids.iter().for_each(|id| tensors.known[id.0].is_read = true);
+                captures.insert(position, ids);
             }
             for output in &node.output {
                 let id = (!output.is_empty()).then(|| tensors.id(output));
@@ -149,15 +175,24 @@ impl<'a> Index<'a> {
         for output in &graph.output {
             tensors.of(&output.name).is_output = true;
         }
-        for info in graph.value_info.iter().chain(&graph.output).chain(&graph.input) {
-            tensors.of(&info.name).declared = Some(info);
-        }
         Ok(Index {
             graph,
             tensors,
             ports,
             first_ports,
+            captures,
         })
+    }
+
+    /// The tensors that the graphs inside of a node read of this one.
+    pub(crate) fn captures(&self, node: usize) -> &[TensorId] {
+        self.captures.get(&node).map_or(&[], Vec::as_slice)
+    }
+
+    /// All that a node reads: its operands, and what the graphs inside of it capture.
+    pub(crate) fn reads(&self, node: usize) -> impl Iterator<Item = TensorId> + '_ {
+        let captures = self.captures(node).iter().copied();
+        self.operands(node).iter().flatten().copied().chain(captures)
     }
 
     /// The number of tensors, which is past that of each of them.
@@ -267,6 +302,36 @@ impl<'a> Index<'a> {
             false => format!("; it can be computed elsewhere by {}", ways.join(", or ")),
         }
     }
+}
+
+/// The most graphs inside of each other that names are looked for in; protobuf nests no deeper.
+const DEEPEST: usize = 100;
+
+/// The tensors that a graph inside of a node reads and does not define. Names of the graphs around it are not given again.
+pub(crate) fn captured<'a>(graph: &'a GraphProto, read: &mut BTreeSet<&'a str>) {
+    captured_at(graph, read, 0);
+}
+
+fn captured_at<'a>(graph: &'a GraphProto, read: &mut BTreeSet<&'a str>, depth: usize) {
+    let own: BTreeSet<&str> = (graph.input.iter().map(|input| input.name.as_str()))
+        .chain(graph.initializer.iter().map(|tensor| tensor.name.as_str()))
+        .chain(
+            graph
+                .node
+                .iter()
+                .flat_map(|node| node.output.iter().map(String::as_str)),
+        )
+        .collect();
+    let mut inner = BTreeSet::new();
+    for node in &graph.node {
+        inner.extend(node.input.iter().map(String::as_str));
+        let graphs = node.attribute.iter().filter_map(|attribute| attribute.g.as_deref());
+        for graph in graphs.filter(|_| depth < DEEPEST) {
+            captured_at(graph, &mut inner, depth + 1);
+        }
+    }
+    inner.extend(graph.output.iter().map(|output| output.name.as_str()));
+    read.extend(inner.into_iter().filter(|name| !name.is_empty() && !own.contains(name)));
 }
 
 /// A list of tensors as a configuration has it.

@@ -7,6 +7,7 @@
 
 mod attributes;
 mod batch;
+mod body;
 mod build;
 mod compose;
 mod cut;
@@ -14,6 +15,7 @@ mod external;
 mod fold;
 mod index;
 mod inline;
+mod late;
 mod ops;
 mod site;
 mod tensor;
@@ -153,8 +155,8 @@ impl Model {
         let versions = self.versions()?;
         types::check_bind(&index, &options.bind)?;
         let cut = cut::cut(&index, options)?;
-        let operands = cut.nodes.iter().flat_map(|&node| index.operands(node)).flatten();
-        self.files.check(operands.filter_map(|&id| index.constant(id)))?;
+        let operands = cut.nodes.iter().flat_map(|&node| index.reads(node));
+        self.files.check(operands.filter_map(|id| index.constant(id)))?;
         let batch = batch(&index, &cut);
         let mut bind = options.bind.clone();
         bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));

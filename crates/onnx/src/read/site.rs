@@ -105,7 +105,7 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         self.node.input.len()
     }
 
-    fn entry(&mut self, position: usize) -> Result<Entry, Refusal> {
+    pub(super) fn entry(&mut self, position: usize) -> Result<Entry, Refusal> {
         match self.operand(position) {
             Some(id) => self.builder.entry(id),
             None => Err(Refusal::invalid(
@@ -113,6 +113,11 @@ impl<'b, 'a> NodeReader<'b, 'a> {
                 format!("operand {position} is missing"),
             )),
         }
+    }
+
+    /// The tensor that is the node's first result.
+    pub(super) fn first_result(&self) -> Option<TensorId> {
+        self.index.results(self.position).first().copied().flatten()
     }
 
     /// The type of an operand.
@@ -440,7 +445,8 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         let types: SmallVec<[Option<TensorType>; 3]> =
             inputs.iter().map(|input| input.map(|id| self.type_of(id))).collect();
         let operands: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();
-        let inferred = op.infer(&operands)?;
+        let mut inferred = self.builder.module.result_types(&op, &operands, None)?;
+        self.builder.module.name_extents(base, &mut inferred);
         if inferred.len() > MOST_RESULTS {
             return Err(Refusal::unsupported("it has too many results"));
         }
@@ -490,7 +496,11 @@ impl Resolved {
 
 /// True if the result at this position counts elements, and is i64 whatever the operands are.
 fn makes_positions(op: &Op, position: usize) -> bool {
-    matches!((op, position), (Op::ArgReduce(_), _) | (Op::TopK(_), 1))
+    match op {
+        Op::ArgReduce(_) | Op::NonZero(_) | Op::NonMaxSuppression(_) | Op::ShapeOf(_) => true,
+        Op::TopK(_) | Op::Unique(_) => position > 0,
+        _ => false,
+    }
 }
 
 /// Floats of 16 bits are computed with as f32.

@@ -3,8 +3,9 @@
 use super::Row;
 use crate::elements::element;
 use crate::read::site::{Arg, NodeReader, Refusal};
+use smallvec::SmallVec;
 use strait_core::ReasonCode;
-use strait_core::op::{BitCast, Cast, Identity};
+use strait_core::op::{BitCast, Cast, Expand, Identity, Reshape, ShapeOf};
 use strait_core::{Dim, Elem, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
@@ -53,6 +54,12 @@ fn constant(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 
 /// One element, many times.
 fn constant_of_shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    if let Some(shape) = site.late_list(0)? {
+        let value = site.tensor("value")?.unwrap_or_else(|| TensorData::scalar(0f32));
+        let value = site.push(Reshape { shape: SmallVec::new() }, &[Arg::Constant(value)])?;
+        let extents = site.indices(0)?;
+        return site.finish(Expand { shape: shape.into() }, &[value, extents]);
+    }
     let shape = site.known_ints(0, "shape")?.unwrap_or_default();
     let shape: Result<Vec<u64>, _> = shape.iter().map(|&d| u64::try_from(d)).collect();
     let shape = shape.map_err(|_| Refusal::invalid(ReasonCode::Constant, "an extent is negative"))?;
@@ -73,6 +80,11 @@ fn constant_of_shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 /// From operator set 15 on, the shape may be cut like a list in Python.
 fn shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let (start, end) = (site.int("start")?, site.int("end")?);
+    if site.has_open_extent(0)? {
+        let all = site.push(ShapeOf {}, &[Arg::Operand(0)])?;
+        let part = site.part(&all, 0, start.unwrap_or(0), end.unwrap_or(i64::MAX))?;
+        return site.finish(Identity {}, &[part]);
+    }
     let extents = extents(site, start, end)?;
     site.finish_constant(TensorData::from_values(&[extents.len() as u64], &extents).map_err(fault)?);
     Ok(())

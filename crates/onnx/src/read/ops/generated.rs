@@ -180,6 +180,11 @@ fn affine_grid(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 fn range(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let elem = site.ty(0)?.elem;
     let invalid = |text: &str| Refusal::invalid(ReasonCode::OperandType, text);
+    for position in 0..3 {
+        if site.has(position) && site.constant(position)?.is_none() {
+            return site.finish(strait_core::op::Range {}, &[0, 1, 2].map(Arg::Operand));
+        }
+    }
     if elem.is_float() {
         let mut numbers = [0f64; 3];
         for (position, number) in numbers.iter_mut().enumerate() {

@@ -166,7 +166,9 @@ fn cumulative(site: &mut NodeReader<'_, '_>, of: Running) -> Result<(), Refusal>
 /// The number of elements is an attribute up to operator set 9; which ones they are is said from 11 on. That they come in
 /// order is always allowed.
 fn top_k(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let is_late = site.opset() >= 10 && site.has(1) && site.constant(1)?.is_none();
     let k = match site.opset() {
+        _ if is_late => Some(-1),
         ..10 => site.int("k")?,
         _ => match site.known_ints(1, "number of elements")?.as_deref() {
             Some(&[k]) => Some(k),
@@ -184,5 +186,9 @@ fn top_k(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         axis: site.int("axis")?.unwrap_or(-1),
         largest,
     };
+    if is_late {
+        let args = site.late_operands(&[1])?;
+        return site.finish(op, &args);
+    }
     site.finish(op, &[Arg::Operand(0)])
 }

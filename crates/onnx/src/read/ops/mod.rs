@@ -4,7 +4,9 @@ mod activation;
 mod attention;
 mod composed;
 mod constant;
+mod control;
 mod conv;
+mod data;
 mod einsum;
 mod elementwise;
 mod functions;
@@ -95,7 +97,9 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 30] = [
+const FAMILIES: [&[Row]; 32] = [
+    control::ROWS,
+    data::ROWS,
     conv::ROWS,
     matrix::ROWS,
     pool::ROWS,

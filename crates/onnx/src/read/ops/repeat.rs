@@ -14,6 +14,10 @@ pub(super) const ROWS: &[Row] = &[
 
 /// The operand and a tensor of the given extents, broadcast.
 fn expand(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    if let Some(shape) = site.late_list(1)? {
+        let args = site.late_operands(&[1])?;
+        return site.finish(Expand { shape: shape.into() }, &args);
+    }
     let shape = site.known_ints(1, "shape")?;
     let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the shape is missing"))?;
     site.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])

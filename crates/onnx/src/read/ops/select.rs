@@ -20,7 +20,12 @@ fn concat(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         .int("axis")?
         .ok_or_else(|| Refusal::invalid(ReasonCode::Axis, "`axis` is missing"))?;
     let operands: Vec<Arg> = (0..site.operand_count()).map(Arg::Operand).collect();
-    site.finish(Concat { axis }, &operands)
+    site.finish(Concat { axis }, &operands)?;
+    // Shapes are joined of numbers that are known and of others.
+    match axis {
+        0 | -1 => site.note_joined(operands.len()),
+        _ => Ok(()),
+    }
 }
 
 /// The extents are an attribute up to operator set 12 and an operand from 13 on. Where they are not given, the pieces are
@@ -84,6 +89,20 @@ fn extent(site: &mut NodeReader<'_, '_>, axis: i64) -> Result<i64, Refusal> {
 /// The positions are attributes up to operator set 9, operands from 10 on.
 fn slice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let missing = || Refusal::invalid(ReasonCode::Slice, "the positions are missing");
+    if site.opset() >= 10
+        && let Some(bounds) = site.late_list(1)?.or(site.late_list(2)?)
+    {
+        let axes = site.known_ints(3, "axes")?;
+        let steps = site.known_ints(4, "steps")?;
+        let op = Slice {
+            starts: SmallVec::new(),
+            ends: SmallVec::new(),
+            axes: axes.unwrap_or_else(|| (0..bounds.len() as i64).collect()).into(),
+            steps: steps.unwrap_or_else(|| vec![1; bounds.len()]).into(),
+        };
+        let args = site.late_operands(&[1, 2])?;
+        return site.finish(op, &args);
+    }
     let starts = site.list("starts", 1, 10)?.ok_or_else(missing)?;
     let ends = site.list("ends", 2, 10)?.ok_or_else(missing)?;
     let axes = site

@@ -30,6 +30,11 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn reshape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    if let Some(shape) = site.late_list(1)? {
+        site.only("allowzero", 0)?;
+        let args = site.late_operands(&[1])?;
+        return site.finish(Reshape { shape: shape.into() }, &args);
+    }
     let shape = site.known_ints(1, "shape")?;
     let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "the shape is missing"))?;
     // Otherwise a 0 copies the extent of the operand.

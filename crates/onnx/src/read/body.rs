@@ -1,0 +1,258 @@
+//! Graphs inside of nodes. Each becomes a graph of the module; what it reads of the graphs around it becomes an input, or a
+//! constant, by which it folds like any other.
+
+use super::build::{Builder, Entry, Scope, check_limits};
+use super::cut::between;
+use super::index::{Index, captured, node_name};
+use super::site::{Arg, NodeReader, Refusal};
+use crate::error::OnnxError;
+use crate::proto::GraphProto;
+use std::collections::{BTreeMap, BTreeSet};
+use strait_core::op::{Gather, Identity, Sub};
+use strait_core::{Def, Elem, Module, NodeId, Op, ReasonCode, TensorData, TensorType, ValueId};
+
+/// An input of a graph inside of a node.
+pub(crate) enum Formal {
+    /// A value of this type.
+    Value(TensorType),
+    /// In each run one slice along an axis of a value of this type, from its end if reversed.
+    Slice { of: TensorType, axis: usize, reverse: bool },
+}
+
+/// A graph that was read.
+pub(crate) struct Body {
+    pub(crate) module: Module,
+    /// Values of the graph around it that are its last inputs.
+    pub(crate) captured: Vec<ValueId>,
+}
+
+impl Body {
+    /// The types of the outputs.
+    pub(crate) fn types(&self) -> Vec<TensorType> {
+        let graph = self.module.main();
+        let outputs = graph.outputs().iter().filter_map(|&output| graph.value(output));
+        outputs.map(|value| value.ty.clone()).collect()
+    }
+
+    /// True if an output is a truth that holds in every run: a constant, or the input at a position.
+    pub(crate) fn holds(&self, output: usize, input: u32) -> bool {
+        let graph = self.module.main();
+        let mut value = graph.outputs().get(output).copied();
+        // The same under other names.
+        while let Some((_, node)) = value
+            .and_then(|value| graph.producer(value))
+            .filter(|(_, node)| matches!(node.op, Op::Identity(_)))
+        {
+            value = node.inputs.first().copied().flatten();
+        }
+        match value.and_then(|value| Some((value, graph.value(value)?.def))) {
+            Some((_, Def::Input(position))) => position == input,
+            Some((value, Def::Data(_))) => {
+                let constant = self.module.constant(graph, value);
+                constant.is_some_and(|tensor| tensor.bytes().iter().all(|&byte| byte != 0))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl<'a> NodeReader<'_, 'a> {
+    /// The tensors around them that graphs inside of the node read.
+    pub(crate) fn captures(&self, graphs: &[&'a GraphProto]) -> BTreeSet<&'a str> {
+        let mut outer = BTreeSet::new();
+        graphs.iter().for_each(|graph| captured(graph, &mut outer));
+        outer
+    }
+
+    /// Reads a graph inside of the node, which captures what `outer` names. `leading` are inputs in front of those that the
+    /// graph has; `passed` is the position of the one that becomes the first output.
+    pub(crate) fn body(
+        &mut self,
+        graph: &'a GraphProto,
+        outer: &BTreeSet<&'a str>,
+        leading: &[TensorType],
+        formals: &[Formal],
+        passed: Option<usize>,
+    ) -> Result<Body, Refusal> {
+        let name = node_name(self.node);
+        if formals.len() != graph.input.len() {
+            return Err(Refusal::invalid(
+                ReasonCode::Arity,
+                format!(
+                    "its graph has {} inputs, and {} are given",
+                    graph.input.len(),
+                    formals.len()
+                ),
+            ));
+        }
+        let index = Index::inside(graph, outer).map_err(inside)?;
+        let no_versions = BTreeMap::new();
+        let scope = Scope {
+            index: &index,
+            own_versions: &no_versions,
+            ..self.builder.scope
+        };
+        let outputs: Vec<&str> = graph.output.iter().map(|output| output.name.as_str()).collect();
+        let cut = between(&index, Vec::new(), outputs, false).map_err(inside)?;
+        let mut inner = Builder::new(&scope, name, cut.outputs.iter().copied().collect());
+        (inner.written, inner.worked) = (self.builder.written, self.builder.worked);
+        let mut read = Vec::new();
+        let leading = (leading.iter().enumerate())
+            .map(|(position, ty)| inner.input(&format!("{name}:{position}"), ty.clone()))
+            .collect::<Result<Vec<ValueId>, Refusal>>()?;
+        for (formal, info) in formals.iter().zip(&graph.input) {
+            let value = match formal {
+                Formal::Value(ty) => inner.input(&info.name, ty.clone())?,
+                Formal::Slice { of, axis, reverse } => {
+                    let whole = inner.input(&format!("{}:all", info.name), of.clone())?;
+                    inner.slice(
+                        &info.name,
+                        whole,
+                        *axis,
+                        reverse.then_some(of),
+                        leading.first().copied(),
+                    )?
+                }
+            };
+            if let Some(id) = index.id(&info.name) {
+                inner.define(id, Entry::Value(value));
+            }
+        }
+        for &name in outer {
+            let (Some(own), Some(theirs)) = (index.id(name), self.builder.scope.index.id(name)) else {
+                return Err(Refusal::invalid(
+                    ReasonCode::MissingTensor,
+                    format!("nothing defines `{name}`"),
+                ));
+            };
+            match self.builder.entry(theirs)? {
+                Entry::Value(value) => {
+                    let ty = self.arg_type(&Arg::Value(value))?;
+                    let made = inner.input(name, ty)?;
+                    inner.define(own, Entry::Value(made));
+                    read.push(value);
+                }
+                constant => inner.define(own, constant),
+            }
+        }
+        for &position in &cut.nodes {
+            inner.add(position).map_err(inside)?;
+        }
+        (self.builder.written, self.builder.worked) = (inner.written, inner.worked);
+        if !inner.unsupported.is_empty() {
+            self.builder.unsupported.append(&mut inner.unsupported);
+            return Err(Refusal::Unknown);
+        }
+        if let Some(&value) = passed.and_then(|position| leading.get(position)) {
+            inner.module.main_mut().add_output(value);
+        }
+        for output in &cut.outputs {
+            inner.add_output(output).map_err(inside)?;
+        }
+        Ok(Body {
+            module: inner.module,
+            captured: read,
+        })
+    }
+
+    /// Puts a graph that was read beside those of the module, and answers with its position.
+    pub(crate) fn adopted(&mut self, body: &Body) -> u32 {
+        self.builder.module.adopt(&body.module, 0) as u32
+    }
+
+    /// Makes the results of a graph that has run once and for all the node's: its nodes stand in the graph around it.
+    pub(crate) fn finish_inline(&mut self, body: Body) -> Result<(), Refusal> {
+        let graph = body.module.main();
+        // The graphs inside of it come along; its main graph is what stands here.
+        let offset = self.builder.module.adopt(&body.module, 1);
+        let mut made: BTreeMap<ValueId, Arg> = BTreeMap::new();
+        for (&input, value) in graph.inputs().iter().zip(&body.captured) {
+            made.insert(input, Arg::Value(*value));
+        }
+        let order = graph.topological_order().map_err(|_: NodeId| cycle())?;
+        let arg = |made: &BTreeMap<ValueId, Arg>, value: ValueId| match body.module.constant(graph, value) {
+            Some(tensor) => Arg::Constant(tensor.clone()),
+            None => made.get(&value).cloned().unwrap_or(Arg::Absent),
+        };
+        for node in order.into_iter().filter_map(|id| graph.node(id)) {
+            let operands: Vec<Arg> = (node.inputs.iter())
+                .map(|input| input.map_or(Arg::Absent, |value| arg(&made, value)))
+                .collect();
+            let op = node.op.with_graphs(|id| strait_core::GraphId::new(offset + id.index()));
+            let results = self.push_all(op, &operands)?;
+            made.extend(node.outputs.iter().copied().zip(results));
+        }
+        for (position, &output) in graph.outputs().iter().enumerate() {
+            let output = arg(&made, output);
+            self.finish_result(position, Identity {}, &[output])?;
+        }
+        Ok(())
+    }
+}
+
+impl Builder<'_> {
+    /// An input of the graph.
+    fn input(&mut self, name: &str, ty: TensorType) -> Result<ValueId, Refusal> {
+        check_limits(&ty)?;
+        let mut ty = [ty];
+        // A name of an extent outside means nothing here.
+        for dim in &mut ty[0].shape {
+            *dim = dim.fixed().map_or(strait_core::Dim::OPEN, strait_core::Dim::Fixed);
+        }
+        self.module.name_extents(name, &mut ty);
+        let [ty] = ty;
+        let name = self.module.names.fresh(name);
+        Ok(self.module.main_mut().add_input(name, ty, None))
+    }
+
+    /// The slice of a value in the run of this number; `length` is of the value where it is read from its end.
+    fn slice(
+        &mut self,
+        name: &str,
+        whole: ValueId,
+        axis: usize,
+        reversed: Option<&TensorType>,
+        run: Option<ValueId>,
+    ) -> Result<ValueId, Refusal> {
+        let mut position = run.ok_or_else(cycle)?;
+        if let Some(ty) = reversed {
+            let last = ty.shape.get(axis).and_then(|dim| dim.fixed()).unwrap_or(0) as i64 - 1;
+            let label = self.fresh(name);
+            let last = self.place(label, TensorData::scalar(last))?;
+            position = self.node(name, Sub {}.into(), &[last, position])?;
+        }
+        self.node(name, Gather { axis: axis as i64 }.into(), &[whole, position])
+    }
+
+    fn node(&mut self, name: &str, op: Op, operands: &[ValueId]) -> Result<ValueId, Refusal> {
+        let graph = self.module.main();
+        let types: Vec<_> = operands
+            .iter()
+            .map(|&value| graph.value(value).map(|value| &value.ty))
+            .collect();
+        let results = self.module.result_types(&op, &types, None)?;
+        let results = results.into_iter().map(|ty| (self.fresh(name), ty, None)).collect();
+        let label = self.node_name(name);
+        let operands: Vec<_> = operands.iter().copied().map(Some).collect();
+        let graph = self.module.main_mut();
+        let id = graph.add_node(label, op, &operands, results);
+        graph
+            .node(id)
+            .and_then(|node| node.outputs.first().copied())
+            .ok_or_else(cycle)
+    }
+}
+
+/// The number of a run, and whether there was to be one.
+pub(crate) fn run_inputs() -> [TensorType; 2] {
+    [Elem::I64, Elem::Bool].map(|elem| TensorType::fixed(elem, &[]))
+}
+
+fn cycle() -> Refusal {
+    Refusal::invalid(ReasonCode::Cycle, "its graph is not complete")
+}
+
+/// An error inside of a node's graph is the node's.
+fn inside(error: OnnxError) -> Refusal {
+    Refusal::invalid(ReasonCode::Call, format!("inside of it, {error}"))
+}

@@ -1,0 +1,221 @@
+//! Choices and loops: graphs inside of nodes.
+
+use super::Row;
+use crate::read::body::{Body, Formal, run_inputs};
+use crate::read::site::{Arg, NodeReader, Refusal};
+use smallvec::SmallVec;
+use strait_core::op::{If, Loop, Slice, Transpose};
+use strait_core::{Dim, ReasonCode, TensorType};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("If", 1, choice).and(&[11, 13, 16, 19, 21, 23, 24, 25]),
+    Row::new("Loop", 1, repeat).and(&[11, 13, 16, 19, 21, 23, 24, 25]),
+    Row::new("Scan", 9, scan).and(&[11, 16, 19, 21, 23, 24, 25]),
+];
+
+/// The most times that the body of a loop is read to find the extents that its carried values keep.
+const MOST_READINGS: usize = 8;
+
+fn choice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let graphs = [site.graph("then_branch")?, site.graph("else_branch")?];
+    let outer = site.captures(&graphs);
+    if let Some(condition) = site.constant(0)? {
+        let graph = match condition.bytes().first().is_some_and(|&byte| byte != 0) {
+            true => graphs[0],
+            false => graphs[1],
+        };
+        let body = site.body(graph, &outer, &[], &[], None)?;
+        return site.finish_inline(body);
+    }
+    let [then, other] = graphs.map(|graph| site.body(graph, &outer, &[], &[], None));
+    let (then, other) = (then?, other?);
+    for (position, (a, b)) in then.types().iter().zip(&other.types()).enumerate() {
+        if a.elem != b.elem || a.shape.len() != b.shape.len() {
+            let text = format!("result {position} is {a} in one of its graphs and {b} in the other");
+            return Err(Refusal::Unsupported(text));
+        }
+    }
+    let mut operands = vec![Arg::Operand(0)];
+    operands.extend(then.captured.iter().copied().map(Arg::Value));
+    let op = If {
+        then_graph: site.adopted(&then),
+        else_graph: site.adopted(&other),
+    };
+    site.finish(op, &operands)
+}
+
+fn repeat(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let graph = site.graph("body")?;
+    let outer = site.captures(&[graph]);
+    let carried = site.operand_count().saturating_sub(Loop::BOUNDS);
+    let mut types = Vec::new();
+    for position in 0..carried {
+        types.push(site.ty(Loop::BOUNDS + position)?);
+    }
+    let body = carried_body(site, &mut types, 1, |site, types| {
+        let own = run_inputs().into_iter().chain(types.iter().cloned());
+        let formals: Vec<Formal> = own.map(Formal::Value).collect();
+        site.body(graph, &outer, &[], &formals, None)
+    })?;
+    let most = site.constant(0)?.and_then(|most| most.to_i64().ok()?.first().copied());
+    let begins = match site.has(1) {
+        true => site
+            .constant(1)?
+            .map(|condition| condition.bytes().iter().all(|&byte| byte != 0)),
+        false => Some(true),
+    };
+    let trips = match (begins, most) {
+        (Some(false), _) => 0,
+        (Some(true), Some(most)) if body.holds(0, 1) => most.max(0),
+        _ => -1,
+    };
+    let mut operands: Vec<Arg> = match trips {
+        -1 => (0..Loop::BOUNDS)
+            .map(|position| {
+                if site.has(position) {
+                    Arg::Operand(position)
+                } else {
+                    Arg::Absent
+                }
+            })
+            .collect(),
+        _ => vec![Arg::Absent; Loop::BOUNDS],
+    };
+    operands.extend((0..carried).map(|position| Arg::Operand(Loop::BOUNDS + position)));
+    operands.extend(body.captured.iter().copied().map(Arg::Value));
+    let op = Loop {
+        body: site.adopted(&body),
+        carried: carried as u32,
+        trips,
+    };
+    site.finish(op, &operands)
+}
+
+/// A body whose carried values keep their extents, or have named ones where they do not. `first` is the position of the
+/// first carried value among its outputs.
+fn carried_body<'b, 'a>(
+    site: &mut NodeReader<'b, 'a>,
+    types: &mut [TensorType],
+    first: usize,
+    mut read: impl FnMut(&mut NodeReader<'b, 'a>, &[TensorType]) -> Result<Body, Refusal>,
+) -> Result<Body, Refusal> {
+    for _ in 0..MOST_READINGS {
+        let body = read(site, types)?;
+        let made = body.types();
+        if made.len() < first + types.len() {
+            return Err(Refusal::invalid(
+                ReasonCode::Arity,
+                "its graph has fewer outputs than it carries values",
+            ));
+        }
+        let mut same = true;
+        for (position, (before, after)) in types.iter_mut().zip(&made[first..]).enumerate() {
+            if before.elem != after.elem || before.shape.len() != after.shape.len() {
+                let text = format!("the carried value {position} is {before} in front of a run, and {after} behind it");
+                return Err(Refusal::Unsupported(text));
+            }
+            for (dim, after) in before.shape.iter_mut().zip(&after.shape) {
+                if dim.fixed().is_some() && *dim != *after {
+                    (*dim, same) = (Dim::OPEN, false);
+                }
+            }
+        }
+        if same {
+            return Ok(body);
+        }
+    }
+    Err(Refusal::unsupported("the extents of its carried values do not settle"))
+}
+
+fn scan(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let graph = site.graph("body")?;
+    let outer = site.captures(&[graph]);
+    let invalid = |text: &str| Refusal::invalid(ReasonCode::Arity, text);
+    let count = site
+        .int("num_scan_inputs")?
+        .and_then(|count| usize::try_from(count).ok());
+    let operands = site.operand_count();
+    let (Some(count), 1..) = (count.filter(|&count| count <= operands), operands) else {
+        return Err(invalid("it scans more inputs than it has"));
+    };
+    let carried = operands - count;
+    let stacks = graph.output.len().checked_sub(carried);
+    let stacks = stacks.ok_or_else(|| invalid("its graph has fewer outputs than it carries values"))?;
+    let mut list = |key, length: usize| -> Result<Vec<i64>, Refusal> {
+        match site.ints(key)? {
+            None => Ok(vec![0; length]),
+            Some(list) if list.len() == length => Ok(list.to_vec()),
+            Some(_) => Err(invalid("a list of axes or directions has another length")),
+        }
+    };
+    let (axes, directions) = (list("scan_input_axes", count)?, list("scan_input_directions", count)?);
+    let (out_axes, out_directions) = (
+        list("scan_output_axes", stacks)?,
+        list("scan_output_directions", stacks)?,
+    );
+    let (mut types, mut slices, mut trips) = (Vec::new(), Vec::new(), None);
+    for position in 0..operands {
+        let ty = site.ty(position)?;
+        if position < carried {
+            types.push(ty);
+            continue;
+        }
+        let axis = site.axis(axes[position - carried], ty.shape.len())?;
+        let Some(length) = ty.shape[axis].fixed().and_then(|length| i64::try_from(length).ok()) else {
+            return Err(Refusal::unsupported("it scans along an axis without a number"));
+        };
+        if *trips.get_or_insert(length) != length {
+            return Err(invalid("it scans inputs of different lengths"));
+        }
+        slices.push((ty, axis, directions[position - carried] != 0));
+    }
+    let trips = trips.ok_or_else(|| invalid("it scans no input"))?;
+    let body = carried_body(site, &mut types, 1, |site, types| {
+        let values = types.iter().cloned().map(Formal::Value);
+        let scanned = slices.iter().map(|(of, axis, reverse)| Formal::Slice {
+            of: of.clone(),
+            axis: *axis,
+            reverse: *reverse,
+        });
+        let formals: Vec<Formal> = values.chain(scanned).collect();
+        site.body(graph, &outer, &run_inputs(), &formals, Some(1))
+    })?;
+    let mut args = vec![Arg::Absent; Loop::BOUNDS];
+    args.extend((0..operands).map(Arg::Operand));
+    args.extend(body.captured.iter().copied().map(Arg::Value));
+    let op = Loop {
+        body: site.adopted(&body),
+        carried: carried as u32,
+        trips,
+    };
+    let results = site.push_all(op, &args)?;
+    for (position, result) in results.into_iter().enumerate() {
+        let stack = position.checked_sub(carried);
+        let (axis, reverse) = stack.map_or((0, false), |stack| (out_axes[stack], out_directions[stack] != 0));
+        let mut result = result;
+        let rank = site.arg_type(&result)?.shape.len();
+        let axis = if rank == 0 { 0 } else { site.axis(axis, rank)? };
+        if stack.is_some() && reverse {
+            let one = |value: i64| SmallVec::from_elem(value, 1);
+            let backwards = Slice {
+                starts: one(-1),
+                ends: one(i64::MIN),
+                axes: one(0),
+                steps: one(-1),
+            };
+            result = site.push(backwards, &[result])?;
+        }
+        if stack.is_some() && axis > 0 {
+            let mut permutation: SmallVec<[u32; 8]> = (1..rank as u32).collect();
+            permutation.insert(axis, 0);
+            result = site.push(
+                Transpose {
+                    permutation: permutation.into_iter().collect(),
+                },
+                &[result],
+            )?;
+        }
+        site.finish_result(position, strait_core::op::Identity {}, &[result])?;
+    }
+    Ok(())
+}
