@@ -279,10 +279,9 @@ fn centre(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i
         second: (negated.into(), negated.into()),
     };
     walk.prove(site, &sum)?;
-    let offset = walk.data(
-        "offset",
-        TensorData::from_integers(elem, &[1], &[negated.into()])?,
-        None,
-    );
+    // One number, which leaves a scalar a scalar.
+    let shape: &[u64] = if walk.dims(acc).is_empty() { &[] } else { &[1] };
+    let offset = TensorData::from_integers(elem, shape, &[negated.into()])?;
+    let offset = walk.data("offset", offset, None);
     walk.emit(site.node, Add {}, &[acc, offset], grid, "centre")
 }
