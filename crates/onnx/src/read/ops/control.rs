@@ -4,13 +4,13 @@ use super::Row;
 use crate::read::body::{Body, Formal, run_inputs};
 use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
-use strait_core::op::{If, Loop, Slice, Transpose};
-use strait_core::{Dim, ReasonCode, TensorType};
+use strait_core::op::{Gather, Identity, If, Loop, Slice};
+use strait_core::{Dim, ReasonCode, TensorData, TensorType};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("If", 1, choice).and(&[11, 13, 16, 19, 21, 23, 24, 25]),
     Row::new("Loop", 1, repeat).and(&[11, 13, 16, 19, 21, 23, 24, 25]),
-    Row::new("Scan", 9, scan).and(&[11, 16, 19, 21, 23, 24, 25]),
+    Row::new("Scan", 8, scan).and(&[9, 11, 16, 19, 21, 23, 24, 25]),
 ];
 
 /// The most times that the body of a loop is read to find the extents that its carried values keep.
@@ -127,14 +127,23 @@ fn carried_body<'b, 'a>(
     Err(Refusal::unsupported("the extents of its carried values do not settle"))
 }
 
+/// The most sequences of a batch that operator set 8 scans side by side, each by a loop of its own.
+const MOST_SEQUENCES: u64 = 64;
+
+/// In operator set 8 every operand has a batch in front, and an operand with the lengths of its sequences comes first.
 fn scan(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let graph = site.graph("body")?;
     let outer = site.captures(&[graph]);
     let invalid = |text: &str| Refusal::invalid(ReasonCode::Arity, text);
+    let is_batched = site.opset() < 9;
+    let first = usize::from(is_batched);
+    if is_batched && site.has(0) {
+        return Err(Refusal::unsupported("its sequences have lengths of their own"));
+    }
     let count = site
         .int("num_scan_inputs")?
         .and_then(|count| usize::try_from(count).ok());
-    let operands = site.operand_count();
+    let operands = site.operand_count().saturating_sub(first);
     let (Some(count), 1..) = (count.filter(|&count| count <= operands), operands) else {
         return Err(invalid("it scans more inputs than it has"));
     };
@@ -148,14 +157,35 @@ fn scan(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             Some(_) => Err(invalid("a list of axes or directions has another length")),
         }
     };
-    let (axes, directions) = (list("scan_input_axes", count)?, list("scan_input_directions", count)?);
-    let (out_axes, out_directions) = (
-        list("scan_output_axes", stacks)?,
-        list("scan_output_directions", stacks)?,
-    );
-    let (mut types, mut slices, mut trips) = (Vec::new(), Vec::new(), None);
+    let (axes, directions, out_axes, out_directions) = match is_batched {
+        true => (
+            vec![0; count],
+            list("directions", count)?,
+            vec![0; stacks],
+            vec![0; stacks],
+        ),
+        false => (
+            list("scan_input_axes", count)?,
+            list("scan_input_directions", count)?,
+            list("scan_output_axes", stacks)?,
+            list("scan_output_directions", stacks)?,
+        ),
+    };
+    let (mut types, mut slices, mut trips, mut batch) = (Vec::new(), Vec::new(), None, None);
     for position in 0..operands {
-        let ty = site.ty(position)?;
+        let mut ty = site.ty(first + position)?;
+        if is_batched {
+            let sequences = ty
+                .shape
+                .first()
+                .and_then(|dim| dim.fixed())
+                .filter(|&n| n <= MOST_SEQUENCES);
+            let sequences = sequences.ok_or_else(|| Refusal::unsupported("its batch is unknown or too large"))?;
+            if *batch.get_or_insert(sequences) != sequences {
+                return Err(invalid("its operands have different batches"));
+            }
+            ty.shape.remove(0);
+        }
         if position < carried {
             types.push(ty);
             continue;
@@ -180,42 +210,67 @@ fn scan(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         let formals: Vec<Formal> = values.chain(scanned).collect();
         site.body(graph, &outer, &run_inputs(), &formals, Some(1))
     })?;
-    let mut args = vec![Arg::Absent; Loop::BOUNDS];
-    args.extend((0..operands).map(Arg::Operand));
-    args.extend(body.captured.iter().copied().map(Arg::Value));
     let op = Loop {
         body: site.adopted(&body),
         carried: carried as u32,
         trips,
     };
-    let results = site.push_all(op, &args)?;
-    for (position, result) in results.into_iter().enumerate() {
-        let stack = position.checked_sub(carried);
-        let (axis, reverse) = stack.map_or((0, false), |stack| (out_axes[stack], out_directions[stack] != 0));
-        let mut result = result;
-        let rank = site.arg_type(&result)?.shape.len();
-        let axis = if rank == 0 { 0 } else { site.axis(axis, rank)? };
-        if stack.is_some() && reverse {
-            let one = |value: i64| SmallVec::from_elem(value, 1);
-            let backwards = Slice {
-                starts: one(-1),
-                ends: one(i64::MIN),
-                axes: one(0),
-                steps: one(-1),
-            };
-            result = site.push(backwards, &[result])?;
+    let given: Vec<Arg> = (first..first + operands).map(Arg::Operand).collect();
+    let results = match batch {
+        None => looped(site, &op, given, &body)?,
+        Some(sequences) => {
+            let mut all: Vec<Vec<Arg>> = vec![Vec::new(); carried + stacks];
+            for sequence in 0..sequences {
+                let number = Arg::Constant(TensorData::scalar(sequence as i64));
+                let mut own = Vec::new();
+                for operand in &given {
+                    own.push(site.push(Gather { axis: 0 }, &[operand.clone(), number.clone()])?);
+                }
+                for (parts, result) in all.iter_mut().zip(looped(site, &op, own, &body)?) {
+                    parts.push(site.unsqueezed(&result, &[0])?);
+                }
+            }
+            all.iter()
+                .map(|parts| site.joined(parts, 0))
+                .collect::<Result<_, _>>()?
         }
-        if stack.is_some() && axis > 0 {
-            let mut permutation: SmallVec<[u32; 8]> = (1..rank as u32).collect();
-            permutation.insert(axis, 0);
-            result = site.push(
-                Transpose {
-                    permutation: permutation.into_iter().collect(),
-                },
-                &[result],
-            )?;
+    };
+    for (position, mut result) in results.into_iter().enumerate() {
+        if let Some(stack) = position.checked_sub(carried) {
+            result = laid(site, result, out_axes[stack], out_directions[stack] != 0)?;
         }
-        site.finish_result(position, strait_core::op::Identity {}, &[result])?;
+        site.finish_result(position, Identity {}, &[result])?;
     }
     Ok(())
+}
+
+/// The results of a loop over these values, and what its body reads besides.
+fn looped(site: &mut NodeReader<'_, '_>, op: &Loop, values: Vec<Arg>, body: &Body) -> Result<Vec<Arg>, Refusal> {
+    let mut args = vec![Arg::Absent; Loop::BOUNDS];
+    args.extend(values);
+    args.extend(body.captured.iter().copied().map(Arg::Value));
+    Ok(site.push_all(op.clone(), &args)?.into_vec())
+}
+
+/// A stack along another axis than the first, in the order of the runs or against it.
+fn laid(site: &mut NodeReader<'_, '_>, stack: Arg, axis: i64, reverse: bool) -> Result<Arg, Refusal> {
+    let rank = site.arg_type(&stack)?.shape.len();
+    let axis = site.axis(axis, rank)?;
+    let mut stack = stack;
+    if reverse {
+        let one = |value: i64| SmallVec::from_elem(value, 1);
+        let backwards = Slice {
+            starts: one(-1),
+            ends: one(i64::MIN),
+            axes: one(0),
+            steps: one(-1),
+        };
+        stack = site.push(backwards, &[stack])?;
+    }
+    if axis == 0 {
+        return Ok(stack);
+    }
+    let mut permutation: SmallVec<[u32; 8]> = (1..rank as u32).collect();
+    permutation.insert(axis, 0);
+    site.transposed(&stack, &permutation)
 }

@@ -7,8 +7,8 @@ use strait_core::op::{Gather, NonMaxSuppression, NonZero, Reshape, Squeeze, Uniq
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("NonZero", 9, |site| site.finish(NonZero {}, &[Arg::Operand(0)])).and(&[13]),
-    Row::new("Compress", 9, compress).and(&[11]),
-    Row::new("Unique", 11, unique),
+    Row::new("Compress", 9, compress).and(&[11, 28]),
+    Row::new("Unique", 11, unique).and(&[28]),
     Row::new("NonMaxSuppression", 10, non_max_suppression).and(&[11]),
 ];
 
