@@ -11,6 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::op::{Gather, Identity, Sub};
 use strait_core::{Def, Elem, Module, NodeId, Op, ReasonCode, TensorData, TensorType, ValueId};
 
+/// The most readings of graphs inside of nodes. A loop reads its body again where an extent changes, and so does every loop
+/// around it.
+const MOST_BODIES: usize = 1 << 12;
+
 /// An input of a graph inside of a node.
 pub(crate) enum Formal {
     /// A value of this type.
@@ -85,6 +89,10 @@ impl<'a> NodeReader<'_, 'a> {
                 ),
             ));
         }
+        self.builder.bodies += 1;
+        if self.builder.bodies > MOST_BODIES {
+            return Err(Refusal::unsupported("the graphs inside of each other are too many"));
+        }
         let index = Index::inside(graph, outer).map_err(inside)?;
         let no_versions = BTreeMap::new();
         let scope = Scope {
@@ -95,7 +103,7 @@ impl<'a> NodeReader<'_, 'a> {
         let outputs: Vec<&str> = graph.output.iter().map(|output| output.name.as_str()).collect();
         let cut = between(&index, Vec::new(), outputs, false).map_err(inside)?;
         let mut inner = Builder::new(&scope, name, cut.outputs.iter().copied().collect());
-        (inner.written, inner.worked) = (self.builder.written, self.builder.worked);
+        (inner.written, inner.worked, inner.bodies) = (self.builder.written, self.builder.worked, self.builder.bodies);
         let mut read = Vec::new();
         let leading = (leading.iter().enumerate())
             .map(|(position, ty)| inner.input(&format!("{name}:{position}"), ty.clone()))
@@ -135,10 +143,9 @@ impl<'a> NodeReader<'_, 'a> {
                 constant => inner.define(own, constant),
             }
         }
-        for &position in &cut.nodes {
-            inner.add(position).map_err(inside)?;
-        }
-        (self.builder.written, self.builder.worked) = (inner.written, inner.worked);
+        let added = cut.nodes.iter().try_for_each(|&position| inner.add(position));
+        (self.builder.written, self.builder.worked, self.builder.bodies) = (inner.written, inner.worked, inner.bodies);
+        added.map_err(inside)?;
         if !inner.unsupported.is_empty() {
             self.builder.unsupported.append(&mut inner.unsupported);
             return Err(Refusal::Unknown);

@@ -65,6 +65,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) rounded: BTreeSet<&'a str>,
     /// The names that nodes have.
     node_names: BTreeSet<Symbol>,
+    /// Graphs inside of nodes that were read, each as often as it was.
+    pub(super) bodies: usize,
     /// Named extents of the model's inputs, which are to be bound.
     pub(crate) free: BTreeSet<Dim>,
     /// The elements that are known of lists of integers of which a run finds the rest.
@@ -99,6 +101,7 @@ impl<'a> Builder<'a> {
             widened: BTreeMap::new(),
             rounded: BTreeSet::new(),
             node_names: BTreeSet::new(),
+            bodies: 0,
             free: BTreeSet::new(),
             partial: BTreeMap::new(),
             unsupported: Vec::new(),
