@@ -1,8 +1,8 @@
 //! The protobuf messages of an ONNX file, by their published field numbers.
 //!
 //! Only the fields that are read or written are declared; a decoder skips the rest. `bytes` fields are slices of the
-//! decoded buffer. Subgraphs (fields 6 and 11 of an attribute) are left out on purpose: an operator that has one is
-//! refused by its name, and without them no message contains itself, so nesting is bounded.
+//! decoded buffer. An attribute may hold a graph (field 6), whose nodes have attributes again; the decoder takes 100 messages
+//! inside of each other. Lists of graphs (field 11), which no operator has, are left out.
 //!
 //! Fields are `optional` where presence matters to a reader, or where other programs ask whether the field is there.
 

@@ -68,11 +68,13 @@ pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnosti
     Some(Diagnostic::remark(codes::OUTPUT, message))
 }
 
-/// The node for which ONNX is not written, though the target has it by default, and why.
+/// The node for which the Q/DQ file is not written, though the target has it by default, and why.
 pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
     let is_asked = job.loaded.config.output.emit.is_some();
-    let (node, why) =
-        strait_onnx::left_out(job.canonical).filter(|_| !is_asked && job.formats.contains(&Format::QdqOnnx))?;
+    if is_asked || !job.formats.contains(&Format::QdqOnnx) {
+        return None;
+    }
+    let (node, why) = strait_onnx::left_out(job.canonical)?;
     let message = format!("{QDQ_ONNX_FILE} is not written: in `{node}`, {why}");
     Some(Diagnostic::remark(codes::OUTPUT, message))
 }

@@ -1,6 +1,6 @@
 //! Attributes of nodes as messages.
 
-use crate::proto::{AttributeProto, TensorProto, kind};
+use crate::proto::{AttributeProto, GraphProto, TensorProto, kind};
 use bytes::Bytes;
 
 /// The value of an attribute.
@@ -12,6 +12,7 @@ pub(super) enum Value {
     Text(String),
     Texts(Vec<String>),
     Tensor(Box<TensorProto>),
+    Graph(Box<GraphProto>),
 }
 
 /// The attribute `name`.
@@ -28,6 +29,7 @@ pub(super) fn attribute(name: &str, value: Value) -> AttributeProto {
         Value::Text(v) => (proto.kind, proto.s) = (kind::STRING, Some(Bytes::from(v))),
         Value::Texts(v) => (proto.kind, proto.strings) = (kind::STRINGS, v.into_iter().map(Bytes::from).collect()),
         Value::Tensor(v) => (proto.kind, proto.t) = (kind::TENSOR, Some(v)),
+        Value::Graph(v) => (proto.kind, proto.g) = (kind::GRAPH, Some(v)),
     }
     proto
 }
@@ -50,4 +52,8 @@ pub(super) fn text(name: &str, value: &str) -> AttributeProto {
 
 pub(super) fn texts<'t>(name: &str, values: impl Iterator<Item = &'t str>) -> AttributeProto {
     attribute(name, Value::Texts(values.map(str::to_owned).collect()))
+}
+
+pub(super) fn graph(name: &str, graph: GraphProto) -> AttributeProto {
+    attribute(name, Value::Graph(Box::new(graph)))
 }

@@ -1,74 +1,56 @@
 //! A file while it grows.
 
 use crate::elements::number;
-use crate::error::OnnxError;
-use crate::proto::{
-    AttributeProto, DimensionProto, GraphProto, NodeProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto,
-    ValueInfoProto,
-};
+use crate::proto::{AttributeProto, NodeProto, TensorProto};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::graph::Def;
-use strait_core::{Dim, Elem, Graph, Module, Names, TensorData, TensorType, ValueId};
+use strait_core::{Elem, Graph, Module, Names, TensorData, TensorType, ValueId};
 
-/// Collects nodes and constants under unique names.
+/// Collects nodes and constants under names that are unique over all graphs of the file.
 pub(super) struct Emitter<'m> {
     pub(super) module: &'m Module,
-    pub(super) graph: &'m Graph,
     /// The operator set that is written.
     pub(super) opset: i64,
-    values: BTreeMap<ValueId, String>,
-    /// Scale and zero point of the values whose grid is written already.
-    pub(super) grids: BTreeMap<ValueId, Vec<String>>,
+    /// The graph that is being written.
+    pub(super) scope: Scope<'m>,
+    pub(super) depth: usize,
+    pub(super) bodies: usize,
     used: Names,
     used_by_nodes: Names,
-    nodes: Vec<NodeProto>,
-    initializers: Vec<TensorProto>,
     domains: BTreeSet<String>,
-    inputs: Vec<ValueInfoProto>,
-    outputs: Vec<ValueInfoProto>,
+}
+
+/// Part of the file that one graph becomes.
+pub(super) struct Scope<'m> {
+    pub(super) graph: &'m Graph,
+    pub(super) values: BTreeMap<ValueId, String>,
+    /// Scale and zero point of the values whose grid is written already.
+    pub(super) grids: BTreeMap<ValueId, Vec<String>>,
+    pub(super) nodes: Vec<NodeProto>,
+    pub(super) initializers: Vec<TensorProto>,
 }
 
 impl<'m> Emitter<'m> {
-    /// Names every value: inputs and outputs first, so that theirs are the module's.
-    pub(super) fn new(module: &'m Module, opset: i64) -> Result<Emitter<'m>, OnnxError> {
-        let graph = module.main();
-        let mut emitter = Emitter {
+    pub(super) fn new(module: &'m Module, opset: i64) -> Emitter<'m> {
+        Emitter {
             module,
-            graph,
             opset,
-            values: BTreeMap::new(),
-            grids: BTreeMap::new(),
+            scope: Scope::new(module.main()),
+            depth: 0,
+            bodies: 0,
             used: Names::default(),
             used_by_nodes: Names::default(),
-            nodes: Vec::new(),
-            initializers: Vec::new(),
             domains: BTreeSet::new(),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-        };
-        let interface = graph.inputs().iter().chain(graph.outputs()).copied();
-        for id in interface.chain(graph.values().map(|(id, _)| id)) {
-            if let (Some(value), false) = (graph.value(id), emitter.values.contains_key(&id)) {
-                let name = emitter.fresh(module.name(value.name));
-                emitter.values.insert(id, name);
-            }
         }
-        for &id in graph.inputs() {
-            let info = emitter.info(id, emitter.value(id));
-            emitter.inputs.push(info);
-        }
-        for (id, value) in graph.values() {
-            let is_used = graph.uses(id).next().is_some() || graph.is_output(id);
-            if let (Def::Data(data), true) = (value.def, is_used) {
-                let tensor = module.data(data).ok_or_else(|| OnnxError::Unwritable {
-                    node: emitter.value(id),
-                    text: "its tensor is not in the pool".into(),
-                })?;
-                let name = emitter.value(id);
-                emitter.initializers.push(tensor_proto(name, tensor));
-            }
-        }
-        Ok(emitter)
+    }
+
+    /// The graph that is being written.
+    pub(super) fn graph(&self) -> &'m Graph {
+        self.scope.graph
+    }
+
+    /// The domains of all foreign nodes.
+    pub(super) fn into_domains(self) -> BTreeSet<String> {
+        self.domains
     }
 
     // ---- names ----
@@ -80,7 +62,7 @@ impl<'m> Emitter<'m> {
 
     /// The name of a value of the module.
     pub(super) fn value(&self, id: ValueId) -> String {
-        self.values.get(&id).cloned().unwrap_or_default()
+        self.scope.values.get(&id).cloned().unwrap_or_default()
     }
 
     /// The name of an operand; empty where it is absent.
@@ -90,7 +72,7 @@ impl<'m> Emitter<'m> {
 
     /// The type of a value.
     pub(super) fn ty(&self, id: Option<ValueId>) -> Option<&'m TensorType> {
-        Some(&self.graph.value(id?)?.ty)
+        Some(&self.scope.graph.value(id?)?.ty)
     }
 
     // ---- what the file consists of ----
@@ -123,7 +105,7 @@ impl<'m> Emitter<'m> {
         if !domain.is_empty() {
             self.domains.insert(domain.into());
         }
-        self.nodes.push(NodeProto {
+        self.scope.nodes.push(NodeProto {
             input: inputs,
             output: outputs,
             name: fresh(&mut self.used_by_nodes, base),
@@ -150,7 +132,7 @@ impl<'m> Emitter<'m> {
     /// Adds a constant that the module does not have.
     pub(super) fn constant(&mut self, base: &str, tensor: &TensorData) -> String {
         let name = self.fresh(base);
-        self.initializers.push(tensor_proto(name.clone(), tensor));
+        self.scope.initializers.push(tensor_proto(name.clone(), tensor));
         name
     }
 
@@ -158,13 +140,20 @@ impl<'m> Emitter<'m> {
     pub(super) fn ints(&mut self, base: &str, values: &[i64]) -> String {
         let name = self.fresh(base);
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        self.initializers.push(TensorProto {
+        self.scope.initializers.push(TensorProto {
             dims: vec![values.len() as i64],
             data_type: number(Elem::I64),
             name: name.clone(),
             raw_data: Some(bytes.into()),
             ..TensorProto::default()
         });
+        name
+    }
+
+    /// Adds a truth that holds as a constant.
+    pub(super) fn holds(&mut self, base: &str) -> String {
+        let name = self.fresh(base);
+        self.scope.initializers.push(truth(name.clone()));
         name
     }
 
@@ -184,62 +173,6 @@ impl<'m> Emitter<'m> {
         };
         Some(self.constant(base, &tensor))
     }
-
-    fn info(&self, id: ValueId, name: String) -> ValueInfoProto {
-        let tensor_type = self.ty(Some(id)).map(|ty| TensorTypeProto {
-            elem_type: number(ty.elem),
-            shape: Some(TensorShapeProto {
-                dim: ty.shape.iter().map(|dim| self.dimension(*dim)).collect(),
-            }),
-        });
-        ValueInfoProto {
-            name,
-            value_type: Some(TypeProto { tensor_type }),
-        }
-    }
-
-    fn dimension(&self, dim: Dim) -> DimensionProto {
-        match dim {
-            Dim::Fixed(extent) => DimensionProto {
-                dim_value: Some(extent as i64),
-                dim_param: None,
-            },
-            Dim::Named(symbol) => DimensionProto {
-                dim_value: None,
-                dim_param: Some(self.module.name(symbol).into()),
-            },
-        }
-    }
-
-    /// The graph, and the domains of its foreign nodes.
-    pub(super) fn finish(mut self) -> Result<(GraphProto, BTreeSet<String>), OnnxError> {
-        let mut named = BTreeSet::new();
-        for &id in self.graph.outputs() {
-            let is_result = self.graph.value(id).is_some_and(|v| matches!(v.def, Def::Node(..)));
-            let mut name = self.value(id);
-            // ONNX wants every output once, and as the result of a node.
-            if !is_result || !named.insert(name.clone()) {
-                name = self.step("Identity", &name.clone(), vec![name], Vec::new());
-            }
-            let info = self.info(id, name);
-            self.outputs.push(info);
-        }
-        let results = self
-            .graph
-            .values()
-            .filter(|(id, value)| matches!(value.def, Def::Node(..)) && !self.graph.is_output(*id));
-        let value_info = results.map(|(id, _)| self.info(id, self.value(id))).collect();
-        let graph = GraphProto {
-            node: self.nodes,
-            name: self.module.name(self.graph.name).into(),
-            initializer: self.initializers,
-            input: self.inputs,
-            output: self.outputs,
-            value_info,
-            sparse_initializer: Vec::new(),
-        };
-        Ok((graph, self.domains))
-    }
 }
 
 fn fresh(names: &mut Names, base: &str) -> String {
@@ -254,6 +187,16 @@ pub(super) fn tensor_proto(name: String, tensor: &TensorData) -> TensorProto {
         data_type: number(tensor.elem()),
         name,
         raw_data: Some(tensor.bytes().clone()),
+        ..TensorProto::default()
+    }
+}
+
+/// A truth that holds.
+pub(super) fn truth(name: String) -> TensorProto {
+    TensorProto {
+        data_type: number(Elem::Bool),
+        name,
+        raw_data: Some(bytes::Bytes::from_static(&[1])),
         ..TensorProto::default()
     }
 }

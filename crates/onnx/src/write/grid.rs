@@ -16,12 +16,12 @@ pub(super) fn linear(
     op: &str,
     integer: Option<ValueId>,
 ) -> Result<(), OnnxError> {
-    let found = integer.and_then(|id| Some((id, emitter.graph.value(id)?)));
+    let found = integer.and_then(|id| Some((id, emitter.graph().value(id)?)));
     let Some((id, value, quant)) = found.and_then(|(id, v)| Some((id, v, v.quant.as_deref()?))) else {
         return Err(at.unwritable("the integer value has no grid"));
     };
     let parameters = parameters(quant, &value.ty).map_err(|text| at.unwritable(text))?;
-    let names = match emitter.grids.get(&id) {
+    let names = match emitter.scope.grids.get(&id) {
         Some(names) => names.clone(),
         None => {
             let base = emitter.value(id);
@@ -29,7 +29,7 @@ pub(super) fn linear(
             if let Some(zero) = &parameters.zero_point {
                 names.push(emitter.constant(&format!("{base}_zero_point"), zero));
             }
-            emitter.grids.insert(id, names.clone());
+            emitter.scope.grids.insert(id, names.clone());
             names
         }
     };

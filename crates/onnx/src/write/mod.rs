@@ -1,12 +1,13 @@
 //! From a module to an ONNX file.
 //!
-//! [`emitter`] holds the file while it grows and knows how names, constants and nodes are spelled; what an op becomes is
-//! said in [`ops`], and what a grid becomes in [`grid`].
+//! [`emitter`] holds the file while it grows and knows how names, constants and nodes are spelled; what a graph becomes is
+//! said in [`scope`], what an op becomes in [`ops`], and what a grid becomes in [`grid`].
 
 mod attributes;
 mod emitter;
 mod grid;
 mod ops;
+mod scope;
 #[cfg(test)]
 mod tests;
 
@@ -16,7 +17,7 @@ use emitter::Emitter;
 use prost::Message;
 use std::io::Write;
 use strait_core::op::{BinaryFunction, Combination, Coordinate, Op, Transform};
-use strait_core::{Elem, Module, Node, Value};
+use strait_core::{Elem, Graph, Module, Node, Value};
 
 /// The operator set that is written: old enough for most runtimes. With its version of the file format.
 const OPSET: (i64, i64) = (17, 8);
@@ -31,27 +32,20 @@ const FOREIGN_VERSION: i64 = 1;
 /// Protobuf lengths are 31 bits wide.
 const MOST_BYTES: usize = i32::MAX as usize;
 
-/// Writes the main graph of `module` as an ONNX model.
+/// Writes `module` as an ONNX model.
 ///
 /// Float ops become the ONNX operators of the same meaning; those that operator set 17 lacks (silu, gelu, mish) become
 /// several. `quantize` and `dequantize` become `QuantizeLinear` and `DequantizeLinear` with the grid of the integer value;
 /// ONNX rounds ties of the quotient to even, whatever the op's rounding is. Foreign nodes are written as they are.
-/// Anything else that computes with integers cannot be written and is an error.
+/// Anything else that computes with integers cannot be written and is an error. Graphs of `if` and `loop` are written like the
+/// main one, inside of their nodes.
 ///
 /// Inputs, outputs and values keep their names where those are unique. The bytes depend on the module alone.
 pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), OnnxError> {
-    let (opset, ir_version) = if needs_newer(module) { NEWER_OPSET } else { OPSET };
-    let mut emitter = Emitter::new(module, opset)?;
-    let order = module.main().topological_order().map_err(|id| OnnxError::Unwritable {
-        node: format!("{id}"),
-        text: "the graph has a cycle".into(),
-    })?;
-    for id in order {
-        if let Some(node) = module.main().node(id) {
-            ops::node(&mut emitter, node)?;
-        }
-    }
-    let (graph, domains) = emitter.finish()?;
+    let (opset, ir_version) = opset(module);
+    let mut emitter = Emitter::new(module, opset);
+    let graph = emitter.main()?;
+    let domains = emitter.into_domains();
     let standard = OperatorSetIdProto {
         domain: String::new(),
         version: opset,
@@ -78,17 +72,23 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), OnnxError> {
     Ok(out.write_all(&model.encode_to_vec())?)
 }
 
-/// The first node of the main graph that is not written though ONNX has operators for it: its name, and why.
-pub fn left_out(module: &Module) -> Option<(&str, &'static str)> {
-    let found = module
-        .main()
-        .nodes()
-        .find_map(|(_, node)| Some((node, ops::left_out(node)?)));
-    found.map(|(node, why)| (module.name(node.name), why))
+/// The first node of a float module for which no operator is written: its name, and why. Nothing is encoded.
+pub fn left_out(module: &Module) -> Option<(String, String)> {
+    match Emitter::new(module, opset(module).0).main() {
+        Err(OnnxError::Unwritable { node, text }) => Some((node, text)),
+        _ => None,
+    }
 }
 
-fn needs_newer(module: &Module) -> bool {
-    let graph = module.main();
+/// Operator set and version of the file format that the module needs.
+fn opset(module: &Module) -> (i64, i64) {
+    match module.graphs.iter().any(needs_newer) {
+        true => NEWER_OPSET,
+        false => OPSET,
+    }
+}
+
+fn needs_newer(graph: &Graph) -> bool {
     let is_dilated = |op: &Op| matches!(op, Op::AveragePool(pool) if pool.dilation.iter().any(|&d| d != 1));
     // Operators and words that are newer.
     let is_young = |op: &Op| match op {

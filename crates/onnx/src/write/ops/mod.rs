@@ -1,6 +1,7 @@
 //! ONNX operators of each op: one operator of the same meaning where there is one. Ops that become several operators
 //! have files of their own.
 
+mod control;
 mod gemm;
 mod index;
 mod recurrent;
@@ -66,7 +67,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
     }
     let operands = node.inputs.iter().flatten();
     let codes = operands
-        .filter_map(|&id| emitter.module.main().value(id))
+        .filter_map(|&id| emitter.graph().value(id))
         .any(|value| value.quant.is_some() || value.ty.elem.int_type().is_some());
     if codes && !takes_integers(&node.op) {
         return Err(at.unwritable(format!(
@@ -80,9 +81,6 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         emitter.node(op, at.name, inputs, outputs, attributes);
         Ok(())
     };
-    if let Some(why) = left_out(node) {
-        return Err(at.unwritable(why));
-    }
     match &node.op {
         // Their second operands stand in the place of attributes.
         Op::Reshape(_) if node.inputs.len() > 1 => plain("Reshape", vec![]),
@@ -189,6 +187,11 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
             vec![int("axis", op.axis)],
             &[("split", &op.sizes)],
         ),
+        // Positions that a run finds are operands in both worlds; axes and steps follow.
+        Op::Slice(op) if node.inputs.len() > 1 => {
+            let lists: [(&str, &[i64]); 2] = [("axes", &op.axes), ("steps", &op.steps)];
+            with_lists(emitter, at, "Slice", vec![], &lists)
+        }
         Op::Slice(op) => {
             let lists: [(&str, &[i64]); 4] = [
                 ("starts", &op.starts),
@@ -235,21 +238,13 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         | Op::IntegerLayerNormalization(_)
         | Op::Clamp(_)
         | Op::Call(_) => Err(at.without_operator()),
-        Op::If(_) | Op::Loop(_) => Err(at.without_operator()),
+        Op::If(op) => control::choice(emitter, at, op),
+        Op::Loop(op) => control::repeat(emitter, at, op),
         Op::NonZero(_) => plain("NonZero", vec![]),
         Op::ShapeOf(_) => plain("Shape", vec![]),
         Op::Range(_) => plain("Range", vec![]),
         Op::Unique(op) => plain("Unique", vec![int("axis", op.axis), int("sorted", op.sorted)]),
         Op::NonMaxSuppression(op) => plain("NonMaxSuppression", vec![int("center_point_box", op.centers)]),
-    }
-}
-
-/// Reason why a node is not written though ONNX has an operator for it.
-pub(super) fn left_out(node: &Node) -> Option<&'static str> {
-    match &node.op {
-        Op::If(_) | Op::Loop(_) => Some("graphs inside of nodes are not written"),
-        Op::Slice(_) if node.inputs.len() > 1 => Some("bounds of a slice that a run finds are not written"),
-        _ => None,
     }
 }
 
@@ -283,7 +278,14 @@ fn takes_integers(op: &Op) -> bool {
     by_kind
         || matches!(
             term,
-            Term::RoiAlign | Term::Scatter | Term::Dequantize | Term::Foreign | Term::MaxPool | Term::Cast
+            Term::RoiAlign
+                | Term::Scatter
+                | Term::Dequantize
+                | Term::Foreign
+                | Term::MaxPool
+                | Term::Cast
+                | Term::If
+                | Term::Loop
         )
 }
 

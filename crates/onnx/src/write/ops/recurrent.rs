@@ -28,7 +28,7 @@ pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -
     inputs.push(match at.node.inputs.get(6).copied().flatten() {
         None => String::new(),
         Some(bias) => {
-            let constant = emitter.module.constant(emitter.module.main(), bias);
+            let constant = emitter.module.constant(emitter.graph(), bias);
             let bias = constant.and_then(|tensor| tensor.to_f32().ok());
             let bias = bias.ok_or_else(|| at.unwritable("its bias is no constant"))?;
             // Those of the input and of the state in front of the last gate are in the pre-activations.

@@ -1,5 +1,7 @@
 //! Modules in text form, written: what comes back when they are read, and what the messages say.
 
+mod control;
+
 use super::write;
 use crate::proto::{ModelProto, NodeProto, kind};
 use crate::{Model, ReadOptions};

@@ -1,0 +1,57 @@
+//! Choices and loops. What a graph captures is an operand of the node here; in ONNX it is known by its name.
+
+use super::At;
+use crate::error::OnnxError;
+use crate::proto::GraphProto;
+use crate::write::attributes::graph;
+use crate::write::emitter::Emitter;
+use crate::write::scope::First;
+use strait_core::op::{If, Loop};
+use strait_core::{GraphId, TensorData};
+
+pub(super) fn choice(emitter: &mut Emitter<'_>, at: At<'_>, op: &If) -> Result<(), OnnxError> {
+    let mut attributes = Vec::new();
+    for (name, position) in [("then_branch", op.then_graph), ("else_branch", op.else_graph)] {
+        attributes.push(graph(name, body(emitter, at, position, 1, First::Own)?));
+    }
+    let (condition, outputs) = (at.input(emitter, 0), at.outputs(emitter));
+    emitter.node("If", at.name, vec![condition], outputs, attributes);
+    Ok(())
+}
+
+/// A loop of a known number of runs has that number as its bound, and no condition that ends it.
+pub(super) fn repeat(emitter: &mut Emitter<'_>, at: At<'_>, op: &Loop) -> Result<(), OnnxError> {
+    let read = Loop::BOUNDS + op.carried as usize;
+    let first = if op.trips < 0 { First::Own } else { First::Holds };
+    let body = body(emitter, at, op.body, read, first)?;
+    let mut inputs: Vec<String> = (0..read).map(|position| at.input(emitter, position)).collect();
+    if op.trips >= 0 {
+        inputs[0] = emitter.constant(&format!("{}_trips", at.name), &TensorData::scalar(op.trips));
+        inputs[1] = String::new();
+    }
+    // Operands at the end that are absent would leave the node with fewer than it has to have.
+    if inputs[1].is_empty() {
+        inputs[1] = emitter.holds(&format!("{}_first", at.name));
+    }
+    let outputs = at.outputs(emitter);
+    emitter.node("Loop", at.name, inputs, outputs, vec![graph("body", body)]);
+    Ok(())
+}
+
+/// A graph of the node, whose operands from `read` on it captures.
+fn body(
+    emitter: &mut Emitter<'_>,
+    at: At<'_>,
+    position: u32,
+    read: usize,
+    first: First,
+) -> Result<GraphProto, OnnxError> {
+    let graph = emitter.module.graph(GraphId::new(position as usize));
+    let graph = graph.ok_or_else(|| at.unwritable("a graph of it is not in the module"))?;
+    let operands = at.inputs(emitter).into_iter().skip(read);
+    let captured: Vec<String> = operands.collect();
+    if captured.iter().any(String::is_empty) || captured.len() > graph.inputs().len() {
+        return Err(at.unwritable("what its graph reads is absent"));
+    }
+    emitter.body(at.name, graph, &captured, first)
+}

@@ -1,0 +1,163 @@
+//! Graphs of the file: the main one, and those inside of nodes.
+
+use super::attributes::{Value, attribute};
+use super::emitter::{Emitter, Scope, tensor_proto, truth};
+use super::ops;
+use crate::elements::number;
+use crate::error::OnnxError;
+use crate::proto::{DimensionProto, GraphProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto};
+use std::collections::{BTreeMap, BTreeSet};
+use strait_core::graph::Def;
+use strait_core::{Dim, Graph, ValueId};
+
+/// The most graphs inside of each other: each is three messages deeper, and decoders take 100.
+const DEEPEST: usize = 30;
+
+/// The most graphs inside of nodes. One to which several nodes refer is written for each of them.
+const MOST_BODIES: usize = 1 << 12;
+
+/// The first output of a graph.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    /// As the module has it.
+    Own,
+    /// A truth that holds, whatever the module has there.
+    Holds,
+}
+
+impl<'m> Scope<'m> {
+    pub(super) fn new(graph: &'m Graph) -> Scope<'m> {
+        Scope {
+            graph,
+            values: BTreeMap::new(),
+            grids: BTreeMap::new(),
+            nodes: Vec::new(),
+            initializers: Vec::new(),
+        }
+    }
+}
+
+impl<'m> Emitter<'m> {
+    /// The main graph of the module.
+    pub(super) fn main(&mut self) -> Result<GraphProto, OnnxError> {
+        self.written(self.module.main(), &[], First::Own)
+    }
+
+    /// A graph inside of the node `node`. `captured` are the names, in the graphs around it, of the values that its last
+    /// inputs are: ONNX knows them there and has no inputs for them.
+    pub(super) fn body(
+        &mut self,
+        node: &str,
+        graph: &'m Graph,
+        captured: &[String],
+        first: First,
+    ) -> Result<GraphProto, OnnxError> {
+        self.bodies += 1;
+        if self.depth == DEEPEST || self.bodies > MOST_BODIES {
+            return Err(OnnxError::Unwritable {
+                node: node.into(),
+                text: "the graphs inside of each other are too many or too deep".into(),
+            });
+        }
+        let around = std::mem::replace(&mut self.scope, Scope::new(graph));
+        self.depth += 1;
+        let body = self.written(graph, captured, first);
+        self.depth -= 1;
+        self.scope = around;
+        body
+    }
+
+    /// Names every value, inputs and outputs first so that theirs are the module's, and writes all nodes. The scope is that
+    /// of the graph, and empty.
+    fn written(&mut self, graph: &'m Graph, captured: &[String], first: First) -> Result<GraphProto, OnnxError> {
+        let (own, outer) = graph
+            .inputs()
+            .split_at(graph.inputs().len().saturating_sub(captured.len()));
+        self.scope
+            .values
+            .extend(outer.iter().copied().zip(captured.iter().cloned()));
+        let interface = own.iter().chain(graph.outputs()).copied();
+        for id in interface.chain(graph.values().map(|(id, _)| id)) {
+            if let (Some(value), false) = (graph.value(id), self.scope.values.contains_key(&id)) {
+                let name = self.fresh(self.module.name(value.name));
+                self.scope.values.insert(id, name);
+            }
+        }
+        for (id, value) in graph.values() {
+            let is_used = graph.uses(id).next().is_some() || graph.is_output(id);
+            if let (Def::Data(data), true) = (value.def, is_used) {
+                let name = self.value(id);
+                let Some(tensor) = self.module.data(data) else {
+                    return Err(OnnxError::Unwritable {
+                        node: name,
+                        text: "its tensor is not in the pool".into(),
+                    });
+                };
+                self.scope.initializers.push(tensor_proto(name, tensor));
+            }
+        }
+        let order = graph.topological_order().map_err(|id| OnnxError::Unwritable {
+            node: format!("{id}"),
+            text: "the graph has a cycle".into(),
+        })?;
+        for node in order.into_iter().filter_map(|id| graph.node(id)) {
+            ops::node(self, node)?;
+        }
+        let output = self.outputs(graph, first);
+        let results = graph
+            .values()
+            .filter(|(id, value)| matches!(value.def, Def::Node(..)) && !graph.is_output(*id));
+        Ok(GraphProto {
+            value_info: results.map(|(id, _)| self.info(id, self.value(id))).collect(),
+            node: std::mem::take(&mut self.scope.nodes),
+            name: self.module.name(graph.name).into(),
+            initializer: std::mem::take(&mut self.scope.initializers),
+            input: own.iter().map(|&id| self.info(id, self.value(id))).collect(),
+            output,
+            sparse_initializer: Vec::new(),
+        })
+    }
+
+    /// ONNX wants every output once, and as the result of a node of the graph.
+    fn outputs(&mut self, graph: &Graph, first: First) -> Vec<ValueInfoProto> {
+        let (mut named, mut outputs) = (BTreeSet::new(), Vec::new());
+        for (position, &id) in graph.outputs().iter().enumerate() {
+            let is_result = graph.value(id).is_some_and(|v| matches!(v.def, Def::Node(..)));
+            let mut name = self.value(id);
+            if position == 0 && first == First::Holds {
+                let truth = attribute("value", Value::Tensor(Box::new(truth(String::new()))));
+                name = self.step("Constant", &name, Vec::new(), vec![truth]);
+            } else if !is_result || !named.insert(name.clone()) {
+                name = self.step("Identity", &name.clone(), vec![name], Vec::new());
+            }
+            outputs.push(self.info(id, name));
+        }
+        outputs
+    }
+
+    fn info(&self, id: ValueId, name: String) -> ValueInfoProto {
+        let tensor_type = self.ty(Some(id)).map(|ty| TensorTypeProto {
+            elem_type: number(ty.elem),
+            shape: Some(TensorShapeProto {
+                dim: ty.shape.iter().map(|dim| self.dimension(*dim)).collect(),
+            }),
+        });
+        ValueInfoProto {
+            name,
+            value_type: Some(TypeProto { tensor_type }),
+        }
+    }
+
+    fn dimension(&self, dim: Dim) -> DimensionProto {
+        match dim {
+            Dim::Fixed(extent) => DimensionProto {
+                dim_value: Some(extent as i64),
+                dim_param: None,
+            },
+            Dim::Named(symbol) => DimensionProto {
+                dim_value: None,
+                dim_param: Some(self.module.name(symbol).into()),
+            },
+        }
+    }
+}
