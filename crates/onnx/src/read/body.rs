@@ -4,6 +4,7 @@
 use super::build::{Builder, Entry, Scope, check_limits};
 use super::cut::between;
 use super::index::{Index, captured, node_name};
+use super::inline::Versions;
 use super::site::{Arg, NodeReader, Refusal};
 use crate::error::OnnxError;
 use crate::proto::GraphProto;
@@ -94,10 +95,11 @@ impl<'a> NodeReader<'_, 'a> {
             return Err(Refusal::unsupported("the graphs inside of each other are too many"));
         }
         let index = Index::inside(graph, outer).map_err(inside)?;
-        let no_versions = BTreeMap::new();
+        let no_versions = Versions::default();
+        let own_versions = self.versions_of(graph).unwrap_or(&no_versions);
         let scope = Scope {
             index: &index,
-            own_versions: &no_versions,
+            own_versions,
             ..self.builder.scope
         };
         let outputs: Vec<&str> = graph.output.iter().map(|output| output.name.as_str()).collect();

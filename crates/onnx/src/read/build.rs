@@ -4,6 +4,7 @@ use super::cut::{Cut, between};
 use super::external::DataFiles;
 use super::free_dimensions;
 use super::index::{Index, STANDARD_DOMAIN, TensorId, domain, node_name};
+use super::inline::Versions;
 use super::ops;
 use super::site::{NodeReader, Refusal, narrowed_float, widened_float};
 use super::tensor::{TensorFault, has_nan, tensor};
@@ -30,8 +31,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) index: &'a Index<'a>,
     /// The version of each domain's operator set.
     pub(crate) versions: &'a BTreeMap<&'a str, i64>,
-    /// The version of the standard operator set of single nodes, by position, where it is another one.
-    pub(crate) own_versions: &'a BTreeMap<usize, i64>,
+    /// The versions of single nodes, where they are others.
+    pub(crate) own_versions: &'a Versions,
     pub(crate) files: &'a DataFiles,
     pub(crate) bind: &'a BTreeMap<String, u64>,
 }
@@ -214,6 +215,7 @@ impl<'a> Builder<'a> {
         let own = self
             .scope
             .own_versions
+            .own
             .get(&position)
             .filter(|_| domain == STANDARD_DOMAIN);
         let opset = own.or_else(|| self.scope.versions.get(domain)).copied();

@@ -15,6 +15,7 @@ mod external;
 mod fold;
 mod index;
 mod inline;
+mod instance;
 mod late;
 mod ops;
 mod site;
@@ -61,8 +62,7 @@ pub struct ReadOptions {
 pub struct Model {
     /// Without functions: they stand where they were called.
     proto: ModelProto,
-    /// Versions of the standard operator set that nodes out of functions have, by position, where it is not the model's.
-    versions: BTreeMap<usize, i64>,
+    versions: inline::Versions,
     files: external::DataFiles,
 }
 
@@ -92,9 +92,7 @@ impl Model {
         }
         check_version("IR version", proto.ir_version, IR_VERSIONS)?;
         let versions = inline::inline(&mut proto)?;
-        for &version in versions.values() {
-            check_version("operator set", version, OPSETS)?;
-        }
+        versions.each(&mut |version| check_version("operator set", version, OPSETS))?;
         Ok(Model {
             proto,
             versions,

@@ -4,8 +4,9 @@
 use super::build::{Builder, Entry, check_limits};
 use super::fold;
 use super::index::{Index, TensorId, node_name};
+use super::inline::Versions;
 use super::tensor::is_finite;
-use crate::proto::NodeProto;
+use crate::proto::{AttributeProto, GraphProto, NodeProto};
 use smallvec::{SmallVec, smallvec};
 use strait_core::op::{Cast, Identity};
 use strait_core::{Elem, Op, Reason, ReasonCode, TensorData, TensorType, ValueId};
@@ -83,6 +84,13 @@ impl<'b, 'a> NodeReader<'b, 'a> {
     /// The version of the standard operator set that the model uses.
     pub(crate) fn opset(&self) -> i64 {
         self.opset
+    }
+
+    /// The versions of single nodes of a graph that an attribute of this one is.
+    pub(crate) fn versions_of(&self, graph: &GraphProto) -> Option<&'a Versions> {
+        let is_it = |attribute: &AttributeProto| attribute.g.as_deref().is_some_and(|own| std::ptr::eq(own, graph));
+        let attribute = self.node.attribute.iter().position(is_it)?;
+        self.builder.scope.own_versions.inside(self.position, attribute)
     }
 
     // ---- operands ----

@@ -129,3 +129,100 @@ fn functions_that_call_themselves_or_grow_without_end_are_refused() {
     }]);
     assert!(wide.contains("more operands or results than the function F0"), "{wide}");
 }
+
+fn graph_attribute(name: &str, graph: GraphProto) -> AttributeProto {
+    attribute(name, |a| (a.kind, a.g) = (kind::GRAPH, Some(Box::new(graph))))
+}
+
+/// `result = If(condition)` of these nodes, each of which makes `r`.
+fn choice(text: &str, then: Vec<NodeProto>, other: Vec<NodeProto>) -> NodeProto {
+    let branch = |nodes| graph(&[], vec![], nodes, &["r"]);
+    let attributes = [("then_branch", then), ("else_branch", other)];
+    let attributes = attributes.map(|(name, nodes)| graph_attribute(name, branch(nodes)));
+    node(text, attributes.into())
+}
+
+/// The answer of a model to x = −2, 3 and the truth c.
+fn answers(model: &ModelProto) -> [Vec<f32>; 2] {
+    let module = read(model).unwrap_or_else(|error| panic!("{error}"));
+    verify(&module).unwrap();
+    [1u8, 0].map(|truth| {
+        let x = strait_execute::Tensor::from_values(&[2], &[-2f32, 3.0]).unwrap();
+        let c = strait_execute::Tensor::from_bytes(strait_core::Elem::Bool, &[], &[truth]).unwrap();
+        let made = strait_execute::reference::run(&module, module.main, &[x.view(), c.view()], &mut |_, _| {});
+        made.unwrap()[0].values::<f32>().unwrap().to_vec()
+    })
+}
+
+fn choosing(functions: Vec<FunctionProto>, nodes: Vec<NodeProto>) -> ModelProto {
+    let mut model = with(functions, 17, vec![]);
+    model.graph = Some(graph(&["x: f32[2]", "c: bool[]"], vec![], nodes, &["y"]));
+    model
+}
+
+#[test]
+fn calls_inside_of_graphs_of_nodes_become_nodes() {
+    // The old Clip has its bounds as attributes, in whatever graph it stands.
+    let old = |max: f32| vec![node("b = Clip(a)", vec![float("max", max)])];
+    let named = |name: &str, max: f32| FunctionProto {
+        opset_import: vec![OperatorSetIdProto {
+            domain: String::new(),
+            version: 10,
+        }],
+        ..function(&format!("{name}(a) -> b"), old(max))
+    };
+    let then = vec![call("r = One(x)", vec![])];
+    let other = vec![call("t = Two(x)", vec![]), node("r = Clip(t)", vec![])];
+    let model = choosing(
+        vec![named("One", 2.0), named("Two", 1.0)],
+        vec![choice("y = If(c)", then, other)],
+    );
+    assert_eq!(answers(&model), [vec![-2.0, 2.0], vec![-2.0, 1.0]]);
+}
+
+#[test]
+fn graphs_inside_of_functions_read_what_the_caller_gives() {
+    // The branch has a tensor of its own called x, as the caller has; `alpha` is the function's.
+    let then = vec![
+        node("x = LeakyRelu(a)", vec![reference("alpha", "slope")]),
+        node("r = Add(x, t)", vec![]),
+    ];
+    let other = vec![choice(
+        "r = If(k)",
+        vec![node("r = Neg(t)", vec![])],
+        vec![call("r = Half(t)", vec![])],
+    )];
+    let inner = vec![node("t = Add(a, a)", vec![]), choice("b = If(k)", then, other)];
+    let half = vec![
+        node("h = Constant()", vec![float("value_float", 0.5)]),
+        node("b = Mul(a, h)", vec![]),
+    ];
+    let functions = vec![function("One(a, k) -> b", inner), function("Half(a) -> b", half)];
+    let slope = || vec![float("slope", 0.5)];
+    let nodes = vec![call("z = One(x, c)", slope()), call("y = One(z, c)", slope())];
+    // Where the truth holds: leaky(x) + 2x, twice; otherwise x, twice.
+    let made = answers(&choosing(functions, nodes));
+    assert_eq!(made, [vec![-12.5, 27.0], vec![-2.0, 3.0]]);
+}
+
+#[test]
+fn functions_do_not_put_graphs_too_deep_inside_of_each_other() {
+    // Each function chooses between the next one and its operand, two graphs deep.
+    let keep = || vec![node("r = Identity(a)", vec![])];
+    let functions = (0..20).map(|n| {
+        let next = vec![call(&format!("r = F{}(a, k)", n + 1), vec![])];
+        let inner = match n {
+            19 => node("b = Relu(a)", vec![]),
+            _ => choice("b = If(k)", vec![choice("r = If(k)", next, keep())], keep()),
+        };
+        function(&format!("F{n}(a, k) -> b"), vec![inner])
+    });
+    let model = choosing(functions.collect(), vec![call("y = F0(x, c)", vec![])]);
+    let error = Model::decode(model.encode_to_vec().into(), Path::new(""))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("more than 33 graphs are inside of each other"),
+        "{error}"
+    );
+}

@@ -1,0 +1,158 @@
+//! The nodes of a function under the names that they have where it is called.
+
+use super::index::node_name;
+use crate::proto::{
+    AttributeProto, FunctionProto, GraphProto, NodeProto, SparseTensorProto, TensorProto, ValueInfoProto,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names that tensors of the model have.
+pub(super) struct Texts {
+    taken: BTreeSet<String>,
+    /// The last number behind a name that was taken.
+    numbers: BTreeMap<String, usize>,
+}
+
+impl Texts {
+    pub(super) fn new(taken: BTreeSet<String>) -> Texts {
+        Texts {
+            taken,
+            numbers: BTreeMap::new(),
+        }
+    }
+
+    /// A name that no tensor has, after the call and the name inside.
+    fn fresh(&mut self, call: &str, name: &str) -> String {
+        let base = format!("{call}/{name}");
+        let mut fresh = base.clone();
+        while !self.taken.insert(fresh.clone()) {
+            let number = self.numbers.entry(base.clone()).or_default();
+            *number += 1;
+            fresh = format!("{base}:{number}");
+        }
+        fresh
+    }
+}
+
+/// A call of a function, while its nodes are copied.
+pub(super) struct Instance<'c> {
+    call: &'c NodeProto,
+    function: &'c FunctionProto,
+    /// The names of tensors inside with those that they get: in the function itself, and in each graph inside of it that is
+    /// being copied. A graph may have a name of its own that one around it has, too.
+    scopes: Vec<BTreeMap<String, String>>,
+}
+
+impl<'c> Instance<'c> {
+    /// Formal operands and results have the caller's names. The answer has copies besides, from and to: of an operand that is
+    /// also a result, and of a result that is one twice.
+    pub(super) fn new(call: &'c NodeProto, function: &'c FunctionProto) -> (Instance<'c>, Vec<(String, String)>) {
+        let mut inside: BTreeMap<String, String> = BTreeMap::new();
+        let operands = call.input.iter().cloned().chain(std::iter::repeat(String::new()));
+        inside.extend(function.input.iter().cloned().zip(operands));
+        let mut copies = Vec::new();
+        let results = function.output.iter().zip(&call.output);
+        for (formal, result) in results.filter(|(_, result)| !result.is_empty()) {
+            match inside.get(formal.as_str()) {
+                Some(source) => copies.push((source.clone(), result.clone())),
+                None => drop(inside.insert(formal.clone(), result.clone())),
+            }
+        }
+        let instance = Instance {
+            call,
+            function,
+            scopes: vec![inside],
+        };
+        (instance, copies)
+    }
+
+    /// A node of the function, or of a graph inside of it.
+    pub(super) fn node(&mut self, texts: &mut Texts, inner: &NodeProto) -> NodeProto {
+        NodeProto {
+            input: inner.input.iter().map(|name| self.name(texts, name)).collect(),
+            output: inner.output.iter().map(|name| self.name(texts, name)).collect(),
+            name: match inner.name.as_str() {
+                "" => String::new(),
+                name => format!("{}/{name}", node_name(self.call)),
+            },
+            op_type: inner.op_type.clone(),
+            attribute: (inner.attribute.iter())
+                .filter_map(|attribute| self.attribute(texts, attribute))
+                .collect(),
+            domain: inner.domain.clone(),
+            overload: inner.overload.clone(),
+        }
+    }
+
+    /// The name that a tensor gets. One that no graph defines is the function's own.
+    fn name(&mut self, texts: &mut Texts, name: &str) -> String {
+        if name.is_empty() {
+            return String::new();
+        }
+        if let Some(known) = self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
+            return known.clone();
+        }
+        let fresh = texts.fresh(node_name(self.call), name);
+        if let Some(function) = self.scopes.first_mut() {
+            function.insert(name.into(), fresh.clone());
+        }
+        fresh
+    }
+
+    /// An attribute of a node inside, or that of the function to which it refers; graphs of the caller's stay as they are.
+    fn attribute(&mut self, texts: &mut Texts, inner: &AttributeProto) -> Option<AttributeProto> {
+        if !inner.ref_attr_name.is_empty() {
+            let mut all = self.call.attribute.iter().chain(&self.function.attribute_proto);
+            let found = all.find(|given| given.name == inner.ref_attr_name)?;
+            return Some(AttributeProto {
+                name: inner.name.clone(),
+                ..found.clone()
+            });
+        }
+        let graph = inner.g.as_deref().map(|graph| Box::new(self.graph(texts, graph)));
+        Some(AttributeProto {
+            g: graph,
+            ..inner.clone()
+        })
+    }
+
+    fn graph(&mut self, texts: &mut Texts, graph: &GraphProto) -> GraphProto {
+        let sparse = graph
+            .sparse_initializer
+            .iter()
+            .filter_map(|tensor| tensor.values.as_ref());
+        let own = (graph.input.iter().map(|input| &input.name))
+            .chain(graph.initializer.iter().chain(sparse).map(|tensor| &tensor.name))
+            .chain(graph.node.iter().flat_map(|node| &node.output));
+        let call = node_name(self.call);
+        let own = own.filter(|name| !name.is_empty()).collect::<BTreeSet<_>>();
+        let own = own.into_iter().map(|name| (name.clone(), texts.fresh(call, name)));
+        self.scopes.push(own.collect());
+        let tensor = |name: String, tensor: &TensorProto| TensorProto { name, ..tensor.clone() };
+        let info = |name: String, info: &ValueInfoProto| ValueInfoProto { name, ..info.clone() };
+        let copy = GraphProto {
+            node: graph.node.iter().map(|node| self.node(texts, node)).collect(),
+            name: graph.name.clone(),
+            initializer: (graph.initializer.iter())
+                .map(|each| tensor(self.name(texts, &each.name), each))
+                .collect(),
+            input: (graph.input.iter())
+                .map(|each| info(self.name(texts, &each.name), each))
+                .collect(),
+            output: (graph.output.iter())
+                .map(|each| info(self.name(texts, &each.name), each))
+                .collect(),
+            value_info: Vec::new(),
+            sparse_initializer: (graph.sparse_initializer.iter())
+                .map(|each| SparseTensorProto {
+                    values: each
+                        .values
+                        .as_ref()
+                        .map(|each| tensor(self.name(texts, &each.name), each)),
+                })
+                .collect(),
+        };
+        self.scopes.pop();
+        copy
+    }
+}
