@@ -1,10 +1,11 @@
-//! Widen: sums that are read in more bits than they would be computed in.
+//! Widen: sums, and functions of one variable, that are read in more bits than they would be computed in.
 //!
 //! The sums of a residual network go through all of its blocks, and a layer normalization in front of each block reads
 //! them. Where the table has that on 16 bits alone, a sum in 8 would either be rounded twice or keep the whole way in
 //! real numbers on the host. So a sum that such an op reads, also behind nodes that move codes, computes on what that reads,
 //! and so does a sum that nothing but such sums reads. What is added to it leaves its producer in that type, too, where
-//! the producer's row has it among its results.
+//! the producer's row has it among its results. A function of one variable whose row leaves its narrow type alone, a leaky
+//! ReLU for instance, computes on the wider one like a sum.
 //!
 //! A softmax over rows that are too long for its definition on the type that it would compute on has a type on which the
 //! table's other definition takes them, if there is one.
@@ -12,7 +13,7 @@
 use super::place::refusal;
 use super::{Directives, Placing, TypeWishes, Wish};
 use strait_core::op::Reduction;
-use strait_core::{Graph, GraphId, Module, Node, NodeId, Op, Term, ValueId};
+use strait_core::{Graph, GraphId, Kind, Module, Node, NodeId, Op, Term, ValueId};
 use strait_requantize::IntType;
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, Pair};
@@ -22,7 +23,7 @@ use strait_target::spec::{Activation, Integer, Pair};
 enum Reads {
     /// It needs them: the table has the op on this type, and not on that of the sum.
     Needs(Integer),
-    /// It is a sum that was widened.
+    /// It is a sum or a function that was widened.
     Takes(Integer),
 }
 
@@ -59,8 +60,13 @@ pub fn widen(
     let given = |id: NodeId| directives.given.keys().any(|&(of, _)| of == id);
     for id in order.into_iter().rev() {
         let Some(node) = graph.node(id) else { continue };
-        let reads = match is_sum(node) && !given(id) {
-            true => widening.wider_sum(id, node, types),
+        let is_function = node.op.term().kind() == Kind::Function;
+        let wider = match (is_sum(node) || is_function) && !given(id) {
+            true => widening.wider(id, node, types),
+            false => None,
+        };
+        let reads = match is_sum(node) && !given(id) || wider.is_some() {
+            true => wider,
             false => {
                 if !given(id) {
                     widening.longer_rows(id, node, types);
@@ -101,13 +107,17 @@ impl Widening<'_> {
         !on_host && refusal(self.module, self.graph, self.spec, node, Activation::from(ty)).is_none()
     }
 
-    /// Wishes a sum wider that is read so, and says how it then reads its operands.
-    fn wider_sum(&self, id: NodeId, node: &Node, types: &mut TypeWishes) -> Option<Reads> {
+    /// Wishes a sum wider that is read so, or a function whose narrow type leaves no such result, and says how it then reads its
+    /// operands.
+    fn wider(&self, id: NodeId, node: &Node, types: &mut TypeWishes) -> Option<Reads> {
         let term = node.op.term();
         let ty = self.behind(node)?.ty();
         let narrow = types.pair(self.spec, id, term)?.codes()?;
         let has = self.spec.pairs_of(term).any(|pair| pair.codes() == Some(ty));
-        let wider = bits(ty) > bits(narrow) && has && self.computes_on(id, node, ty);
+        let row = self.spec.row_for(term, narrow.into());
+        let results = row.and_then(|(_, row)| row.results.as_deref());
+        let leaves = !is_sum(node) && results.is_some_and(|results| results.contains(&ty));
+        let wider = bits(ty) > bits(narrow) && has && !leaves && self.computes_on(id, node, ty);
         if !wider || types.activations.contains_key(&id) {
             return None;
         }
