@@ -12,6 +12,8 @@ pub enum Kind {
     Selects,
     /// A mean that divides and rounds by itself.
     Divides,
+    /// Truth values by the order of two operands: of codes on one grid it is that of the real numbers that they stand for.
+    Compares,
     /// A function of one real number, elementwise.
     Function,
     /// Another function of real numbers, which has no meaning on codes.
@@ -164,9 +166,9 @@ terms! {
     BitShiftLeft = "bit_shift_left": Real,
     BitShiftRight = "bit_shift_right": Real,
     BitShiftRightUnsigned = "bit_shift_right_unsigned": Real,
-    Equal = "equal": Real,
-    Less = "less": Real,
-    LessOrEqual = "less_or_equal": Real,
+    Equal = "equal": Compares,
+    Less = "less": Compares,
+    LessOrEqual = "less_or_equal": Compares,
     ReduceMean = "reduce_mean": Divides,
     ReduceSum = "reduce_sum": Accumulates,
     ReduceMax = "reduce_max": Selects,

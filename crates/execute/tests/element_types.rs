@@ -214,3 +214,35 @@ fn the_smaller_and_the_larger_code_are_those_of_the_real_numbers() {
         );
     }
 }
+
+#[test]
+fn codes_of_one_grid_are_compared_as_the_real_numbers() {
+    let x = [-3.0, -0.26, 0.0, 0.74, 2.0, 1e9f32];
+    let input = Tensor::from_values(&[2, 3], &x).unwrap();
+    for (elem, low, high) in [
+        (Elem::I8, -128.0, 127.0),
+        (Elem::U8, 0.0, 255.0),
+        (Elem::I16, -32_768.0, 32_767.0),
+        (Elem::U16, 0.0, 65_535.0f32),
+    ] {
+        let text = format!(
+            "strait 1 integer
+            graph @main(%x: f32[2,3]) {{
+              %q: {elem}[2,3] scale=0.25 zero=3 = quantize(%x) {{to={elem}, rounding=half_even, reciprocal=0}}
+              %e: bool[2,3] = compare(%q, @c) {{relation=equal}}
+              %l: bool[2,3] = compare(%q, @c) {{relation=less}}
+              %g: bool[2,3] = compare(@c, %q) {{relation=less_or_equal}}
+              return %e, %l, %g
+            }}
+            data @c: {elem}[1,3] scale=0.25 zero=3 = inline [6,3,3]"
+        );
+        let found = both(&parse(&text).unwrap(), &input);
+        let code = |x: f32| (x / 0.25).round_ties_even().clamp(low - 3.0, high - 3.0) * 0.25;
+        let c = [0.75, 0.0, 0.0];
+        let of = |f: fn(&f32, &f32) -> bool| {
+            let truth: Vec<u8> = (0..6).map(|i| f(&code(x[i]), &c[i % 3]).into()).collect();
+            Tensor::from_bytes(Elem::Bool, &[2, 3], &truth).unwrap()
+        };
+        assert!(found == [of(f32::eq), of(f32::lt), of(|x, c| c <= x)], "{elem}");
+    }
+}

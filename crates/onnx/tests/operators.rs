@@ -12,6 +12,9 @@ use strait_target::{Options, Registry};
 /// The operators and the ops of each way in which they are read.
 const FORMS: &str = include_str!("../../../tests/onnx/operators.txt");
 
+/// Operators that compare truth values, or with an infinite number, of which there are no codes.
+const WITHOUT_CODES: [&str; 3] = ["IsInf", "IsNaN", "Not"];
+
 const HEAD: &str = "\
 # ONNX operators
 
@@ -75,7 +78,8 @@ fn page() -> String {
                 // What is nothing is taken out.
                 *term == Term::Identity || target.spec().op_rows(*term).any(|(_, row)| !row.is_host())
             };
-            let computes = forms.iter().any(|form| !form.is_empty() && form.iter().all(has));
+            let has_codes = !WITHOUT_CODES.contains(&&*operator.qualified());
+            let computes = has_codes && forms.iter().any(|form| !form.is_empty() && form.iter().all(has));
             if computes { "yes" } else { "" }
         });
         page += &format!(

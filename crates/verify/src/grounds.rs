@@ -35,6 +35,7 @@ fn holds(argument: &Argument, site: &FusedSite<'_>) -> bool {
             Kind::Accumulates | Kind::Integer => *argument == Argument::SameAccumulator,
             // It makes no accumulators, or divides them by itself.
             Kind::Divides
+            | Kind::Compares
             | Kind::Function
             | Kind::Real
             | Kind::Rearranges

@@ -18,7 +18,8 @@ words! {
 }
 
 op! {
-    /// True where the relation holds between the elements of two operands of one type: floats, i64 or truth values.
+    /// True where the relation holds between the elements of two operands of one type: floats, i64, truth values, or codes
+    /// on one grid.
     ///
     /// Operands broadcast as in numpy.
     Compare = "compare" v 1 {

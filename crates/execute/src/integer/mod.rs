@@ -63,6 +63,9 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
     if let Op::Binary(op) = &site.node.op {
         return wide::arithmetic::binary(op.function, site);
     }
+    if let Op::Compare(op) = &site.node.op {
+        return wide::compare::prepare(op.relation, site);
+    }
     let step = match &site.node.op {
         Op::Conv(op) => conv::prepare(op, site),
         Op::Gemm(op) => gemm::prepare(op, site),

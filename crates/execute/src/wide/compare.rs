@@ -16,7 +16,8 @@ struct Compare<T> {
     elements: PhantomData<T>,
 }
 
-pub(super) fn prepare(relation: Relation, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+/// Of codes on one grid, too, whose order is that of the real numbers.
+pub(crate) fn prepare(relation: Relation, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     fn step<T: Pod + Send + Sync + PartialOrd>(
         relation: Relation,
         site: &NodeSlots<'_>,
@@ -31,7 +32,10 @@ pub(super) fn prepare(relation: Relation, site: &NodeSlots<'_>) -> Result<Box<dy
         Elem::F32 => step::<f32>(relation, site),
         Elem::F64 => step::<f64>(relation, site),
         Elem::I64 => step::<i64>(relation, site),
-        Elem::Bool => step::<u8>(relation, site),
+        Elem::Bool | Elem::U8 => step::<u8>(relation, site),
+        Elem::I8 => step::<i8>(relation, site),
+        Elem::I16 => step::<i16>(relation, site),
+        Elem::U16 => step::<u16>(relation, site),
         _ => unsupported(site),
     }
 }

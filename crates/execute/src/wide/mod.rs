@@ -4,7 +4,7 @@
 //! Integer arithmetic wraps. A quotient of integers is truncated, as in C; by zero it is an error of the model.
 
 pub(crate) mod arithmetic;
-mod compare;
+pub(crate) mod compare;
 mod function;
 mod matmul;
 mod reduce;

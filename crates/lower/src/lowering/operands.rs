@@ -118,6 +118,14 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// Declares `made` to be the truth values of the first result, which have no codes; they take over the name.
+    pub(crate) fn set_truth(&mut self, site: &NodeToLower<'_>, made: ValueId) -> Result<(), Failure> {
+        let value = site.output()?;
+        self.walk.set_plain(value, made)?;
+        self.rename(value, made);
+        Ok(())
+    }
+
     /// Lets `made` take over the name of `value`.
     pub(super) fn rename(&mut self, value: ValueId, made: ValueId) {
         if let Some(source) = self.graph().value(value) {

@@ -12,6 +12,7 @@ mod average_pool_divide;
 mod average_pool_reciprocal;
 mod average_pool_requantize;
 mod clamp;
+mod compare;
 pub(crate) mod dequantize_weights;
 mod layer_normalization;
 mod lookup;
@@ -96,6 +97,7 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
             }
             _ => pass_through::lower(walk, &site),
         },
+        Recipe::Compare => compare::lower(walk, &site),
     }
 }
 

@@ -33,6 +33,13 @@ pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
         return Binding::Free;
     };
     let (term, passes) = (node.op.term(), &how.spec.passes);
+    if kind == Recipe::Compare {
+        // Whatever grids it could have else, codes are compared on one that has a code for each number of both operands.
+        return Binding::Aligned {
+            to: Alignment::Large,
+            moves: true,
+        };
+    }
     let own = how.directives.alignments.get(&id).copied();
     let of_kind = || match passes.is_activation(term) && how.roles().clamp_producer(graph, node).is_some() {
         true => how.alignments.activation,

@@ -221,6 +221,11 @@ pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
     leaves_sums(spec, row) && !row.weight_grid.is_some_and(WeightGrid::leaves_a_shift)
 }
 
+/// True if all operands have one grid.
+pub(crate) fn shares_grid(recipe: Recipe) -> bool {
+    keeps_grid(recipe) || recipe == Recipe::Compare
+}
+
 /// True if operand and result have one grid.
 pub(crate) fn keeps_grid(recipe: Recipe) -> bool {
     recipe.name().keeps_grid()

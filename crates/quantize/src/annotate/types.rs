@@ -6,7 +6,7 @@
 
 use super::draft::Site;
 use super::grids::{GridWish, GridWishes};
-use super::roles::{Role, keeps_grid};
+use super::roles::{Role, keeps_grid, shares_grid};
 use super::{AnnotateError, Annotation};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
@@ -165,7 +165,8 @@ impl Types {
                 .and_then(|row| row.results.clone())
                 .unwrap_or_else(|| vec![activation.ty]);
             let fixed = row.and_then(OpRow::recipe).and_then(Recipe::fixed_grid);
-            for &value in node.outputs.iter().filter(|&&value| scope.has(value)) {
+            let real = |value: ValueId| graph.value(value).is_some_and(|value| value.ty.elem == Elem::F32);
+            for &value in node.outputs.iter().filter(|&&value| scope.has(value) && real(value)) {
                 if keeps_grid(kind) {
                     let narrower = match self.wishes[value.index()] {
                         Wish::One(codes) if moves(how, id, node, kind) => Some(codes.ty),
@@ -229,11 +230,11 @@ impl Types {
     }
 }
 
-/// True if a node has the types of its neighbours, because it moves codes and nobody has said otherwise.
+/// True if a node has the types of its neighbours, because it moves or compares codes and nobody has said otherwise.
 fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
     let types = &how.types;
     let own = types.activations.contains_key(&id) || !types.grids.own(id, node, true).is_none();
-    keeps_grid(kind) && !own
+    shares_grid(kind) && !own
 }
 
 /// Types that the configuration wants.
@@ -259,7 +260,7 @@ impl TypeWishes {
     /// The codes that a node computes on, unless it only moves those of others; none where it computes on real numbers.
     fn codes(&self, spec: &TargetSpec, id: NodeId, node: &Node, kind: Recipe) -> Option<[Codes; 2]> {
         let pair = self.pair(spec, id, node.op.term())?;
-        let own = self.grids.own(id, node, keeps_grid(kind));
+        let own = self.grids.own(id, node, shares_grid(kind));
         Some([
             Codes::new(pair.codes()?, own.or(self.grids.activation)),
             Codes::new(pair.weight, self.grids.weight(id)),
@@ -274,7 +275,7 @@ impl TypeWishes {
 
     /// The codes of one operand of a node that computes on `codes`.
     pub(super) fn operand(&self, id: NodeId, index: usize, kind: Recipe, codes: Codes) -> Codes {
-        let own = self.grids.operands.get(&(id, index)).filter(|_| !keeps_grid(kind));
+        let own = self.grids.operands.get(&(id, index)).filter(|_| !shares_grid(kind));
         codes.wished(own.copied().unwrap_or_default())
     }
 

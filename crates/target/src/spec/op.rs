@@ -221,6 +221,7 @@ impl OpRow {
             RecipeName::PassThrough => Recipe::PassThrough {
                 fraction: self.fraction,
             },
+            RecipeName::Compare => Recipe::Compare,
             // It is no op of a model.
             RecipeName::Requantize => return None,
         })

@@ -65,6 +65,8 @@ words! {
         /// Codes are moved or copied; operands and result share one grid. What a concatenation reads is made on the grid of
         /// its result, or requantized to it. With `fraction`, a `resize` may interpolate.
         PassThrough = "pass_through",
+        /// Codes are compared, on one grid that covers both operands; the result are truth values.
+        Compare = "compare",
         /// Codes of one grid and type become codes of another, for readers that differ: the row `requantize`, and no op of
         /// a model. With `left_shift`, codes of 8 bits are shifted left by so many in front of the form.
         Requantize = "requantize",
@@ -250,6 +252,8 @@ pub enum Recipe {
         /// Interpolation where `resize` makes new codes.
         fraction: Option<Fraction>,
     },
+    /// See [`RecipeName::Compare`].
+    Compare,
 }
 
 impl Recipe {
@@ -273,6 +277,7 @@ impl Recipe {
             Recipe::LayerNormalization { .. } => RecipeName::LayerNormalization,
             Recipe::Clamp => RecipeName::Clamp,
             Recipe::PassThrough { .. } => RecipeName::PassThrough,
+            Recipe::Compare => RecipeName::Compare,
         }
     }
 
@@ -325,6 +330,7 @@ impl RecipeName {
             RecipeName::LayerNormalization => vec![Term::LayerNormalization],
             RecipeName::Clamp => vec![Term::Relu, Term::Clip],
             RecipeName::Requantize => vec![Term::Requantize],
+            RecipeName::Compare => Term::of_kind(Kind::Compares).collect(),
             RecipeName::PassThrough => Term::ALL.iter().copied().filter(|term| term.moves_codes()).collect(),
         }
     }
@@ -351,7 +357,8 @@ impl RecipeName {
             | RecipeName::Softmax
             | RecipeName::LayerNormalization
             | RecipeName::Clamp
-            | RecipeName::PassThrough => Vec::new(),
+            | RecipeName::PassThrough
+            | RecipeName::Compare => Vec::new(),
             // Codes less their zero point.
             RecipeName::Requantize => vec![Term::ShiftLeft],
         }
@@ -377,6 +384,7 @@ impl RecipeName {
             | RecipeName::Lookup
             | RecipeName::Softmax
             | RecipeName::LayerNormalization
+            | RecipeName::Compare
             | RecipeName::Requantize => false,
         }
     }
@@ -407,6 +415,7 @@ impl RecipeName {
             | RecipeName::LayerNormalization
             | RecipeName::Clamp
             | RecipeName::PassThrough
+            | RecipeName::Compare
             | RecipeName::Requantize => false,
         }
     }
@@ -470,7 +479,9 @@ impl RecipeName {
                 parameters: &[("fraction", false)],
                 ..keeps
             },
-            RecipeName::DequantizeWeights | RecipeName::AveragePoolDivide | RecipeName::Clamp => keeps,
+            RecipeName::DequantizeWeights | RecipeName::AveragePoolDivide | RecipeName::Clamp | RecipeName::Compare => {
+                keeps
+            }
         }
     }
 }

@@ -4,9 +4,10 @@
 //! Preconditions: configs, one grid for each; configs of other types stay on their own.
 //! Effect: `output` gives the operands the grid of the result: a `relu` or `clip` in the table's `passes.activation`, behind
 //! any op that narrows a sum for it alone, so has its clamp in that op. `large` gives them one that covers all of them, which is also
-//! the result's where the op moves codes. `input` gives the results the grid of the first operand, as a passive op has it.
-//! `none` leaves each its own; where the op moves codes, its operands are requantized to the grid of the result. Whether
-//! a producer then makes its result on the aligned grid is for [`super::simplify`] to say.
+//! the result's where the op moves codes. What is compared has such a grid for the comparison alone. `input` gives the results the
+//! grid of the first operand, as a passive op has it. `none` leaves each its own; where the op moves codes, its operands are
+//! requantized to the grid of the result. Whether a producer then makes its result on the aligned grid is for
+//! [`super::simplify`] to say.
 
 use crate::annotate::AnnotateError;
 use crate::annotate::binding::{Binding, binding};
@@ -65,7 +66,9 @@ fn align(
             let root = result.filter(|_| moves).unwrap_or(first);
             for &operand in operands {
                 bind(draft, operand, root)?;
-                draft.mark(operand, |at| at.covered = true);
+                // What is compared has to reach as far as a constant does, for which no other reader of it is to pay.
+                let apart = results.is_empty();
+                draft.mark(operand, |at| (at.covered, at.apart) = (true, apart));
             }
             for &other in results.iter().filter(|_| moves) {
                 bind(draft, other, root)?;

@@ -71,7 +71,9 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
     // A condition in front of what it chooses between is no number.
     let first = usize::from(matches!(node.op, Op::Select(_)));
     float(value(first).map(|v| v.ty.elem))?;
-    float(node.outputs.first().and_then(|&y| graph.value(y)).map(|y| y.ty.elem))?;
+    if recipe != Recipe::Compare {
+        float(node.outputs.first().and_then(|&y| graph.value(y)).map(|y| y.ty.elem))?;
+    }
     match recipe {
         Recipe::MultiplyAccumulate { .. } => {
             require(
@@ -205,6 +207,7 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         | Recipe::Multiply
         | Recipe::MaxPool
         | Recipe::Lookup { .. }
-        | Recipe::Clamp => Ok(()),
+        | Recipe::Clamp
+        | Recipe::Compare => Ok(()),
     }
 }

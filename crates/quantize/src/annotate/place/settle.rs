@@ -137,6 +137,10 @@ impl Settling<'_> {
                 ReasonCode::ClipsReals,
                 "it clips real numbers, which have codes only behind it",
             ),
+            Recipe::Compare => (
+                ReasonCode::FunctionOfReals,
+                "it compares real numbers, which codes would make equal",
+            ),
             _ if is_function(graph, node, recipe) => (
                 ReasonCode::FunctionOfReals,
                 "it is a function of real numbers, which have codes only behind it",
