@@ -5,7 +5,8 @@ A case is a model of one operator, or of the function that defines it (`_expande
 out is what we never read: losses, 8-bit and smaller floats, integers of less than 8 bits, strings and images, sequences and
 optional values, other domains, training, and random numbers. The operands that decide the shapes of results are constants
 in what is written, and so are those without elements, as an extent of 0 that is declared of an input says that it is not
-known; all others stay inputs.
+known; all others stay inputs. Where a run may find them as well, there is a second case, whose name ends in `.late`, with
+such operands as inputs.
 """
 
 import argparse
@@ -28,6 +29,12 @@ SHAPE_OPERANDS = {
     "MaxUnpool": [2], "MelWeightMatrix": [0, 1], "OneHot": [1], "Pad": [1, 3], "Range": [0, 1, 2], "Reshape": [1],
     "Resize": [1, 2, 3], "STFT": [1, 3], "Slice": [1, 2, 3, 4], "Split": [1], "Squeeze": [1], "Tile": [1], "TopK": [1],
     "Unsqueeze": [1], "Upsample": [1], **{f"Reduce{name}": [1] for name in REDUCTIONS},
+}  # fmt: skip
+
+# Those of them that a run may find.
+LATE_OPERANDS = {
+    "ConstantOfShape": [0], "Expand": [1], "Loop": [0, 1], "Pad": [1], "Range": [0, 1, 2], "Reshape": [1],
+    "Resize": [2, 3], "Slice": [1, 2], "Tile": [1], "TopK": [1], "Upsample": [1],
 }  # fmt: skip
 
 # Element types and operators that are out of scope, and names of cases of modes that are.
@@ -118,11 +125,16 @@ def write(folder):
             model, inputs = with_constants(case.model, given, bound | empty)
             with_known_operator_set(model)
             name = case.name if number == 0 else f"{case.name}.{number}"
+            late = bound_inputs(case.model, LATE_OPERANDS) - empty
             operators = [node.op_type for node in model.graph.node]
             only = operators[0] if len(operators) == 1 and plain is case.model else None
             tolerances = (case.rtol, max(case.atol, ABSOLUTE.get(name, 0)))
             folder.add(name, model, tolerances, only, inputs, [as_tensor(value) for value in expected])
             counts["_expanded" in name] += 1
+            if late and plain is case.model:
+                model, inputs = with_constants(case.model, given, (bound | empty) - late)
+                with_known_operator_set(model)
+                folder.add(f"{name}.late", model, tolerances, None, inputs, [as_tensor(value) for value in expected])
     if counts != COUNTS:
         sys.exit(f"the onnx package has {counts} cases in scope instead of {COUNTS}")
 

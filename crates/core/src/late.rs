@@ -1,45 +1,67 @@
 //! Operands that stand in the place of attributes.
 
-use crate::op::{Expand, Op, Reshape, Slice, TopK};
+use crate::op::{Expand, Op, Pad, Reshape, Resize, Slice, TopK};
+
+/// The elements of an operand in the place of an attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LateList {
+    /// Extents, positions or amounts.
+    Integers(Vec<i64>),
+    /// Scales.
+    Floats(Vec<f32>),
+}
 
 impl Op {
     /// The first operand that stands in the place of an attribute, of those ops that have one beside the attribute.
     pub fn first_late(&self) -> Option<usize> {
-        matches!(self, Op::Reshape(_) | Op::Expand(_) | Op::Slice(_) | Op::TopK(_)).then_some(1)
+        matches!(
+            self,
+            Op::Reshape(_) | Op::Expand(_) | Op::Slice(_) | Op::TopK(_) | Op::Pad(_) | Op::Resize(_)
+        )
+        .then_some(1)
     }
 
     /// The op with attributes in the place of its operands from [`Op::first_late`] on, which have these elements. `None` where
     /// they do not fit.
-    pub fn with_late(&self, late: &[Vec<i64>]) -> Option<Op> {
-        match (self, late) {
-            (Op::Reshape(_), [shape]) => Some(
-                Reshape {
-                    shape: shape[..].into(),
-                }
-                .into(),
-            ),
-            (Op::Expand(_), [shape]) => Some(
-                Expand {
-                    shape: shape[..].into(),
-                }
-                .into(),
-            ),
-            (Op::Slice(op), [starts, ends]) => Some(
-                Slice {
-                    starts: starts[..].into(),
-                    ends: ends[..].into(),
-                    ..(**op).clone()
-                }
-                .into(),
-            ),
-            (Op::TopK(op), [k]) => Some(
-                TopK {
-                    k: *k.first()?,
-                    ..(**op).clone()
-                }
-                .into(),
-            ),
-            _ => None,
-        }
+    pub fn with_late(&self, late: &[LateList]) -> Option<Op> {
+        Some(match (self, late) {
+            (Op::Reshape(_), [LateList::Integers(shape)]) => Reshape {
+                shape: shape[..].into(),
+            }
+            .into(),
+            (Op::Expand(_), [LateList::Integers(shape)]) => Expand {
+                shape: shape[..].into(),
+            }
+            .into(),
+            (Op::Slice(op), [LateList::Integers(starts), LateList::Integers(ends)]) => Slice {
+                starts: starts[..].into(),
+                ends: ends[..].into(),
+                ..(**op).clone()
+            }
+            .into(),
+            (Op::TopK(op), [LateList::Integers(k)]) => TopK {
+                k: *k.first()?,
+                ..(**op).clone()
+            }
+            .into(),
+            (Op::Pad(op), [LateList::Integers(amounts)]) => Pad {
+                amounts: amounts[..].into(),
+                ..(**op).clone()
+            }
+            .into(),
+            (Op::Resize(op), [LateList::Integers(sizes)]) => Resize {
+                sizes: sizes[..].into(),
+                scales: Vec::new(),
+                ..(**op).clone()
+            }
+            .into(),
+            (Op::Resize(op), [LateList::Floats(scales)]) => Resize {
+                sizes: Default::default(),
+                scales: scales.clone(),
+                ..(**op).clone()
+            }
+            .into(),
+            _ => return None,
+        })
     }
 }

@@ -50,6 +50,7 @@ pub use elem::Elem;
 pub use failure::{Failure, Refusal};
 pub use graph::{Def, Fused, Graph, Node, Placement, Value};
 pub use ids::{ConfigId, DataId, GraphId, NodeId, Symbol, ValueId};
+pub use late::LateList;
 pub use module::Module;
 pub use names::Names;
 pub use op::Op;

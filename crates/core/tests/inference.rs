@@ -153,6 +153,12 @@ fn shapes_are_those_of_the_table() {
         ("resize(%a) {mode=cubic, coordinate=tf_crop_and_resize, nearest=floor, scales=[1.5,2.0], sizes=[4,7], region=[0.0,0.0,1.0,0.5,9.0]}".into(), &["f32[3,5]"], "f32[4,7]"),
         ("resize(%a) {mode=cubic, coordinate=tf_crop_and_resize, nearest=floor, scales=[1.5,2.0], sizes=[]}".into(), &["f32[3,5]"], "resize"),
         ("resize(%a) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=[0.0], sizes=[2]}".into(), &["f32[3]"], "resize"),
+        ("pad(%a, %b) {amounts=[0,1,0,-9223372036854775808], mode=edge, value=0.0}".into(), &["f32[2,6]", "i64[4]"], "f32[2,\"\"]"),
+        ("pad(%a, %b) {amounts=[0,1,0,1], mode=edge, value=0.0}".into(), &["f32[2,6]", "i64[3]"], "operands"),
+        ("resize(%a, %b) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=f32[], sizes=[3,-1]}".into(), &["f32[3,5]", "i64[2]"], "f32[3,\"\"]"),
+        ("resize(%a, %b) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=[2.0,0.0], sizes=[]}".into(), &["f32[3,5]", "f32[2]"], "f32[6,\"\"]"),
+        ("resize(%a, %b) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=[2.0,0.0], sizes=[]}".into(), &["f32[3,5]", "i64[2]"], "operands"),
+        ("resize(%a, %b) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=f32[], sizes=[3,-2]}".into(), &["f32[3,5]", "i64[2]"], "resize"),
         // (x − 1)·stride + (kernel − 1)·dilation + 1 + output_padding − pads.
         (transposed(2, "[1,0]", "[1,0,0,1]", 1), &["f32[N,3,4,5]", "f32[3,8,3,2]"], "f32[N,8,9,9]"),
         (transposed(1, "[0,0]", "[0,0,0,0]", 3), &["f32[1,3,N,5]", "f32[3,2,1,1]"], "f32[1,6,N,5]"),

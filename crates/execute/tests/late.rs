@@ -71,6 +71,46 @@ fn operands_stand_in_the_place_of_attributes() {
     assert_eq!(made[2].values::<f32>().unwrap(), [3.0, 1.0, 0.0]);
 }
 
+#[test]
+fn amounts_sizes_and_scales_stand_in_the_place_of_attributes() {
+    let module = "strait 1 float
+graph @main(%x: f32[2,3], %amounts: i64[4], %sizes: i64[2], %scales: f32[2]) {
+  %padded: f32[a,b] = pad(%x, %amounts) {amounts=[-9223372036854775808,0,0,-9223372036854775808], mode=constant, value=9.0}
+  %sized: f32[2,c] = resize(%x, %sizes) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=[], sizes=[2,-1]}
+  %scaled: f32[d,e] = resize(%x, %scales) {mode=linear, coordinate=asymmetric, nearest=floor, scales=[0.0,0.0], sizes=[]}
+  return %padded, %sized, %scaled
+}
+";
+    let list = |values: &[i64]| Tensor::from_values(&[values.len()], values).unwrap();
+    let x = floats(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let made = run(
+        module,
+        &[
+            x.clone(),
+            list(&[1, 0, 0, -1]),
+            list(&[2, 6]),
+            floats(&[2], &[0.5, 2.0]),
+        ],
+    )
+    .unwrap();
+    assert_eq!(made[0].shape(), [3, 2]);
+    assert_eq!(made[0].values::<f32>().unwrap(), [9.0, 9.0, 1.0, 2.0, 4.0, 5.0]);
+    assert_eq!(made[1].shape(), [2, 6]);
+    assert_eq!(made[1].values::<f32>().unwrap()[..6], [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
+    assert_eq!(made[2].shape(), [1, 6]);
+    assert_eq!(made[2].values::<f32>().unwrap(), [1.0, 1.5, 2.0, 2.5, 3.0, 3.0]);
+    // No axis can be resized to nothing, and no more can be cropped than is there.
+    let error = |amounts: &[i64], sizes: &[i64]| {
+        let failed = run(
+            module,
+            &[x.clone(), list(amounts), list(sizes), floats(&[2], &[1.0, 1.0])],
+        );
+        failed.unwrap_err().to_string()
+    };
+    assert!(error(&[0, 0, 0, 0], &[2, 0]).contains("axis 1 would have extent 0"));
+    assert!(error(&[-3, 0, 0, 0], &[2, 3]).contains("cannot be padded by -3 and 0"));
+}
+
 const CHOICE: &str = "strait 1 float main=@main
 graph @then(%x: f32[2,3]) stage=float {
   %y: f32[2,3] = add(%x, %x)

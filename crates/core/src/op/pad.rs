@@ -20,9 +20,10 @@ words! {
 }
 
 op! {
-    /// Extends every axis at both ends; negative amounts crop.
+    /// Extends every axis at both ends; negative amounts crop. A second operand (i64, two for each axis) says the amounts at run
+    /// time; the attribute then has what is known of them.
     Pad = "pad" v 1 {
-        /// All begins, then all ends, one per axis.
+        /// All begins, then all ends, one per axis. Beside a second operand the smallest integer is one that is not known.
         amounts: SmallVec<[i64; 8]>,
         /// Where padded elements come from.
         mode: PadMode,
@@ -31,8 +32,13 @@ op! {
     }
 }
 
+impl Pad {
+    /// An amount that a run finds.
+    pub const UNKNOWN: i64 = i64::MIN;
+}
+
 impl Infer for Pad {
-    const ARITY: (usize, usize) = (1, 1);
+    const ARITY: (usize, usize) = (1, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
@@ -43,10 +49,15 @@ impl Infer for Pad {
                 self.amounts.len()
             )
         })?;
+        let is_late = support::late_list(operands, 1, 2 * rank)?;
         let mut shape = x.shape.clone();
         for axis in 0..rank {
             let (begin, end) = (self.amounts[axis], self.amounts[axis + rank]);
             if (begin, end) == (0, 0) {
+                continue;
+            }
+            if is_late && (begin == Pad::UNKNOWN || end == Pad::UNKNOWN || shape[axis].fixed().is_none()) {
+                shape[axis] = Dim::OPEN;
                 continue;
             }
             let extent = shape[axis].fixed().and_then(|e| i64::try_from(e).ok());

@@ -2,6 +2,7 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::{Attribute, Field, op, words};
+use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::shape::Dim;
@@ -121,6 +122,8 @@ impl Field for Region {
 
 op! {
     /// Resampling of every axis to extent floor(extent · scale), or to the extent in `sizes` where there is one (ONNX Resize).
+    /// A second operand, with a number for each axis, has the scales (f32) or the sizes (i64) at run time; of the attributes
+    /// then only that one is there, with what is known of it: 0 for a scale and −1 for a size that is not.
     Resize = "resize" v 2 {
         /// Source of an element.
         mode: ResizeMode,
@@ -159,6 +162,24 @@ impl Resize {
         }
     }
 
+    /// The type of the second operand, where there is one; it stands in the place of one of the lists.
+    fn late(&self, operands: &Operands<'_>, rank: usize) -> Result<Option<Elem>, Reason> {
+        let Some(Some(list)) = operands.get(1) else {
+            return Ok(None);
+        };
+        let (there, absent) = match list.elem {
+            Elem::I64 => (self.sizes.len(), self.scales.len()),
+            _ => (self.scales.len(), self.sizes.len()),
+        };
+        let fits = matches!(list.elem, Elem::I64 | Elem::F32)
+            && support::may_equal(&list.shape, &[Dim::Fixed(rank as u64)])
+            && (there, absent) == (rank, 0);
+        support::ensure(fits, ReasonCode::Operands, || {
+            format!("{list} does not have the scales or the sizes of {rank} axes")
+        })?;
+        Ok(Some(list.elem))
+    }
+
     /// True if each element of the result is one of the operand.
     pub fn moves(&self) -> bool {
         self.mode == ResizeMode::Nearest && self.coordinate != Coordinate::Crop
@@ -166,17 +187,19 @@ impl Resize {
 }
 
 impl Infer for Resize {
-    const ARITY: (usize, usize) = (1, 1);
+    const ARITY: (usize, usize) = (1, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let rank = x.shape.len();
         let (by_scale, by_size) = (self.scales.len() == rank, self.sizes.len() == rank);
         let listed = |count: usize, whole: bool| whole || count == 0;
+        let late = self.late(operands, rank)?;
+        let positive = |&scale: &f32| scale > 0.0 || (late == Some(Elem::F32) && scale == 0.0);
         let fits = (by_scale || by_size)
             && listed(self.scales.len(), by_scale)
             && listed(self.sizes.len(), by_size)
-            && self.scales.iter().all(|&scale| scale > 0.0);
+            && self.scales.iter().all(positive);
         support::ensure(fits, ReasonCode::Resize, || {
             format!("scales or sizes must name {rank} axes, and no scale is 0")
         })?;
@@ -195,6 +218,22 @@ impl Infer for Resize {
                 self.scales[axis] == 1.0
             };
             if unchanged {
+                continue;
+            }
+            let is_known = match late {
+                None => true,
+                Some(_) if by_size => self.sizes[axis] != -1,
+                Some(_) => self.scales[axis] > 0.0 && shape[axis].fixed().is_some(),
+            };
+            if !is_known {
+                shape[axis] = Dim::OPEN;
+                continue;
+            }
+            if let (Some(_), true, None) = (late, by_size, shape[axis].fixed()) {
+                support::ensure(self.sizes[axis] > 0, ReasonCode::Resize, || {
+                    format!("axis {axis} would have extent {}", self.sizes[axis])
+                })?;
+                shape[axis] = Dim::Fixed(self.sizes[axis] as u64);
                 continue;
             }
             let extent = shape[axis].fixed().ok_or_else(|| {

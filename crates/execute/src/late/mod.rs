@@ -13,7 +13,7 @@ use crate::plan::PlanOptions;
 use crate::tensor::{Tensor, TensorView};
 use at_extents::AtExtents;
 use control::Bodies;
-use strait_core::{Dim, Graph, Module, Node, Op, TensorData, TensorType};
+use strait_core::{Dim, Elem, Graph, LateList, Module, Node, Op, TensorData, TensorType};
 use strait_kernels::Context;
 
 /// The largest tensor that a run makes outside of the arena, in bytes: 4 GiB.
@@ -145,12 +145,13 @@ fn bound<'o, 't>(
     let first = op.first_late().unwrap_or(operands.len());
     let (kept, late) = operands.split_at(first.min(operands.len()));
     let list = |operand: &Option<TensorView<'_>>| match operand {
-        Some(list) => Ok(list.values::<i64>()?.to_vec()),
+        Some(list) if list.elem() == Elem::F32 => Ok(LateList::Floats(list.values::<f32>()?.to_vec())),
+        Some(list) => Ok(LateList::Integers(list.values::<i64>()?.to_vec())),
         None => Err(StepError::Model(
             "an operand in the place of an attribute is absent".into(),
         )),
     };
-    let late: Vec<Vec<i64>> = late.iter().map(list).collect::<Result<_, _>>()?;
+    let late: Vec<LateList> = late.iter().map(list).collect::<Result<_, _>>()?;
     let bound = op.with_late(&late);
     let bound = bound.ok_or_else(|| StepError::Model("operands do not stand in the place of its attributes".into()))?;
     Ok((bound, kept))
@@ -175,7 +176,7 @@ fn own(op: &Op, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, Step
 }
 
 /// A tensor of zeros that a run may make.
-pub(crate) fn zeros(elem: strait_core::Elem, shape: &[usize]) -> Result<Tensor, StepError> {
+pub(crate) fn zeros(elem: Elem, shape: &[usize]) -> Result<Tensor, StepError> {
     let bytes = crate::tensor::byte_count(elem, shape);
     match bytes.filter(|&bytes| bytes <= LARGEST) {
         Some(_) => Ok(Tensor::zeros(elem, shape)?),

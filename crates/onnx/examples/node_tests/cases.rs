@@ -25,10 +25,23 @@ pub(crate) struct Case {
     pub(crate) outputs: Vec<Tensor>,
 }
 
+/// A group of cases that are counted together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    Plain,
+    /// The model is the body of the function that defines the operator.
+    Expanded,
+    /// Operands that decide shapes are inputs.
+    Late,
+}
+
 impl Case {
-    /// True if the model is the body of the function that defines the operator.
-    pub(crate) fn is_expanded(&self) -> bool {
-        self.name.contains("_expanded")
+    pub(crate) fn group(&self) -> Group {
+        match self.name.contains("_expanded") {
+            true => Group::Expanded,
+            false if self.name.ends_with(".late") => Group::Late,
+            false => Group::Plain,
+        }
     }
 }
 

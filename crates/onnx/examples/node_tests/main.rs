@@ -11,7 +11,7 @@ mod cases;
 mod forms;
 mod numbers;
 
-use cases::{Case, Tensor};
+use cases::{Case, Group, Tensor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -121,19 +121,17 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         println!("{failure}");
     }
     let count = |is: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, outcome)| is(outcome)).count();
-    let passes = |is_expanded: bool| {
-        outcomes
-            .iter()
-            .filter(|(case, outcome)| case.is_expanded() == is_expanded && matches!(outcome, Outcome::Passed(_)))
-            .count()
+    let of = |group: Group| {
+        let all = outcomes.iter().filter(|(case, _)| case.group() == group);
+        let passed = all.clone().filter(|(_, outcome)| matches!(outcome, Outcome::Passed(_)));
+        format!("{} of {}", passed.count(), all.count())
     };
     println!(
-        "{}: {} of {}, {} of {} expanded; refused {}; rounded otherwise in 16 bits {}; wrong {}",
+        "{}: {}, {} expanded, {} with shapes at run time; refused {}; rounded otherwise in 16 bits {}; wrong {}",
         folder.file_name().unwrap_or_default().display(),
-        passes(false),
-        plain(chosen.iter().copied()),
-        passes(true),
-        expanded(chosen.iter().copied()),
+        of(Group::Plain),
+        of(Group::Expanded),
+        of(Group::Late),
         count(|outcome| matches!(outcome, Outcome::Refused(..))),
         count(|outcome| matches!(outcome, Outcome::Rounded)),
         count(|outcome| matches!(outcome, Outcome::Wrong(_))),
@@ -151,14 +149,6 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     } else {
         ExitCode::FAILURE
     })
-}
-
-fn expanded<'a>(cases: impl IntoIterator<Item = &'a Case>) -> usize {
-    cases.into_iter().filter(|case| case.is_expanded()).count()
-}
-
-fn plain<'a>(cases: impl IntoIterator<Item = &'a Case>) -> usize {
-    cases.into_iter().filter(|case| !case.is_expanded()).count()
 }
 
 /// One case; a panic is wrong, wherever it comes from.

@@ -1,11 +1,20 @@
 //! Shapes and bounds that a run finds, and what is known of them while a model is read.
 
 use super::site::{Arg, NodeReader, Refusal};
+use strait_core::op::{Binary, BinaryFunction, Gather, Range, ShapeOf};
 use strait_core::{Elem, ReasonCode, ValueId};
 
 impl NodeReader<'_, '_> {
     /// The elements of a list of integers that is an operand, −1 for each that a run finds; `None` where all are known.
     pub(crate) fn late_list(&mut self, position: usize) -> Result<Option<Vec<i64>>, Refusal> {
+        // Numbers below 0 mean something else in a list that a run finds.
+        let known = |known: Option<i64>| known.filter(|&known| known >= 0).unwrap_or(-1);
+        let list = self.late_elements(position)?;
+        Ok(list.map(|list| list.into_iter().map(known).collect()))
+    }
+
+    /// The elements of a list that is an operand, as far as they are known; `None` where all are.
+    pub(crate) fn late_elements(&mut self, position: usize) -> Result<Option<Vec<Option<i64>>>, Refusal> {
         if !self.has(position) || self.constant(position)?.is_some() {
             return Ok(None);
         }
@@ -26,11 +35,40 @@ impl NodeReader<'_, '_> {
         let known = known
             .filter(|known| known.len() == length)
             .unwrap_or_else(|| vec![None; length]);
-        // Numbers below 0 mean something else in a list that a run finds.
-        let known = known
-            .into_iter()
-            .map(|known| known.filter(|&known| known >= 0).unwrap_or(-1));
-        Ok(Some(known.collect()))
+        Ok(Some(known))
+    }
+
+    /// The extent of an axis of a value as a list of one: a constant, or what a run finds.
+    pub(crate) fn extent_at(&mut self, x: &Arg, axis: usize) -> Result<Arg, Refusal> {
+        match self.arg_type(x)?.shape.get(axis).and_then(|dim| dim.fixed()) {
+            Some(extent) => Ok(Arg::Constant(self.integers(&[1], &[extent as i64])?)),
+            None => {
+                let all = self.push(ShapeOf {}, std::slice::from_ref(x))?;
+                self.part(&all, 0, axis as i64, axis as i64 + 1)
+            }
+        }
+    }
+
+    /// The elements of a value along an axis at positions from `first` to in front of `end`, both lists of one; behind the last
+    /// element the first one follows again, and in front of it the other way round.
+    pub(crate) fn cyclic(&mut self, x: &Arg, axis: usize, first: Arg, end: Arg) -> Result<Arg, Refusal> {
+        let one = Arg::Constant(self.integers(&[1], &[1])?);
+        let positions = self.push(Range {}, &[first, end, one])?;
+        let extent = self.extent_at(x, axis)?;
+        let function = BinaryFunction::Modulo;
+        let positions = self.push(Binary { function }, &[positions, extent])?;
+        self.push(Gather { axis: axis as i64 }, &[x.clone(), positions])
+    }
+
+    /// A list for all axes of a list for some: in `all` its elements are at `places`, one for each.
+    pub(crate) fn late_spread(&mut self, list: &Arg, places: &[usize], mut all: Vec<Arg>) -> Result<Arg, Refusal> {
+        for (element, &place) in places.iter().enumerate() {
+            let part = self.part(list, 0, element as i64, element as i64 + 1)?;
+            if let Some(slot) = all.get_mut(place) {
+                *slot = part;
+            }
+        }
+        self.joined(&all, 0)
     }
 
     /// Notes what is known of a list of integers that is joined of these operands, and that the node has made.

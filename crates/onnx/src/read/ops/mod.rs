@@ -17,6 +17,7 @@ mod lp_pool;
 mod masks;
 mod matrix;
 mod normalization;
+mod pad;
 mod pool;
 mod pool_positions;
 mod quantized;
@@ -97,7 +98,7 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 32] = [
+const FAMILIES: [&[Row]; 33] = [
     control::ROWS,
     data::ROWS,
     conv::ROWS,
@@ -108,6 +109,7 @@ const FAMILIES: [&[Row]; 32] = [
     reduce::ROWS,
     normalization::ROWS,
     shape::ROWS,
+    pad::ROWS,
     select::ROWS,
     sequence::ROWS,
     resize::ROWS,

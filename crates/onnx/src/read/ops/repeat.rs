@@ -4,7 +4,7 @@ use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
-use strait_core::op::{Concat, Expand, Identity, Op, Pad, PadMode, Slice};
+use strait_core::op::{Concat, Expand, Identity, Mul, Op, Pad, PadMode, Slice};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Tile", 6, tile).and(&[13]),
@@ -28,6 +28,9 @@ const MOST_COPIES: i64 = 1 << 12;
 
 /// Copies side by side, axis by axis from the last on, so that what is copied is long.
 fn tile(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    if let Some(repeats) = site.late_list(1)? {
+        return tile_late(site, &repeats);
+    }
     let repeats = site.known_ints(1, "repeats")?;
     let repeats = repeats.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the repeats are missing"))?;
     let rank = site.rank(0)?;
@@ -58,6 +61,25 @@ fn tile(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     }
     let (op, args) = step(x, first);
     site.finish(op, &args)
+}
+
+/// Copies whose number a run finds: along each axis its positions, again and again.
+fn tile_late(site: &mut NodeReader<'_, '_>, repeats: &[i64]) -> Result<(), Refusal> {
+    let rank = site.rank(0)?;
+    if repeats.len() != rank {
+        let text = format!("{} repeats for rank {rank}", repeats.len());
+        return Err(Refusal::invalid(ReasonCode::Axes, text));
+    }
+    let list = site.indices(1)?;
+    let mut x = Arg::Operand(0);
+    for (axis, _) in repeats.iter().enumerate().filter(|(_, count)| **count != 1) {
+        let extent = site.extent_at(&x, axis)?;
+        let count = site.part(&list, 0, axis as i64, axis as i64 + 1)?;
+        let length = site.push(Mul::float(), &[extent, count])?;
+        let first = Arg::Constant(site.integers(&[1], &[0])?);
+        x = site.cyclic(&x, axis, first, length)?;
+    }
+    site.finish(Identity {}, &[x])
 }
 
 fn part(axis: i64, start: i64, end: i64) -> Slice {

@@ -14,9 +14,22 @@ pub(super) const ROWS: &[Row] = &[
 /// Upsample, and Resize of operator set 10, leave the coordinates open. ONNX Runtime takes x/s for both modes, and for the
 /// nearest element rounds down where it enlarges and up where it shrinks.
 fn upsample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    if site.opset() >= 9 && is_late(site, 1)? {
+        let mode = mode(site)?;
+        if site.opset() > 9 && mode == ResizeMode::Nearest {
+            let text = "its scales are computed at run time, and decide how it rounds";
+            return Err(Refusal::unsupported(text));
+        }
+        let op = Resize {
+            nearest: Nearest::Floor,
+            ..Resize::to_sizes(mode, Coordinate::Asymmetric, &[])
+        };
+        let axes: Vec<usize> = (0..site.rank(0)?).collect();
+        return late_scales(site, op, 1, &axes);
+    }
     let scales = match site.opset() {
         ..9 => site.floats("scales")?.map(<[f32]>::to_vec),
-        _ => known_floats(site, 1)?,
+        _ => known_floats(site, 1, "scales")?,
     };
     let scales = scales.ok_or_else(|| Refusal::invalid(ReasonCode::Resize, "the scales are missing"))?;
     let enlarges = scales.iter().any(|&s| s > 1.0);
@@ -83,9 +96,6 @@ fn resize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         None => (0..shape.len()).collect(),
         Some(axes) => positions(axes, shape.len())?,
     };
-    // An operand of no elements stands for one that is left out.
-    let scales = known_floats(site, 2)?.filter(|scales| !scales.is_empty());
-    let sizes = site.known_ints(3, "sizes")?.filter(|sizes| !sizes.is_empty());
     let mut op = Resize {
         nearest,
         antialias: Switch(antialias),
@@ -97,6 +107,19 @@ fn resize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     if coordinate == Coordinate::Crop {
         op.region = region(site, &axes, shape.len(), beside)?;
     }
+    if is_late(site, 2)? {
+        return late_scales(site, op, 2, &axes);
+    }
+    if is_late(site, 3)? {
+        if policy != "stretch" {
+            let text = format!("`keep_aspect_ratio_policy` is {policy}, and its sizes are computed at run time");
+            return Err(Refusal::Unsupported(text));
+        }
+        return late_sizes(site, op, &axes);
+    }
+    // An operand of no elements stands for one that is left out.
+    let scales = known_floats(site, 2, "scales")?.filter(|scales| !scales.is_empty());
+    let sizes = site.known_ints(3, "sizes")?.filter(|sizes| !sizes.is_empty());
     match (scales, sizes) {
         (Some(scales), None) => op.scales = spread(&axes, scales, vec![1.0; shape.len()])?,
         (None, Some(sizes)) if policy == "stretch" => op.sizes = spread(&axes, sizes, extents(&shape, &axes)?)?.into(),
@@ -115,9 +138,46 @@ fn resize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(op, &[Arg::Operand(0)])
 }
 
+/// True if a run finds the elements of an operand that has some.
+fn is_late(site: &mut NodeReader<'_, '_>, position: usize) -> Result<bool, Refusal> {
+    if !site.has(position) || site.constant(position)?.is_some() {
+        return Ok(false);
+    }
+    Ok(site.ty(position)?.shape[..] != [Dim::Fixed(0)])
+}
+
+/// The scales of some axes are an operand, and those of the others 1.
+fn late_scales(site: &mut NodeReader<'_, '_>, mut op: Resize, position: usize, axes: &[usize]) -> Result<(), Refusal> {
+    let rank = site.rank(0)?;
+    op.scales = spread(axes, vec![0.0; axes.len()], vec![1.0; rank])?;
+    let mut list = Arg::Operand(position);
+    if !axes.iter().copied().eq(0..rank) {
+        let one = Arg::Constant(site.floats_of(&[1], &[1.0])?);
+        list = site.late_spread(&list, axes, vec![one; rank])?;
+    }
+    site.finish(op, &[Arg::Operand(0), list])
+}
+
+/// The extents of some axes are an operand, and the others stay.
+fn late_sizes(site: &mut NodeReader<'_, '_>, mut op: Resize, axes: &[usize]) -> Result<(), Refusal> {
+    let shape = site.ty(0)?.shape;
+    let known = site.late_list(3)?.unwrap_or_default();
+    let extents = shape.iter().map(|dim| dim.fixed().map_or(-1, |extent| extent as i64));
+    op.sizes = spread(axes, known, extents.collect())?.into();
+    let mut list = site.indices(3)?;
+    if !axes.iter().copied().eq(0..shape.len()) {
+        let mut all = Vec::new();
+        for axis in 0..shape.len() {
+            all.push(site.extent_at(&Arg::Operand(0), axis)?);
+        }
+        list = site.late_spread(&list, axes, all)?;
+    }
+    site.finish(op, &[Arg::Operand(0), list])
+}
+
 /// The region of an operand of `rank` axes: begins and ends of `axes` are an operand, the other axes are whole.
 fn region(site: &mut NodeReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Region, Refusal> {
-    let given = known_floats(site, 1)?.unwrap_or_default();
+    let given = known_floats(site, 1, "region")?.unwrap_or_default();
     if given.len() != 2 * axes.len() {
         let text = format!("{} numbers of a region, for {} axes", given.len(), axes.len());
         return Err(Refusal::invalid(ReasonCode::Resize, text));
@@ -153,8 +213,8 @@ fn kept_ratio(policy: &str, shape: &Shape, axes: &[usize], sizes: &[i64]) -> Res
 }
 
 /// A list of floats that is an operand.
-fn known_floats(site: &mut NodeReader<'_, '_>, position: usize) -> Result<Option<Vec<f32>>, Refusal> {
-    let Some(tensor) = site.known(position, "scales")? else {
+fn known_floats(site: &mut NodeReader<'_, '_>, position: usize, what: &str) -> Result<Option<Vec<f32>>, Refusal> {
+    let Some(tensor) = site.known(position, what)? else {
         return Ok(None);
     };
     let values = tensor

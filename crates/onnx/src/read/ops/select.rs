@@ -3,15 +3,14 @@
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
+use strait_core::Dim;
 use strait_core::ReasonCode;
-use strait_core::op::{Concat, Gather, Pad, PadMode, Select, Slice, Split};
-use strait_core::{Dim, Elem};
+use strait_core::op::{Concat, Gather, Slice, Split};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Concat", 4, concat).and(&[11, 13]),
     Row::new("Split", 2, split).and(&[11, 13, 18]),
     Row::new("Slice", 1, slice).and(&[10, 11, 13]),
-    Row::new("Pad", 2, pad).and(&[11, 13, 18, 19, 21, 23, 24, 25]),
     Row::new("Gather", 1, gather).and(&[11, 13]),
 ];
 
@@ -120,117 +119,6 @@ fn slice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         steps: steps.into(),
     };
     site.finish(op, &[Arg::Operand(0)])
-}
-
-/// Amounts and value are attributes up to operator set 10, operands from 11 on; from 18 on the amounts may be those of some
-/// axes only.
-fn pad(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let mode = match site.text("mode", "constant")? {
-        "constant" => Some(PadMode::Constant),
-        "reflect" => Some(PadMode::Reflect),
-        "edge" => Some(PadMode::Edge),
-        "wrap" => None,
-        other => return Err(Refusal::Unsupported(format!("`mode` is {other}"))),
-    };
-    let given = site
-        .list("pads", 1, 11)?
-        .ok_or_else(|| Refusal::invalid(ReasonCode::Pad, "the amounts are missing"))?;
-    let amounts: SmallVec<[i64; 8]> = match site.opset() {
-        ..18 => given.into(),
-        _ => match site.known_ints(3, "axes")? {
-            None => given.into(),
-            Some(axes) => spread(&given, &axes, site.rank(0)?)?,
-        },
-    };
-    let op = |mode, value| Pad {
-        amounts: amounts.clone(),
-        mode,
-        value,
-    };
-    let Some(mode) = mode else {
-        return wrap(site, &amounts);
-    };
-    if site.opset() < 11 {
-        let value = site.float("value")?.unwrap_or(0.0);
-        return site.finish(op(mode, value), &[Arg::Operand(0)]);
-    }
-    let is_number = site.ty(0)?.elem.is_float() && site.constant(2)?.is_some();
-    if mode != PadMode::Constant || !site.has(2) || is_number {
-        let value = match mode {
-            PadMode::Constant => site.known_float(2, "value")?.unwrap_or(0.0),
-            _ => 0.0,
-        };
-        return site.finish(op(mode, value), &[Arg::Operand(0)]);
-    }
-    // What is padded is chosen by a mask, which is a constant.
-    let shape: Vec<u64> = site
-        .extents(&Arg::Operand(0))?
-        .iter()
-        .map(|extent| extent.unsigned_abs())
-        .collect();
-    let count = site.room(&shape)?;
-    let inside = Arg::Constant(site.integers(&shape, &vec![1; count])?);
-    let inside = site.push(op(mode, 0.0), &[inside])?;
-    let inside = site.converted(&inside, Elem::Bool)?;
-    let padded = site.push(op(mode, 0.0), &[Arg::Operand(0)])?;
-    let value = site.reshaped(&Arg::Operand(2), &[])?;
-    site.finish(Select {}, &[inside, padded, value])
-}
-
-/// Elements from the other end, axis by axis.
-fn wrap(site: &mut NodeReader<'_, '_>, amounts: &[i64]) -> Result<(), Refusal> {
-    let mut x = Arg::Operand(0);
-    let extents = site.extents(&x)?;
-    if amounts.len() != 2 * extents.len() {
-        return Err(Refusal::invalid(ReasonCode::Pad, "two amounts per axis are needed"));
-    }
-    for (axis, &extent) in extents.iter().enumerate() {
-        let (begin, end) = (amounts[axis], amounts[axis + extents.len()]);
-        if (begin, end) == (0, 0) {
-            continue;
-        }
-        let length = extent.checked_add(begin).and_then(|length| length.checked_add(end));
-        let length = length.filter(|&length| length >= 0 && extent > 0 && begin != i64::MIN);
-        let length = length.ok_or_else(|| {
-            let text = format!("axis {axis} with extent {extent} cannot be padded by {begin} and {end}");
-            Refusal::invalid(ReasonCode::Pad, text)
-        })?;
-        site.room(&[length.unsigned_abs()])?;
-        let picks: Vec<i64> = (0..length)
-            .map(|position| (position - begin).rem_euclid(extent))
-            .collect();
-        let picks = Arg::Constant(site.integers(&[length.unsigned_abs()], &picks)?);
-        x = site.push(Gather { axis: axis as i64 }, &[x, picks])?;
-    }
-    site.finish(strait_core::op::Identity {}, &[x])
-}
-
-/// Amounts for some axes as amounts for all.
-fn spread(given: &[i64], axes: &[i64], rank: usize) -> Result<SmallVec<[i64; 8]>, Refusal> {
-    let invalid = |text: &str| {
-        Refusal::invalid(
-            ReasonCode::Pad,
-            format!("{text}: {given:?} along {axes:?} of rank {rank}"),
-        )
-    };
-    if given.len() != 2 * axes.len() {
-        return Err(invalid("two amounts per axis are needed"));
-    }
-    let mut amounts: SmallVec<[i64; 8]> = SmallVec::from_elem(0, 2 * rank);
-    for (position, &axis) in axes.iter().enumerate() {
-        let axis = usize::try_from(if axis < 0 {
-            axis.saturating_add(rank as i64)
-        } else {
-            axis
-        });
-        let axis = axis
-            .ok()
-            .filter(|&a| a < rank)
-            .ok_or_else(|| invalid("an axis is outside"))?;
-        amounts[axis] = given[position];
-        amounts[axis + rank] = given[position + axes.len()];
-    }
-    Ok(amounts)
 }
 
 /// Indices are 64 bits wide in the IR.

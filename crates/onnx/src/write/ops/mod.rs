@@ -346,7 +346,9 @@ fn scalar(emitter: &mut Emitter<'_>, at: At<'_>, name: &str, elem: Elem, value: 
 fn pad(emitter: &mut Emitter<'_>, at: At<'_>, pad: &Pad) -> Result<(), OnnxError> {
     let (elem, _) = at.operand_type(emitter);
     let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
-    inputs.push(emitter.ints(&format!("{}_pads", at.name), &pad.amounts));
+    if inputs.len() < 2 {
+        inputs.push(emitter.ints(&format!("{}_pads", at.name), &pad.amounts));
+    }
     inputs.push(scalar(emitter, at, "value", elem, pad.value)?);
     emitter.node("Pad", at.name, inputs, outputs, vec![text("mode", pad.mode.name())]);
     Ok(())

@@ -33,12 +33,18 @@ pub(super) fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> 
         }
         _ => String::new(),
     };
+    // A list that a run finds is an operand here, too.
+    let late = inputs.get(1).cloned();
+    inputs.truncate(1);
     inputs.push(region);
     if resize.sizes.is_empty() {
-        inputs.push(floats(emitter, at, "scales", &resize.scales)?);
+        inputs.push(match late {
+            Some(list) => list,
+            None => floats(emitter, at, "scales", &resize.scales)?,
+        });
     } else {
-        inputs.push(String::new());
-        inputs.push(emitter.ints(&format!("{}_sizes", at.name), &resize.sizes));
+        let list = late.unwrap_or_else(|| emitter.ints(&format!("{}_sizes", at.name), &resize.sizes));
+        inputs.extend([String::new(), list]);
     }
     emitter.node("Resize", at.name, inputs, outputs, attributes);
     Ok(())

@@ -1,4 +1,5 @@
-//! Graphs inside of nodes, written: what they compute when they are read again, and the names in the file.
+//! Graphs inside of nodes and operands in the place of attributes, written: what they compute when they are read again,
+//! and the names in the file.
 
 use super::{bytes, module};
 use crate::proto::{GraphProto, ModelProto};
@@ -193,6 +194,26 @@ graph @main(%x: f32[6], %from: i64[1], %to: i64[1]) {
     let x = floats(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
     let made = both(text, &[x, at(1), at(-1)]);
     assert_eq!(made[0].values::<f32>().unwrap(), [1.0, 3.0]);
+}
+
+#[test]
+fn amounts_sizes_and_scales_that_a_run_finds_come_back() {
+    let text = "strait 1 float
+graph @main(%x: f32[4], %amounts: i64[2], %sizes: i64[1], %scales: f32[1]) {
+  %a: f32[m] = pad(%x, %amounts) {amounts=[-9223372036854775808,-9223372036854775808], mode=reflect, value=0.0}
+  %b: f32[n] = resize(%x, %sizes) {mode=linear, coordinate=half_pixel, nearest=floor, scales=[], sizes=[-1]}
+  %c: f32[o] = resize(%x, %scales) {mode=linear, coordinate=half_pixel, nearest=floor, scales=[0.0], sizes=[]}
+  return %a, %b, %c
+}
+";
+    let list = |values: &[i64]| Tensor::from_values(&[values.len()], values).unwrap();
+    let made = both(
+        text,
+        &[floats(&[1.0, 2.0, 3.0, 4.0]), list(&[2, 1]), list(&[2]), floats(&[1.5])],
+    );
+    assert_eq!(made[0].values::<f32>().unwrap(), [3.0, 2.0, 1.0, 2.0, 3.0, 4.0, 3.0]);
+    assert_eq!(made[1].values::<f32>().unwrap(), [1.5, 3.5]);
+    assert_eq!(made[2].shape(), [6]);
 }
 
 #[test]
