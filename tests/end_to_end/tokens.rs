@@ -8,7 +8,7 @@ use strait_execute::{Plan, PlanOptions, Tensor, Threads, Workspace};
 use strait_samples::{NumberType, encode};
 use strait_tests::numeric::signal_to_noise;
 
-const SAMPLES: usize = 12;
+pub(super) const SAMPLES: usize = 12;
 const TOKENS: usize = 8;
 
 /// One layer of an encoder over 8 tokens of 50: their scores, the class of their sum, the mask as it came, and how much was
@@ -65,17 +65,17 @@ fn tokens() -> (Vec<i64>, Vec<i64>) {
     (ids, (0..SAMPLES * TOKENS).map(|at| i64::from(!hidden(at))).collect())
 }
 
-fn save<T: bytemuck::NoUninit>(path: &Path, number_type: NumberType, shape: &[usize], numbers: &[T]) {
+pub(super) fn save<T: bytemuck::NoUninit>(path: &Path, number_type: NumberType, shape: &[usize], numbers: &[T]) {
     fs::write(path, encode(number_type, shape, bytemuck::cast_slice(numbers))).unwrap();
 }
 
 /// The model in a folder, with samples `NAME.npy` in its `samples`.
-struct Given {
+pub(super) struct Given {
     folder: tempfile::TempDir,
 }
 
 impl Given {
-    fn new(model: &str) -> Given {
+    pub(super) fn new(model: &str) -> Given {
         let given = Given {
             folder: tempfile::tempdir().unwrap(),
         };
@@ -111,11 +111,11 @@ impl Given {
         given
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub(super) fn at(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn compile(&self, target: &str, more: &str) -> Result<Opened, Stop> {
+    pub(super) fn compile(&self, target: &str, more: &str) -> Result<Opened, Stop> {
         let text = format!(
             "schema = 1\n[model]\nfile = 'model.onnx'\n[target]\nuse = ['{target}']\n[calibration]\ndata = 'samples'\n\
              [evaluation]\ndata = 'samples'\n[output]\ndir = 'artifact-{target}'\n{more}"
@@ -126,7 +126,7 @@ impl Given {
         Opened::open(&compiled[0].folder, &registry)
     }
 
-    fn verified(&self, opened: &Opened) -> verification::Verification {
+    pub(super) fn verified(&self, opened: &Opened) -> verification::Verification {
         let request = verification::Request {
             data: vec![self.at("samples").to_string_lossy().into_owned()],
             samples: 3,
@@ -137,7 +137,7 @@ impl Given {
     }
 
     /// The files that a run on these files writes, by the name of the output.
-    fn run(&self, opened: &Opened, files: &[(&str, &str)]) -> Result<Vec<Array>, Stop> {
+    pub(super) fn run(&self, opened: &Opened, files: &[(&str, &str)]) -> Result<Vec<Array>, Stop> {
         let files = files.iter().map(|&(name, file)| (name.to_owned(), self.at(file)));
         let out = tempfile::tempdir().unwrap();
         let written = run::run(opened, &files.collect(), out.path(), false, &session())?;

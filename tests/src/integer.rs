@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_container::CertificateRecord;
 use strait_core::verifier::verify;
-use strait_core::{GraphId, Module};
+use strait_core::{Bodies, GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Fused, Fusion, FusionPolicy, LowerError, Turns};
 use strait_quantize::annotate::{Coarser, Directives, Placing, TypeWishes, place, refuse, widen};
@@ -116,7 +116,16 @@ pub fn integer_wanting(
         .map_err(|e| text(&e))?;
     let (requests, covered) = (Requests::all(&float, main), Coverage::all(samples.0.len() as u64));
     let plain = PlanOptions::default();
-    let observation = observe(&float, main, &requests, samples, &covered, one, &plain, &mut progress);
+    let observation = observe(
+        &float,
+        &Bodies::default(),
+        &requests,
+        samples,
+        &covered,
+        one,
+        &plain,
+        &mut progress,
+    );
     let observation = observation.map_err(|e| text(&e))?;
     let (spec, placing) = (target.spec(), Placing::new());
     let mut types = types(&float)?;

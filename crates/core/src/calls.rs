@@ -43,7 +43,7 @@ impl Module {
     }
 
     /// These graphs and all that they call.
-    fn reached(&self, from: impl IntoIterator<Item = GraphId>) -> BTreeSet<GraphId> {
+    pub(crate) fn reached(&self, from: impl IntoIterator<Item = GraphId>) -> BTreeSet<GraphId> {
         let mut open: Vec<GraphId> = from.into_iter().collect();
         let mut seen = BTreeSet::new();
         while let Some(id) = open.pop() {

@@ -1,9 +1,10 @@
 //! A module: graphs, one tensor pool, one table of names.
 
-use crate::graph::Graph;
+use crate::graph::{Def, Graph};
 use crate::ids::{DataId, GraphId, Symbol};
 use crate::names::Names;
 use crate::tensor::TensorData;
+use std::collections::BTreeMap;
 
 /// Everything that belongs together: graphs that call each other, and the tensors and names that they share.
 #[derive(Clone, Debug)]
@@ -64,6 +65,48 @@ impl Module {
     /// The whole pool in the order of ids.
     pub fn pool(&self) -> &[TensorData] {
         &self.data
+    }
+
+    /// Keeps these graphs, one of which is the main graph, with those that they name and the tensors that they read, and
+    /// nothing else. Ids change; the order of graphs and tensors stays.
+    pub(crate) fn keep(&mut self, roots: &[GraphId]) {
+        let kept = self.reached(roots.iter().copied());
+        let mut new = BTreeMap::new();
+        let graphs = std::mem::take(&mut self.graphs).into_iter().enumerate();
+        for (index, graph) in graphs.filter(|(index, _)| kept.contains(&GraphId::new(*index))) {
+            new.insert(GraphId::new(index), GraphId::new(self.graphs.len()));
+            self.graphs.push(graph);
+        }
+        let of = |id: GraphId| new.get(&id).copied().unwrap_or(id);
+        self.main = new.get(&self.main).copied().unwrap_or(self.main);
+        let mut read: BTreeMap<DataId, DataId> = BTreeMap::new();
+        for value in self.graphs.iter().flat_map(|graph| graph.values.iter().flatten()) {
+            if let Def::Data(data) = value.def {
+                read.insert(data, data);
+            }
+        }
+        let pool = std::mem::take(&mut self.data).into_iter().enumerate();
+        for (index, tensor) in pool {
+            if let Some(data) = read.get_mut(&DataId::new(index)) {
+                *data = DataId::new(self.data.len());
+                self.data.push(tensor);
+            }
+        }
+        for graph in &mut self.graphs {
+            for node in graph
+                .nodes
+                .iter_mut()
+                .flatten()
+                .filter(|node| !node.op.graphs().is_empty())
+            {
+                node.op = node.op.with_graphs(of);
+            }
+            for value in graph.values.iter_mut().flatten() {
+                if let Def::Data(data) = &mut value.def {
+                    *data = read.get(data).copied().unwrap_or(*data);
+                }
+            }
+        }
     }
 
     /// The tensor that a value of `graph` is, if it is a constant.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use strait_container::{Artifact, Digest, Integrity, Model, TargetOrigin};
-use strait_core::Module;
+use strait_core::{Bodies, Module};
 use strait_document::nearest;
 use strait_execute::{LoopsFor, PlanOptions, Standard};
 use strait_samples::{InputSpec, Kind, Samples};
@@ -33,8 +33,12 @@ use crate::{
 pub struct Opened {
     /// The folder's content.
     pub artifact: Artifact,
-    /// The graphs.
+    /// The graphs, with the bodies of control flow open in them.
     pub model: Model,
+    /// The bodies of the main graph.
+    bodies: Bodies,
+    /// The module as it runs, where there are bodies.
+    whole: Option<Module>,
     /// Deployment of the model.
     pub deployment: Deployment,
     /// Who computes its requantizations.
@@ -74,7 +78,7 @@ impl Opened {
     ///
     /// # Errors
     /// A damaged `deployment.json`.
-    pub fn new(artifact: Artifact, model: Model, registry: &Registry) -> Result<Opened, Stop> {
+    pub fn new(artifact: Artifact, mut model: Model, registry: &Registry) -> Result<Opened, Stop> {
         let bytes = artifact.file(DEPLOYMENT_FILE).map_err(failure::reading)?;
         let damaged = |what: String| {
             let message = format!("{}: {DEPLOYMENT_FILE} {what}", artifact.folder().display());
@@ -111,9 +115,13 @@ impl Opened {
         } else {
             Box::new(Standard)
         };
+        let whole = model.module.clone();
+        let bodies = strait_verify::lay_open(&mut model.module);
         Ok(Opened {
             artifact,
             model,
+            whole: Some(whole).filter(|_| !bodies.is_empty()),
+            bodies,
             deployment,
             loops,
             computed,
@@ -201,9 +209,19 @@ impl Opened {
         self.loops.as_ref()
     }
 
-    /// The integer module.
+    /// The integer module, with the bodies of control flow open in its graphs.
     pub fn module(&self) -> &Module {
         &self.model.module
+    }
+
+    /// The bodies of control flow that lie open in the main graph of [`Opened::module`].
+    pub fn bodies(&self) -> &Bodies {
+        &self.bodies
+    }
+
+    /// The integer module as it runs.
+    pub fn whole(&self) -> &Module {
+        self.whole.as_ref().unwrap_or(&self.model.module)
     }
 
     /// The plan of the main graph; with `join` off every value can be seen.
@@ -216,7 +234,7 @@ impl Opened {
             loops: self.loops.as_ref(),
             join,
         };
-        Side::new(self.module(), &options, session)
+        Side::new(self.whole(), &options, session)
     }
 
     /// Samples that each input takes.
@@ -233,7 +251,7 @@ impl Opened {
                 .find(|deployed| deployed.name == input.name);
             inputs::spec(input, deployed.map_or(&none, |input| &input.preprocess))
         };
-        inputs::inputs(self.module()).iter().map(spec).collect()
+        inputs::inputs(self.module(), &self.bodies).iter().map(spec).collect()
     }
 
     /// The integers that random inputs are drawn from.

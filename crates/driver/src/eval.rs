@@ -61,9 +61,11 @@ pub fn eval(
     }
     let float = float.map(|float| {
         let file = float.file;
-        let module = session.phase("read", None, |_| float_module(opened, float))?;
+        let mut module = session.phase("read", None, |_| float_module(opened, float))?;
+        let main = module.main;
+        let bodies = module.lay_open(main);
         let (canonical, _) = session.phase("canonicalise", None, |_| pipeline::canonical(module))?;
-        let same = pipeline::inputs::inputs(&canonical)
+        let same = pipeline::inputs::inputs(&canonical, &bodies)
             .iter()
             .map(|input| (&input.name, input.elem, &input.shape))
             .eq(inputs.iter().map(|input| (&input.name, input.elem, &input.shape)));
@@ -71,7 +73,7 @@ pub fn eval(
             context: session.context,
             ..PlanOptions::default()
         };
-        let side = Side::new(&canonical, &options, session)?;
+        let side = Side::new(&*pipeline::whole_of(&bodies, &canonical)?, &options, session)?;
         if !same || asked(&side.plan)? != wanted {
             let message = format!("{} has other inputs or outputs than the artifact", file.display());
             return Err(Diagnostic::error(codes::EVALUATION, message).into());

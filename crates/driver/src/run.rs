@@ -179,7 +179,7 @@ fn results(
 }
 
 fn outputs(opened: &Opened, plan: &Plan, raw: bool) -> Vec<Output> {
-    let module = opened.module();
+    let module = opened.whole();
     let graph = module.main();
     let mut found = Vec::new();
     for port in plan.outputs() {

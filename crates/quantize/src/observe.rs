@@ -2,11 +2,12 @@
 
 use crate::requests::{Requests, softmax_axes};
 use crate::statistics::{self, Coverage, Kind, Leaders, Observation, Record, Statistics};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::shape::element_count;
-use strait_core::{Graph, GraphId, Module, ValueId};
+use strait_core::{Bodies, Graph, GraphId, Module, Symbol, ValueId};
 use strait_execute::{
     ExecuteError, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order,
 };
@@ -53,8 +54,11 @@ enum Failure {
     Run(ExecuteError),
 }
 
-/// Runs `graph` over the `covered` samples and gathers the statistics that `requests` ask for. Each request has a record in
-/// the answer, also where nothing was seen. `progress` hears how many samples are done and may stop the run.
+/// Runs the main graph over the `covered` samples and gathers the statistics that `requests` ask for. Each request has a
+/// record in the answer, also where nothing was seen. `progress` hears how many samples are done and may stop the run.
+///
+/// `bodies` are the bodies of control flow that lie open in the main graph. They run where they belong, as often as the
+/// control flow asks for, and their values are those of all runs.
 ///
 /// Memory does not depend on the number of samples, but for one range per sample and value. The result depends neither on
 /// `threads` nor on the instruction set, and that of all samples is the same as those of parts of them, joined.
@@ -64,7 +68,7 @@ enum Failure {
 #[allow(clippy::too_many_arguments, reason = "each is another part of the work")]
 pub fn observe(
     module: &Module,
-    graph: GraphId,
+    bodies: &Bodies,
     requests: &Requests,
     samples: &dyn Samples,
     covered: &Coverage,
@@ -76,15 +80,29 @@ pub fn observe(
     if positions.is_empty() {
         return Err(ObserveError::NoSamples);
     }
-    let plan = Plan::new(module, graph, options)?;
-    let axes = softmax_axes(module, graph);
+    let main = module.main();
+    let running = bodies
+        .whole(module)
+        .map_err(|error| ExecuteError::Ours(error.to_string()))?;
+    let plan = Plan::new(&running, running.main, options)?;
+    // Names are those of the values in the main graph, in which each has a name of its own.
+    let by_name: BTreeMap<Symbol, ValueId> = main.values().map(|(id, value)| (value.name, id)).collect();
+    let values: BTreeMap<(GraphId, ValueId), ValueId> = (bodies.graphs(&running).into_iter())
+        .filter_map(|id| Some((id, running.graph(id)?)))
+        .flat_map(|(id, graph)| graph.values().map(move |(value, inside)| ((id, value), inside.name)))
+        .filter_map(|(at, name)| Some((at, *by_name.get(&name)?)))
+        .collect();
+    let axes = softmax_axes(module, module.main);
     let worker = || Ok(Workspace::new(&plan, &Threads::one()?));
     let work = |workspace: &mut Workspace, at: usize| -> Result<Seen, Failure> {
         let position = positions[at];
         let sample = samples.sample(position as usize).map_err(Failure::Data)?;
         let views: Vec<TensorView<'_>> = sample.iter().map(Tensor::view).collect();
         let mut seen = Seen::new();
-        plan.run_observed(workspace, &views, &mut |value, tensor| {
+        plan.run_observed_inside(workspace, &views, &mut |graph, value, tensor| {
+            let Some(&value) = values.get(&(graph, value)) else {
+                return;
+            };
             // Values of other types have no such elements.
             let Ok(elements) = tensor.values::<f32>() else { return };
             for kind in requests.kinds(value) {
@@ -95,7 +113,12 @@ pub fn observe(
                     (elements, tensor.shape()),
                     axes.into_iter().flatten().copied(),
                 );
-                seen.insert((value, kind), record);
+                match seen.entry((value, kind)) {
+                    Entry::Occupied(mut known) => known.get_mut().merge(&record),
+                    Entry::Vacant(new) => {
+                        new.insert(record);
+                    }
+                }
             }
         })
         .map_err(Failure::Run)?;
@@ -134,8 +157,7 @@ pub fn observe(
     })?;
     let mut observation = Observation::new(covered.clone());
     for ((value, kind), record) in all {
-        let value = module.graph(graph).and_then(|graph| graph.value(value));
-        if let Some(value) = value {
+        if let Some(value) = main.value(value) {
             observation.insert(kind, module.name(value.name), record);
         }
     }
@@ -221,7 +243,7 @@ mod tests {
         let go_on = &mut |_| ControlFlow::Continue(());
         let seen = observe(
             &module,
-            module.main,
+            &Bodies::default(),
             &requests,
             &Ramp,
             &covered,
@@ -242,6 +264,46 @@ mod tests {
         assert_eq!(most_bytes(&module, module.main, &requests, 2), 2 * x + peaks);
     }
 
+    /// A ramp of 512 numbers that doubles twice: in the body the last one is seen 4 times as large as it came.
+    #[test]
+    fn a_body_is_observed_in_all_of_its_runs() {
+        let text = "strait 1 float main=@main
+            graph @body(%n: i64[], %more: bool[], %v: f32[64,8]) stage=float {
+              %w: f32[64,8] = add(%v, %v)
+              return %more, %w
+            }
+            graph @main(%x: f32[64,8]) stage=float {
+              %y: f32[64,8] = loop @body(_, _, %x) {carried=1, trips=2}
+              return %y
+            }";
+        let mut module = strait_core::text::parse(text).unwrap();
+        let main = module.main;
+        let bodies = module.lay_open(main);
+        let requests = Requests::all(&module, main);
+        let (options, covered) = (PlanOptions::default(), Coverage::all(2));
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let seen = observe(
+            &module,
+            &bodies,
+            &requests,
+            &Ramp,
+            &covered,
+            NonZeroUsize::MIN,
+            &options,
+            go_on,
+        )
+        .unwrap();
+        let ends = |name| {
+            seen.elements(name)
+                .map(|seen| (seen.max().unwrap(), seen.histogram.total()))
+        };
+        // Of two samples of 512, the second of which begins with 1.
+        assert_eq!(ends("x"), Some((1023.0, 1024)));
+        assert_eq!(ends("v"), Some((2046.0, 2048)));
+        assert_eq!(ends("w"), Some((4092.0, 2048)));
+        assert_eq!(ends("y"), Some((4092.0, 1024)));
+    }
+
     /// Of values that there are, and of what is missing alone.
     #[test]
     fn only_what_is_asked_for_is_observed() {
@@ -255,7 +317,17 @@ mod tests {
         let observed = |requests: &Requests, covered: &Coverage| {
             let (options, threads) = (PlanOptions::default(), NonZeroUsize::MIN);
             let go_on = &mut |_| ControlFlow::Continue(());
-            observe(&module, module.main, requests, &Ramp, covered, threads, &options, go_on).unwrap()
+            observe(
+                &module,
+                &Bodies::default(),
+                requests,
+                &Ramp,
+                covered,
+                threads,
+                &options,
+                go_on,
+            )
+            .unwrap()
         };
         let whole = Coverage::all(2);
         let mut seen = observed(&requests, &whole);

@@ -47,7 +47,7 @@ pub use intervals::{Interval, Intervals, Range, intervals};
 pub use samples::Ranges;
 
 use strait_container::{Artifact, CertificateRecord, Integrity, Model};
-use strait_core::Module;
+use strait_core::{Bodies, GraphId, Module};
 use strait_execute::{LoopsFor, PlanOptions, Standard, Tensor, TensorView, Threads};
 
 /// The name of the graph before the fusions; the main graph is the one after them.
@@ -107,9 +107,27 @@ impl VerifyReport {
     }
 }
 
+/// Lays the bodies of control flow open in both graphs of an artifact's module, so that each step of a body is held against
+/// what it stands for like any other. The nodes of the control flow itself name the lowered bodies in both graphs.
+///
+/// Answers with the bodies of the main graph.
+pub fn lay_open(module: &mut Module) -> Bodies {
+    let mut graphs = module.graphs.iter();
+    let lowered = graphs.position(|graph| module.name(graph.name) == LOWERED);
+    let Some(lowered) = lowered.map(GraphId::new).filter(|&lowered| lowered != module.main) else {
+        return Bodies::default();
+    };
+    let bodies = module.lay_open(lowered);
+    module.lay_open_like(module.main, &bodies)
+}
+
 /// Verifies an artifact.
 pub fn verify(artifact: &Artifact, options: &VerifyOptions<'_>) -> Result<VerifyReport, VerifyError> {
-    let Model { module, certificates } = artifact.model(Integrity::Full)?;
+    let Model {
+        mut module,
+        certificates,
+    } = artifact.model(Integrity::Full)?;
+    lay_open(&mut module);
     verify_module(&module, &certificates, options)
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use strait_builtin as _;
 use strait_container::CertificateRecord;
-use strait_core::{GraphId, Module};
+use strait_core::{Bodies, GraphId, Module};
 use strait_execute::{PlanOptions, Tensor, Threads};
 use strait_lower::{Baked, FusionPolicy, LowerError, bake, fuse, lower};
 use strait_onnx::{ReadOptions, free_dimensions, read};
@@ -67,7 +67,17 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
     let (threads, options) = (NonZeroUsize::MIN, PlanOptions::default());
     let (requests, covered) = (Requests::all(&float, main), Coverage::all(4));
     let go_on = &mut |_| ControlFlow::Continue(());
-    let observation = observe(&float, main, &requests, &noise, &covered, threads, &options, go_on).unwrap();
+    let observation = observe(
+        &float,
+        &Bodies::default(),
+        &requests,
+        &noise,
+        &covered,
+        threads,
+        &options,
+        go_on,
+    )
+    .unwrap();
     let (placing, mut progress) = (Placing::new(), Progress::default());
     place(&mut float, main, spec, &placing, &TypeWishes::default());
     let mut module = loop {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use strait_container::CertificateRecord;
 use strait_core::text::{parse, random::SplitMix64};
 use strait_core::verifier::verify;
-use strait_core::{GraphId, Module, Placement};
+use strait_core::{Bodies, GraphId, Module, Placement};
 use strait_execute::{LoopsFor, PlanOptions, StepError, Tensor, Threads};
 use strait_kernels::integer::Loops;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, fuse};
@@ -147,7 +147,7 @@ pub(super) fn integers(target: &Arc<dyn Target>, text: &str, asked: &Asked) -> R
     let mut go_on = |_| ControlFlow::Continue(());
     let observation = observe(
         &float,
-        main,
+        &Bodies::default(),
         &requests,
         &samples,
         &covered,

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use strait_container::{Artifact, Digest, Integrity, MANIFEST_FILE, MODEL_FILE};
-use strait_core::{Module, text};
+use strait_core::{Bodies, Module, text};
 use strait_document::nearest;
 use strait_onnx::{Model, ReadOptions};
 
@@ -31,6 +31,9 @@ pub use summary::{LayerLine, OpCount, Port, Summary};
 #[derive(Debug)]
 pub struct Inspected {
     module: Module,
+    /// The same with the bodies of control flow open in it.
+    open: Module,
+    bodies: Bodies,
     /// Of an artifact.
     digest: Option<Digest>,
     pattern: Option<Glob>,
@@ -89,20 +92,27 @@ impl Inspected {
             (model.map_err(|error| failure::onnx(&error, subject))?, None, Vec::new())
         };
         let glob = pattern.map(Glob::new);
+        let mut open = module.clone();
+        let bodies = match digest {
+            Some(_) => strait_verify::lay_open(&mut open),
+            None => open.lay_open(module.main),
+        };
         if let Some(glob) = &glob {
-            let graph = module.main();
+            let graph = open.main();
             if !graph
                 .nodes()
-                .any(|(_, node)| matches_layer(&module, node, std::slice::from_ref(glob)))
+                .any(|(_, node)| matches_layer(&open, node, std::slice::from_ref(glob)))
             {
                 let names = graph
                     .nodes()
-                    .flat_map(|(_, node)| node.sources.iter().map(|&source| module.name(source)));
+                    .flat_map(|(_, node)| node.sources.iter().map(|&source| open.name(source)));
                 return Err(no_layer(pattern.unwrap_or_default(), names).into());
             }
         }
         Ok(Inspected {
             module,
+            open,
+            bodies,
             digest,
             pattern: glob,
             reported,
@@ -113,7 +123,7 @@ impl Inspected {
     pub fn summary(&self) -> Summary {
         Summary {
             digest: self.digest,
-            ..summary::summary(&self.module, self.pattern.as_ref(), &self.reported)
+            ..summary::summary((&self.open, &self.bodies), self.pattern.as_ref(), &self.reported)
         }
     }
 
@@ -131,7 +141,7 @@ impl Inspected {
     fn with_module(&self, show: impl Fn(&Module) -> String) -> String {
         match &self.pattern {
             None => show(&self.module),
-            Some(pattern) => show(&extract::extract(&self.module, pattern)),
+            Some(pattern) => show(&extract::extract(&self.open, pattern)),
         }
     }
 }

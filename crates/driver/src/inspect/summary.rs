@@ -7,7 +7,7 @@ use std::{
 
 use serde::Serialize;
 use strait_container::Digest;
-use strait_core::{DataId, Dim, Module, Node, Placement, Value, ValueId};
+use strait_core::{Bodies, DataId, Dim, Module, Node, Placement, Value, ValueId};
 
 use crate::{
     config::glob::Glob,
@@ -101,7 +101,7 @@ impl LayerLine {
     }
 }
 
-pub(super) fn summary(module: &Module, pattern: Option<&Glob>, reported: &[Layer]) -> Summary {
+pub(super) fn summary((module, bodies): (&Module, &Bodies), pattern: Option<&Glob>, reported: &[Layer]) -> Summary {
     let graph = module.main();
     let ports = |ids: &[ValueId]| {
         ids.iter()
@@ -128,8 +128,8 @@ pub(super) fn summary(module: &Module, pattern: Option<&Glob>, reported: &[Layer
     Summary {
         stage: graph.stage().to_string(),
         digest: None,
-        inputs: ports(graph.inputs()),
-        outputs: ports(graph.outputs()),
+        inputs: ports(bodies.own_inputs(graph)),
+        outputs: ports(bodies.own_outputs(graph)),
         ops: ops
             .into_iter()
             .map(|(op, (count, host))| OpCount {

@@ -115,6 +115,7 @@ pub fn calibrate(
     };
     let wanted = Wanted {
         module: &ready.canonical,
+        bodies: &ready.bodies,
         requests: &ready.requests,
         samples: &ready.samples,
         covered,
@@ -130,7 +131,7 @@ pub fn calibrate(
         |out| place(out, &name),
     );
     let Found { observation, is_new } = wanted.found(&path, session)?;
-    let constant = constant_inputs(&ready.canonical, &observation);
+    let constant = constant_inputs(&ready.canonical, &ready.bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     constant.0.iter().for_each(|finding| session.remark(finding));
     if is_new {

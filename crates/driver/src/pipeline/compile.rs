@@ -30,7 +30,7 @@ use crate::{
 use super::{
     effects::effects,
     emit, gates, inputs,
-    lowered::{Job, Lowered, lowered, pass, whole},
+    lowered::{Job, Lowered, lowered, pass, whole, whole_of},
     observe,
     read::{FloatModel, Reading},
     ready::{Ready, ready},
@@ -78,6 +78,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     }
     let Ready {
         canonical,
+        bodies,
         rewritten,
         model,
         remarks,
@@ -92,18 +93,18 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         .map(|e| prepare(loaded, e, &specs))
         .transpose()?;
     let observation = observe::statistics(
-        &canonical,
+        (&canonical, &bodies),
         &requests,
         &samples,
         config.calibration.cache.as_ref(),
         session,
     )?;
-    let constant = observe::constant_inputs(&canonical, &observation);
+    let constant = observe::constant_inputs(&canonical, &bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     constant.0.iter().for_each(|finding| session.remark(finding));
     let float_answers = evaluation
         .as_ref()
-        .map(|e| float_answers(e, &canonical, loaded, session))
+        .map(|e| float_answers(e, whole_of(&bodies, &canonical)?.as_ref(), loaded, session))
         .transpose()?;
 
     let ranges = inputs::ranges(&specs, &samples);
@@ -121,11 +122,18 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     for (target, origin, formats, folder, writer) in jobs {
         let known = (&canonical, &selection, &observation);
         let of_target = of_target(known, target.spec(), session, |module, unmet| {
-            observe::statistics(module, unmet, &samples, config.calibration.cache.as_ref(), session)
+            observe::statistics(
+                (module, &bodies),
+                unmet,
+                &samples,
+                config.calibration.cache.as_ref(),
+                session,
+            )
         })?;
         let job = Job {
             loaded,
             canonical: &of_target.module,
+            bodies: &bodies,
             selection: &of_target.selection,
             observation: &of_target.observation,
             target,
@@ -155,7 +163,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
                 session,
             )?);
         }
-        report.gates = gates::gates(&config.gate, &report, &lowered.module);
+        report.gates = gates::gates(&config.gate, &report, lowered.open());
         let id = job.target.spec().id.to_string();
         sources.config = settings_digest(loaded, &id)?;
         let digest = session.phase(&format!("write ({id})"), None, |_| {
@@ -301,7 +309,7 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewrites: &[(&'static str, String
     let mut report = report::build(Material {
         spec,
         canonical: job.canonical,
-        integer: &lowered.module,
+        integer: lowered.open(),
         fusion: &lowered.fusion,
         origins: &lowered.origins,
         nearness: &lowered.nearness,
@@ -371,7 +379,7 @@ fn deployment(job: &Job<'_>) -> Deployment {
     Deployment {
         schema: SCHEMA,
         reading: Reading::new(&config.model),
-        inputs: inputs::inputs(job.canonical)
+        inputs: inputs::inputs(job.canonical, job.bodies)
             .into_iter()
             .map(|input| DeployedInput {
                 preprocess: inputs::preprocessing(job.loaded, &input.name).clone(),

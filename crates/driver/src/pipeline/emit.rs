@@ -14,7 +14,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::lowered::{Job, Lowered};
+use super::lowered::{Job, Lowered, whole_of};
 
 /// The ONNX format, as targets name it.
 const ONNX: &str = "onnx";
@@ -89,7 +89,7 @@ pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &ArtifactWriter) ->
             Format::QdqOnnx => {
                 let module = strait_lower::simulate(&lowered.annotated, Some(job.target.spec()), Parameters::Codes);
                 let module = module.map_err(|error| Stop::Defect(error.to_string()))?;
-                sink.graph(QDQ_ONNX_FILE, ONNX, &module)
+                sink.graph(QDQ_ONNX_FILE, ONNX, &*whole_of(job.bodies, &module)?)
             }
         };
         written.map_err(|error| sink_error(job, &error))?;

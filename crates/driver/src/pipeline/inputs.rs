@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, path::Path};
 
-use strait_core::{Elem, Module};
+use strait_core::{Bodies, Elem, Module};
 use strait_document::nearest;
 
 use strait_samples::{InputSpec, Kind, NumberType, Samples};
@@ -28,8 +28,8 @@ pub(crate) struct Input {
     pub(crate) shape: Vec<usize>,
 }
 
-/// The inputs of the main graph, whose shapes are fixed.
-pub(crate) fn inputs(module: &Module) -> Vec<Input> {
+/// The inputs of the main graph, whose shapes are fixed; none of the bodies that lie open in it.
+pub(crate) fn inputs(module: &Module, bodies: &Bodies) -> Vec<Input> {
     let graph = module.main();
     let input = |&id| {
         let value = graph.value(id)?;
@@ -41,7 +41,7 @@ pub(crate) fn inputs(module: &Module) -> Vec<Input> {
             shape: extents.collect::<Option<_>>()?,
         })
     };
-    graph.inputs().iter().filter_map(input).collect()
+    bodies.own_inputs(graph).iter().filter_map(input).collect()
 }
 
 /// Samples that each input takes: with the input's own preprocessing, or that of all inputs.
@@ -49,8 +49,8 @@ pub(crate) fn inputs(module: &Module) -> Vec<Input> {
 /// # Errors
 /// A table `[input.NAME]` for an input that is not there; steps that compute with the numbers of an input that holds no
 /// floats.
-pub(super) fn specs(module: &Module, loaded: &Loaded) -> Result<Vec<InputSpec>, Diagnostics> {
-    let found = inputs(module);
+pub(super) fn specs(module: &Module, bodies: &Bodies, loaded: &Loaded) -> Result<Vec<InputSpec>, Diagnostics> {
+    let found = inputs(module, bodies);
     let names = || found.iter().map(|input| input.name.as_str());
     let strangers = loaded
         .config

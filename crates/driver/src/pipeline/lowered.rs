@@ -1,9 +1,9 @@
 //! One target: from the canonical module to integers.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use strait_container::CertificateRecord;
-use strait_core::{GraphId, Module, PassError, Refusal, verifier};
+use strait_core::{Bodies, GraphId, Module, PassError, Refusal, verifier};
 use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, Until, fuse};
 use strait_quantize::{
@@ -38,6 +38,8 @@ use super::{
 pub(super) struct Job<'a> {
     pub(super) loaded: &'a Loaded,
     pub(super) canonical: &'a Module,
+    /// The bodies of control flow, which lie open in its main graph.
+    pub(super) bodies: &'a Bodies,
     pub(super) selection: &'a Selection,
     pub(super) observation: &'a Observation,
     pub(super) target: Arc<dyn Target>,
@@ -53,6 +55,8 @@ pub(super) struct Job<'a> {
 pub(super) struct Lowered {
     /// The lowered graph, and the fused one, which is `main`, over one pool of tensors.
     pub(super) module: Module,
+    /// The same where there are bodies of control flow, with these open in both graphs.
+    open: Option<Module>,
     /// The annotated float graph that it was made from.
     pub(super) annotated: Module,
     /// Findings of annotation, which cost accuracy.
@@ -68,6 +72,13 @@ pub(super) struct Lowered {
     pub(super) own_model: Option<Shares>,
 }
 
+impl Lowered {
+    /// The module with the bodies of control flow open in both graphs.
+    pub(super) fn open(&self) -> &Module {
+        self.open.as_ref().unwrap_or(&self.module)
+    }
+}
+
 /// Places, annotates, lowers and fuses, each as a phase of the session.
 pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
     let spec = job.target.spec();
@@ -81,6 +92,8 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     } = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes, session))?;
     let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer.module))?;
     unfused(job.loaded, &fusion)?;
+    let (module, open) = closed(job, module)?;
+    let shown = open.as_ref().unwrap_or(&module);
     let certificates: Vec<CertificateRecord> = fusion
         .fired
         .iter()
@@ -90,14 +103,15 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
             certificate: fired.certificate.clone(),
         })
         .collect();
-    session.admit(&Demand::comparing(&module).map_err(failure::execute)?, 1)?;
+    session.admit(&Demand::comparing(shown).map_err(failure::execute)?, 1)?;
     let own_model = session.phase(&named("verify"), None, |_| {
-        let held = own_model::hold(job, &module)?;
-        verify(job, &module, &certificates, session)?;
+        let held = own_model::hold(job, shown)?;
+        verify(job, shown, &certificates, session)?;
         Ok(held)
     })?;
     Ok(Lowered {
         module,
+        open,
         annotated,
         findings,
         fusion,
@@ -150,6 +164,11 @@ fn verify(
         job.ranges,
         &threads,
     ))
+}
+
+/// A module as it runs, whose main graph has these bodies open.
+pub(crate) fn whole_of<'m>(bodies: &Bodies, module: &'m Module) -> Result<Cow<'m, Module>, Stop> {
+    bodies.whole(module).map_err(|error| Stop::Defect(error.to_string()))
 }
 
 /// Holds a module against every invariant of its stage.
@@ -258,6 +277,21 @@ fn fused(job: &Job<'_>, mut module: Module) -> Result<(Module, Fusion), Stop> {
     let fusion = fuse(&mut module, main, job.target.as_ref(), policy)
         .map_err(|error| Stop::Defect(format!("fusing for `{}`: {error}", job.target.spec().id)))?;
     Ok((module, fusion))
+}
+
+/// The module as it is deployed, with the bodies of control flow as graphs of their own again; and that with the bodies open,
+/// where there are some.
+fn closed(job: &Job<'_>, mut module: Module) -> Result<(Module, Option<Module>), Stop> {
+    if job.bodies.is_empty() {
+        return Ok((module, None));
+    }
+    // The lowered graph is the first.
+    let roots = [GraphId::new(0), module.main];
+    let taken = job.bodies.take_out(&mut module, &roots);
+    taken.map_err(|error| Stop::Defect(error.to_string()))?;
+    let mut open = module.clone();
+    strait_verify::lay_open(&mut open);
+    Ok((module, Some(open)))
 }
 
 /// Which fusions are made: as the configuration says, else as the target's table does.

@@ -31,5 +31,6 @@ mod simulated;
 pub use calibrate::{Calibrated, Share, calibrate};
 pub(crate) use compile::canonical;
 pub use compile::{Compiled, QUANTIZATION_FILE, REPORT_FILE, compile};
+pub(crate) use lowered::whole_of;
 pub use merge::merge;
 pub(crate) use simulated::simulated;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use strait_container::{Beside, Digest};
-use strait_core::{Module, bytes};
+use strait_core::{Bodies, Module, bytes};
 use strait_execute::{PlanOptions, Tensor, cost};
 use strait_quantize::{
     Observation, ObserveError, Requests, observe,
@@ -32,6 +32,8 @@ pub(super) const MOST_BYTES: u64 = 1 << 32;
 /// Statistics that are wanted: of a canonical module, which, on which samples.
 pub(super) struct Wanted<'a> {
     pub(super) module: &'a Module,
+    /// The bodies of control flow that lie open in it.
+    pub(super) bodies: &'a Bodies,
     pub(super) requests: &'a Requests,
     pub(super) samples: &'a Samples,
     pub(super) covered: Coverage,
@@ -47,7 +49,7 @@ pub(super) struct Wanted<'a> {
 /// # Errors
 /// Samples that cannot be used, a model that cannot be run, an interruption.
 pub(super) fn statistics(
-    module: &Module,
+    (module, bodies): (&Module, &Bodies),
     requests: &Requests,
     samples: &Samples,
     cache: &Path,
@@ -55,6 +57,7 @@ pub(super) fn statistics(
 ) -> Result<Observation, Stop> {
     let wanted = Wanted {
         module,
+        bodies,
         requests,
         samples,
         covered: Coverage::all(samples.count() as u64),
@@ -122,7 +125,7 @@ impl Wanted<'_> {
             };
             observe(
                 module,
-                module.main,
+                self.bodies,
                 requests,
                 &Adapter(self.samples),
                 &self.covered,
@@ -136,10 +139,10 @@ impl Wanted<'_> {
 }
 
 /// A warning for each input whose numbers are the same in all samples: no range that was measured says anything.
-pub(super) fn constant_inputs(module: &Module, observation: &Observation) -> Diagnostics {
+pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Observation) -> Diagnostics {
     let graph = module.main();
-    let names = graph
-        .inputs()
+    let names = bodies
+        .own_inputs(graph)
         .iter()
         .filter_map(|&input| Some(module.name(graph.value(input)?.name)));
     let constant = names.filter_map(|name| {

@@ -1,7 +1,7 @@
 //! From a configuration to a model and samples that can be observed.
 
 use strait_container::{Digest, artifact_around};
-use strait_core::{Module, Rewritten};
+use strait_core::{Bodies, Module, Rewritten};
 use strait_quantize::Requests;
 use strait_samples::{InputSpec, Samples};
 
@@ -24,6 +24,8 @@ use super::{
 /// A model and samples, ready to be observed.
 pub(super) struct Ready {
     pub(super) canonical: Module,
+    /// The bodies of control flow, which lie open in its main graph.
+    pub(super) bodies: Bodies,
     pub(super) rewritten: Rewritten,
     /// Digest of the model's file.
     pub(super) model: Digest,
@@ -46,18 +48,21 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         let message = format!("statistics are not kept in the artifact {}", artifact.display());
         return Err(loaded.error(codes::OUTPUT, &path, message, "").into());
     }
-    let float = session.phase("read", None, |_| read(loaded))?;
+    let mut float = session.phase("read", None, |_| read(loaded))?;
     let remarks: Vec<Diagnostic> = failure::batch(&float.batch).into_iter().collect();
     remarks.iter().for_each(|remark| session.remark(remark));
+    let main = float.module.main;
+    let bodies = float.module.lay_open(main);
     let layers = Layers::of(&float.module);
     let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module))?;
     let selection = select(&canonical, &layers, loaded)?;
     let requests = requests(&canonical, loaded, &selection)?;
-    let specs = inputs::specs(&canonical, loaded)?;
+    let specs = inputs::specs(&canonical, &bodies, loaded)?;
     let data = calibration.data.as_ref();
     let samples = inputs::samples(loaded, "calibration", data, calibration.samples, &specs)?;
     Ok(Ready {
         canonical,
+        bodies,
         rewritten,
         model: float.digest,
         remarks,

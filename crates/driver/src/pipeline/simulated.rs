@@ -1,6 +1,8 @@
 //! The simulation of an artifact, from the configuration that it was made with.
 
+use std::borrow::Cow;
 use strait_container::Digest;
+
 use strait_core::Module;
 use strait_lower::Parameters;
 use strait_target::Registry;
@@ -18,7 +20,7 @@ use crate::{
 
 use super::{
     compile::settings_digest,
-    lowered::{Job, annotated},
+    lowered::{Job, annotated, whole_of},
     observe,
     ready::{Ready, ready},
     rewritten::of_target,
@@ -52,6 +54,7 @@ pub(crate) fn simulated(
     }
     let Ready {
         canonical,
+        bodies,
         selection,
         samples,
         requests,
@@ -66,15 +69,16 @@ pub(crate) fn simulated(
         return Err(other(loaded, &["calibration", "data"], "its calibration data were others").into());
     }
     let cache = loaded.config.calibration.cache.as_ref();
-    let observation = observe::statistics(&canonical, &requests, &samples, cache, session)?;
+    let observation = observe::statistics((&canonical, &bodies), &requests, &samples, cache, session)?;
     let ranges = Ranges::default();
     let known = (&canonical, &selection, &observation);
     let of_target = of_target(known, target.spec(), session, |module, unmet| {
-        observe::statistics(module, unmet, &samples, cache, session)
+        observe::statistics((module, &bodies), unmet, &samples, cache, session)
     })?;
     let job = Job {
         loaded,
         canonical: &of_target.module,
+        bodies: &bodies,
         selection: &of_target.selection,
         observation: &of_target.observation,
         target,
@@ -83,8 +87,9 @@ pub(crate) fn simulated(
         ranges: &ranges,
     };
     let annotated = annotated(&job, session)?;
-    strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals)
-        .map_err(|error| Stop::Defect(error.to_string()))
+    let simulated = strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals);
+    let simulated = simulated.map_err(|error| Stop::Defect(error.to_string()))?;
+    whole_of(&bodies, &simulated).map(Cow::into_owned)
 }
 
 /// A configuration that the artifact was not made with.

@@ -2,13 +2,17 @@
 //! fused graph against the lowered one on samples.
 
 mod agreement;
+mod inside;
 mod report;
 
 use std::path::Path;
 
+use inside::Inside;
+
 use strait_container::{Artifact, ArtifactError, Integrity, MODEL_FILE, TargetOrigin};
 use strait_execute::{
-    ExecuteError, LoopsFor, PlanOptions, SampleError, Standard, StepError, Tensor, TensorView, Threads, map_in_order,
+    ExecuteError, LoopsFor, PlanOptions, SampleError, Standard, StepError, Tensor, TensorView, Threads, Workspace,
+    map_in_order,
 };
 use strait_samples::{Samples, Scratch};
 use strait_target::Registry;
@@ -250,17 +254,29 @@ impl Work<'_> {
             outputs: analysis.is_exact(),
         };
         let ranges = opened.ranges();
+        let inside = match given {
+            Some(_) => Inside::new(opened, &options)?,
+            None => None,
+        };
         let worker = || {
             let threads = Threads::one()?;
-            Ok((comparison.space(&threads), Scratch::default()))
+            let inside = inside.as_ref().map(|inside| Workspace::new(&inside.plan, &threads));
+            Ok((comparison.space(&threads), Scratch::default(), inside))
         };
-        let work = |(space, scratch): &mut (ComparisonSpace, Scratch), index: usize| {
+        let work = |(space, scratch, whole): &mut (ComparisonSpace, Scratch, Option<Workspace>), index: usize| {
             let (inputs, sample) = match given.filter(|_| index >= request.samples) {
                 Some(given) => {
-                    let index = index - request.samples;
-                    let sample = given.sample(index, scratch).map_err(failure::data)?;
-                    let tensors = views(&sample)?.iter().map(TensorView::to_tensor).collect();
-                    (Ok(tensors), format!("sample {index}"))
+                    let number = index - request.samples;
+                    let sample = given.sample(number, scratch).map_err(failure::data)?;
+                    let views = views(&sample)?;
+                    let inputs = match (&inside, whole) {
+                        (Some(inside), Some(space)) => {
+                            let random = comparison.random_inputs(request.seed, index, &ranges);
+                            random.and_then(|random| inside.filled(space, &views, random))
+                        }
+                        _ => Ok(views.iter().map(TensorView::to_tensor).collect()),
+                    };
+                    (inputs, format!("sample {number}"))
                 }
                 None => (
                     comparison.random_inputs(request.seed, index, &ranges),

@@ -2,7 +2,7 @@
 
 use super::zeros;
 use crate::error::{ExecuteError, StepError};
-use crate::plan::{Plan, PlanOptions};
+use crate::plan::{Plan, PlanOptions, Replace};
 use crate::tensor::{Tensor, TensorView};
 use strait_core::op::Loop;
 use strait_core::{Module, Op, TensorType};
@@ -46,18 +46,29 @@ impl Bodies {
         Ok(bodies)
     }
 
-    pub(super) fn run(&self, op: &Op, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
+    pub(super) fn run(
+        &self,
+        op: &Op,
+        operands: &[Option<TensorView<'_>>],
+        replace: &mut Replace<'_>,
+    ) -> Result<Vec<Tensor>, StepError> {
         match (op, &self.plans[..], operands) {
-            (Op::Call(_), [plan], inputs) => run(plan, inputs),
+            (Op::Call(_), [plan], inputs) => run(plan, inputs, replace),
             (Op::If(_), [then, other], [Some(condition), captured @ ..]) => {
-                run(if truth(*condition)? { then } else { other }, captured)
+                run(if truth(*condition)? { then } else { other }, captured, replace)
             }
-            (Op::Loop(op), [body], operands) => self.repeat(op, body, operands),
+            (Op::Loop(op), [body], operands) => self.repeat(op, body, operands, replace),
             _ => Err(StepError::Model("its operands are not those of its graphs".into())),
         }
     }
 
-    fn repeat(&self, op: &Loop, body: &Plan, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
+    fn repeat(
+        &self,
+        op: &Loop,
+        body: &Plan,
+        operands: &[Option<TensorView<'_>>],
+        replace: &mut Replace<'_>,
+    ) -> Result<Vec<Tensor>, StepError> {
         let operand = |index: usize| operands.get(index).copied().flatten();
         let carried = op.carried as usize;
         let rest = operands.get(Loop::BOUNDS..).unwrap_or_default();
@@ -95,7 +106,7 @@ impl Bodies {
                 .chain(state.iter().map(|tensor| Some(tensor.view())))
                 .chain(captured.iter().copied())
                 .collect();
-            let mut made = run(body, &inputs)?.into_iter();
+            let mut made = run(body, &inputs, replace)?.into_iter();
             let condition = made.next();
             let condition = condition.ok_or_else(|| StepError::Ours("a body has no condition".into()))?;
             goes_on = !ends_early || truth(condition.view())?;
@@ -112,10 +123,10 @@ impl Bodies {
     }
 }
 
-fn run(plan: &Plan, inputs: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
+fn run(plan: &Plan, inputs: &[Option<TensorView<'_>>], replace: &mut Replace<'_>) -> Result<Vec<Tensor>, StepError> {
     let inputs: Option<Vec<TensorView<'_>>> = inputs.iter().copied().collect();
     let inputs = inputs.ok_or_else(|| StepError::Model("an input of a graph is absent".into()))?;
-    plan.run_inside(&inputs).map_err(|error| match error {
+    plan.run_inside(&inputs, replace).map_err(|error| match error {
         ExecuteError::Ours(text) => StepError::Ours(text),
         other => StepError::Model(format!("inside of it, {other}")),
     })

@@ -9,7 +9,7 @@ mod range;
 mod unique;
 
 use crate::error::{ExecuteError, StepError};
-use crate::plan::PlanOptions;
+use crate::plan::{PlanOptions, Replace};
 use crate::tensor::{Tensor, TensorView};
 use at_extents::AtExtents;
 use control::Bodies;
@@ -109,14 +109,18 @@ impl Late {
         })
     }
 
-    /// Runs the node once.
+    /// Runs the node once; `replace` is shown what the graphs that it names make.
     ///
     /// # Errors
     /// Operands at whose extents the op is not defined, and results that are not as the graph states them.
-    pub(crate) fn run(&self, operands: &[Option<TensorView<'_>>]) -> Result<Vec<Tensor>, StepError> {
+    pub(crate) fn run(
+        &self,
+        operands: &[Option<TensorView<'_>>],
+        replace: &mut Replace<'_>,
+    ) -> Result<Vec<Tensor>, StepError> {
         let results = match &self.how {
             How::Own => own(&self.op, operands)?,
-            How::Graphs(bodies) => bodies.run(&self.op, operands)?,
+            How::Graphs(bodies) => bodies.run(&self.op, operands, replace)?,
             How::Steps(steps) if has_late_operands(&self.op, operands.iter().map(Option::is_some)) => {
                 let (op, kept) = bound(&self.op, operands)?;
                 steps.run(&op, kept, &self.context)?

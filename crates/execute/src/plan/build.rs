@@ -40,7 +40,7 @@ pub(super) fn build(
     options: &PlanOptions<'_>,
     depth: Option<usize>,
 ) -> Result<Plan, ExecuteError> {
-    let (graph, order) = ordered(module, graph)?;
+    let (id, (graph, order)) = (graph, ordered(module, graph)?);
     let mut builder = Builder::new(module, graph, options, depth)?;
     // No accumulator has an extent that depends on data.
     let mut joins = match options.join && builder.open.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn build(
     }
     builder.find_last_uses();
     builder.share_buffers();
-    builder.finish()
+    builder.finish(id)
 }
 
 /// A graph of a module, and its nodes in the order in which they run.
@@ -255,7 +255,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn finish(mut self) -> Result<Plan, ExecuteError> {
+    fn finish(mut self, graph: GraphId) -> Result<Plan, ExecuteError> {
         let arena = memory::place(&self.requests).filter(|arena| arena.total <= LARGEST_ARENA);
         let arena = arena.ok_or_else(|| self.too_large())?;
         let mut constants = Constants::default();
@@ -278,6 +278,7 @@ impl<'a> Builder<'a> {
             Ok((port, place))
         };
         Ok(Plan {
+            graph,
             context: self.options.context,
             inputs: self
                 .graph

@@ -57,6 +57,7 @@ pub struct Port {
 
 /// A graph made ready to run: immutable, and shared between threads. See the crate's documentation.
 pub struct Plan {
+    graph: GraphId,
     context: Context,
     steps: Vec<PlannedStep>,
     constants: Vec<Constant>,
@@ -66,6 +67,9 @@ pub struct Plan {
     /// The number of values outside of the arena.
     owned: usize,
 }
+
+/// Is shown a value of a graph as it is made, and answers with what takes its place.
+pub(crate) type Replace<'r> = dyn FnMut(GraphId, ValueId, TensorView<'_>) -> Option<Tensor> + Send + 'r;
 
 /// Place of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,21 +232,49 @@ impl Plan {
     ) -> Result<Vec<Tensor>, ExecuteError> {
         self.check_inputs(inputs)?;
         let (arena, threads) = workspace.for_plan(self)?;
-        threads.run(|| self.run_steps(arena, inputs, replace))
+        let mut own = |graph: GraphId, value: ValueId, tensor: TensorView<'_>| match graph == self.graph {
+            true => replace(value, tensor),
+            false => None,
+        };
+        threads.run(|| self.run_steps(arena, inputs, &mut own))
+    }
+
+    /// Runs the graph once, showing `observe` what [`Plan::run_observed`] does, of this graph and of those that its nodes name:
+    /// of these as often as they run.
+    ///
+    /// # Errors
+    /// As for [`Plan::run`].
+    pub fn run_observed_inside(
+        &self,
+        workspace: &mut Workspace,
+        inputs: &[TensorView<'_>],
+        observe: &mut (dyn FnMut(GraphId, ValueId, TensorView<'_>) + Send),
+    ) -> Result<Vec<Tensor>, ExecuteError> {
+        self.check_inputs(inputs)?;
+        let (arena, threads) = workspace.for_plan(self)?;
+        let mut all = |graph: GraphId, value: ValueId, tensor: TensorView<'_>| {
+            observe(graph, value, tensor);
+            None
+        };
+        threads.run(|| self.run_steps(arena, inputs, &mut all))
     }
 
     /// Runs the graph once inside of a run, on its threads.
-    pub(crate) fn run_inside(&self, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>, ExecuteError> {
+    pub(crate) fn run_inside(
+        &self,
+        inputs: &[TensorView<'_>],
+        replace: &mut Replace<'_>,
+    ) -> Result<Vec<Tensor>, ExecuteError> {
         self.check_inputs(inputs)?;
         let mut arena = AlignedBytes::zeroed(self.arena_bytes);
-        self.run_steps(arena.as_mut_slice(), inputs, &mut |_, _| None)
+        self.run_steps(arena.as_mut_slice(), inputs, replace)
     }
 
     fn run_steps(
         &self,
         arena: &mut [u8],
         inputs: &[TensorView<'_>],
-        replace: &mut (dyn FnMut(ValueId, TensorView<'_>) -> Option<Tensor> + Send),
+        replace: &mut Replace<'_>,
     ) -> Result<Vec<Tensor>, ExecuteError> {
         let mut owned: Vec<Option<Tensor>> = vec![None; self.owned];
         for ((port, place), input) in self.inputs.iter().zip(inputs) {
@@ -251,10 +283,10 @@ impl Plan {
                 Place::Owned(index) => owned[index] = Some(input.to_tensor()),
                 Place::Constant(_) => {}
             }
-            replace(port.value, *input);
+            replace(self.graph, port.value, *input);
         }
         for step in &self.steps {
-            self.run_step(step, arena, &mut owned)
+            self.run_step(step, arena, &mut owned, replace)
                 .map_err(|source| ExecuteError::Node {
                     node: step.node.to_string(),
                     op: step.op,
@@ -262,7 +294,7 @@ impl Plan {
                 })?;
             for result in &step.results {
                 let made = self.view(result, arena, &owned)?;
-                if let Some(other) = replace(result.value, made) {
+                if let Some(other) = replace(self.graph, result.value, made) {
                     put(other, result, arena, &mut owned)?;
                 }
             }
@@ -298,10 +330,18 @@ impl Plan {
         Ok(TensorView::planned(shown.elem, &shown.shape, bytes))
     }
 
-    fn run_step(&self, planned: &PlannedStep, arena: &mut [u8], owned: &mut [Option<Tensor>]) -> Result<(), StepError> {
+    fn run_step(
+        &self,
+        planned: &PlannedStep,
+        arena: &mut [u8],
+        owned: &mut [Option<Tensor>],
+        replace: &mut Replace<'_>,
+    ) -> Result<(), StepError> {
         let step = match &planned.work {
             Work::Shares => return Ok(()),
-            Work::Late(late, operands) => return self.run_late(late, operands, &planned.results, arena, owned),
+            Work::Late(late, operands) => {
+                return self.run_late(late, operands, &planned.results, (arena, owned), replace);
+            }
             Work::Step(step) => step,
         };
         // The pieces ascend and are disjoint, so cutting the arena from its front borrows each of them apart.
@@ -341,8 +381,8 @@ impl Plan {
         late: &Late,
         operands: &[Option<Shown>],
         results: &[Shown],
-        arena: &mut [u8],
-        owned: &mut [Option<Tensor>],
+        (arena, owned): (&mut [u8], &mut [Option<Tensor>]),
+        replace: &mut Replace<'_>,
     ) -> Result<(), StepError> {
         let ours = |error: ExecuteError| StepError::Ours(error.to_string());
         let mut views = Vec::with_capacity(operands.len());
@@ -350,7 +390,7 @@ impl Plan {
             let view = operand.as_ref().map(|shown| self.view(shown, arena, owned));
             views.push(view.transpose().map_err(ours)?);
         }
-        let made = late.run(&views)?;
+        let made = late.run(&views, replace)?;
         for (result, tensor) in results.iter().zip(made) {
             put(tensor, result, arena, owned).map_err(ours)?;
         }

@@ -1,0 +1,65 @@
+//! The inputs of the bodies of control flow on given samples: what they had in a run of the whole model.
+
+use std::collections::BTreeMap;
+
+use strait_core::{GraphId, Symbol, ValueId};
+use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Workspace};
+use strait_verify::VerifyError;
+
+use crate::{artifact::Opened, failure, stop::Stop};
+
+/// The whole model, ready to run, and where the inputs of its bodies are among those of the graphs in which these lie open.
+pub(super) struct Inside {
+    pub(super) plan: Plan,
+    positions: BTreeMap<(GraphId, ValueId), usize>,
+}
+
+impl Inside {
+    /// Nothing where the model has no bodies.
+    ///
+    /// # Errors
+    /// A graph that cannot be run.
+    pub(super) fn new(opened: &Opened, options: &PlanOptions<'_>) -> Result<Option<Inside>, Stop> {
+        if opened.bodies().is_empty() {
+            return Ok(None);
+        }
+        let (whole, open) = (opened.whole(), opened.module());
+        let inputs = open.main().inputs().iter().enumerate();
+        let named = inputs.filter_map(|(position, &input)| {
+            let name = open.main().value(input)?.name;
+            Some((open.name(name), position))
+        });
+        let named: BTreeMap<&str, usize> = named.collect();
+        let at = |name: Symbol| named.get(whole.name(name)).copied();
+        let graphs = opened.bodies().graphs(whole).into_iter();
+        let positions = graphs
+            .filter_map(|id| Some((id, whole.graph(id)?)))
+            .flat_map(|(id, graph)| graph.inputs().iter().map(move |&input| (id, graph, input)))
+            .filter_map(|(id, graph, input)| Some(((id, input), at(graph.value(input)?.name)?)))
+            .collect();
+        let plan = Plan::new(whole, whole.main, options).map_err(failure::execute)?;
+        Ok(Some(Inside { plan, positions }))
+    }
+
+    /// The inputs of the model and of its bodies: those of the last run of each. A body that did not run has what `random`
+    /// has for it.
+    ///
+    /// # Errors
+    /// A run that fails.
+    pub(super) fn filled(
+        &self,
+        space: &mut Workspace,
+        sample: &[TensorView<'_>],
+        mut random: Vec<Tensor>,
+    ) -> Result<Vec<Tensor>, VerifyError> {
+        let mut see = |graph: GraphId, value: ValueId, tensor: TensorView<'_>| {
+            let input = self.positions.get(&(graph, value));
+            if let Some(place) = input.and_then(|&position| random.get_mut(position)) {
+                *place = tensor.to_tensor();
+            }
+        };
+        let ran = self.plan.run_observed_inside(space, sample, &mut see);
+        ran.map_err(|source| VerifyError::Execute { graph: "fused", source })?;
+        Ok(random)
+    }
+}
