@@ -1,6 +1,7 @@
 //! Place: accelerator or host for each node, from the target's table. Later steps only move nodes to the host.
 
 mod code;
+mod extents;
 mod requirements;
 mod settle;
 mod statistics;
@@ -11,7 +12,7 @@ use super::types::TypeWishes;
 pub use code::refused_by_code;
 pub(super) use settle::Settled;
 use std::collections::BTreeMap;
-use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode, ValueId};
+use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, OpSite, Operand};
 
@@ -50,8 +51,13 @@ pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Pl
             Some((id, reason))
         })
         .collect();
+    let depends = |(_, reason): &(NodeId, Reason)| reason.code == ReasonCode::ExtentDependsOnData;
+    let cuts = moved.iter().any(depends).then(|| extents::cuts(module, g));
     let g = &mut module.graphs[graph.index()];
-    for (id, reason) in moved {
+    for (id, mut reason) in moved {
+        if reason.code == ReasonCode::ExtentDependsOnData {
+            reason.text.push_str(cuts.as_deref().unwrap_or_default());
+        }
         g.place_on_host(id, reason);
     }
     progress.settle(
@@ -89,26 +95,6 @@ fn operands<'a>(graph: &'a Graph, node: &Node) -> Vec<Option<Operand<'a>>> {
     node.inputs.iter().map(|input| input.and_then(operand)).collect()
 }
 
-/// The reason of a node that reads or makes an extent which depends on data.
-fn depends_on_data(module: &Module, graph: &Graph, node: &Node) -> Option<Reason> {
-    let open = |value: ValueId| {
-        let value = graph.value(value)?;
-        let dim = value.ty.shape.iter().find(|dim| dim.fixed().is_none());
-        dim.map(|_| module.name(value.name))
-    };
-    let operand = node.inputs.iter().flatten().find_map(|&value| open(value));
-    let text = match operand {
-        Some(operand) => format!(
-            "an extent of `{operand}` depends on data; beginning a graph of its own at a value of fixed extents avoids it"
-        ),
-        None => {
-            let result = node.outputs.iter().find_map(|&value| open(value))?;
-            format!("an extent of `{result}` depends on data; ending the graph in front of it, by `outputs`, avoids it")
-        }
-    };
-    Some(Reason::new(ReasonCode::ExtentDependsOnData, text))
-}
-
 /// Reason why a node cannot run on the accelerator: the table's word, then what the recipe needs.
 pub(super) fn refusal(
     module: &Module,
@@ -117,7 +103,7 @@ pub(super) fn refusal(
     node: &Node,
     activation: Activation,
 ) -> Option<Reason> {
-    if let Some(reason) = depends_on_data(module, graph, node) {
+    if let Some(reason) = extents::depends_on_data(module, graph, node) {
         return Some(reason);
     }
     let operands = operands(graph, node);
