@@ -46,6 +46,10 @@ pub(super) fn float(name: &str, value: f32) -> AttributeProto {
     attribute(name, Value::Float(value))
 }
 
+pub(super) fn floats(name: &str, values: Vec<f32>) -> AttributeProto {
+    attribute(name, Value::Floats(values))
+}
+
 pub(super) fn text(name: &str, value: &str) -> AttributeProto {
     attribute(name, Value::Text(value.into()))
 }

@@ -3,15 +3,12 @@
 
 use super::At;
 use crate::error::OnnxError;
-use crate::write::attributes::{int, text, texts};
+use crate::write::attributes::{float, floats, int, text, texts};
 use crate::write::emitter::Emitter;
 use strait_core::TensorData;
 use strait_core::op::{Activation, Cell, Direction, Recurrent};
 
 pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -> Result<(), OnnxError> {
-    if op.clip.is_finite() || op.alpha.iter().chain(&op.beta).any(|&parameter| parameter != 0.0) {
-        return Err(at.unwritable("bounds of states and parameters of their activations are not written"));
-    }
     let weight = emitter
         .ty(at.node.inputs.get(1).copied().flatten())
         .and_then(strait_core::TensorType::dims);
@@ -19,12 +16,8 @@ pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -
         return Err(at.unwritable("its weights have no fixed extents"));
     };
     let operand = |emitter: &Emitter<'_>, position: usize| at.input(emitter, position);
-    let identity = identity(at, directions, rows)?;
-    let mut inputs = vec![
-        operand(emitter, 0),
-        emitter.constant(&format!("{}_identity", at.name), &identity),
-        operand(emitter, 1),
-    ];
+    let identity = identity(emitter, at, directions, rows);
+    let mut inputs = vec![operand(emitter, 0), identity, operand(emitter, 1)];
     inputs.push(match at.node.inputs.get(6).copied().flatten() {
         None => String::new(),
         Some(bias) => {
@@ -66,6 +59,25 @@ pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -
         "activations",
         op.activations.0.iter().map(|&activation| name(activation)),
     ));
+    // The numbers are for those that have a parameter, in their order.
+    for (key, list, has) in [
+        ("activation_alpha", &op.alpha, has_alpha as fn(Activation) -> bool),
+        ("activation_beta", &op.beta, has_beta),
+    ] {
+        let own = op
+            .activations
+            .0
+            .iter()
+            .zip(list)
+            .filter(|(activation, _)| has(**activation));
+        let own: Vec<f32> = own.map(|(_, &parameter)| parameter).collect();
+        if !own.is_empty() {
+            attributes.push(floats(key, own));
+        }
+    }
+    if op.clip.is_finite() {
+        attributes.push(float("clip", op.clip));
+    }
     let operator = match op.cell {
         Cell::Plain => "RNN",
         Cell::Lstm => {
@@ -82,14 +94,32 @@ pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -
     Ok(())
 }
 
-/// For each direction the rows of an identity that are its gates'.
-fn identity(at: At<'_>, directions: u64, rows: u64) -> Result<TensorData, OnnxError> {
-    let inner = directions * rows;
-    let mut ones = vec![0f32; (directions * rows * inner) as usize];
-    for gate in 0..inner {
-        ones[(gate * inner + gate) as usize] = 1.0;
-    }
-    TensorData::from_values(&[directions, rows, inner], &ones).map_err(|error| at.unwritable(error.to_string()))
+/// For each direction the rows of an identity that are its gates'. It has as many elements as the square of all gates of all
+/// states, so that the file says how it is made and does not hold it.
+fn identity(emitter: &mut Emitter<'_>, at: At<'_>, directions: u64, rows: u64) -> String {
+    let base = format!("{}_identity", at.name);
+    let [directions, rows] = [directions, rows].map(|extent| extent as i64);
+    let all = directions * rows;
+    let extents = emitter.ints(&base, &[all, all]);
+    let zeros = emitter.step("ConstantOfShape", &base, vec![extents], vec![]);
+    let identity = emitter.step("EyeLike", &base, vec![zeros], vec![]);
+    let shape = emitter.ints(&base, &[directions, rows, all]);
+    emitter.step("Reshape", &base, vec![identity, shape], vec![])
+}
+
+fn has_alpha(activation: Activation) -> bool {
+    use Activation::{Affine, Elu, HardSigmoid, LeakyRelu, ScaledTanh, ThresholdedRelu};
+    matches!(
+        activation,
+        Affine | Elu | HardSigmoid | LeakyRelu | ScaledTanh | ThresholdedRelu
+    )
+}
+
+fn has_beta(activation: Activation) -> bool {
+    matches!(
+        activation,
+        Activation::Affine | Activation::HardSigmoid | Activation::ScaledTanh
+    )
 }
 
 fn name(activation: Activation) -> &'static str {

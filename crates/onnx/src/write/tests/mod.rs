@@ -1,6 +1,7 @@
 //! Modules in text form, written: what comes back when they are read, and what the messages say.
 
 mod control;
+mod recurrent;
 
 use super::write;
 use crate::proto::{ModelProto, NodeProto, kind};
