@@ -89,6 +89,17 @@ pub fn execute(error: ExecuteError) -> Stop {
     }
 }
 
+/// The same, of the run of one sample: the findings say which, from 0 on.
+pub fn execute_sample(error: ExecuteError, index: usize) -> Stop {
+    match execute(error) {
+        Stop::Found(Diagnostics(found)) => {
+            let of_sample = |finding: Diagnostic| finding.note(format!("it is sample {index} that fails"));
+            Stop::Found(Diagnostics(found.into_iter().map(of_sample).collect()))
+        }
+        other => other,
+    }
+}
+
 /// Finding for a fault of a target's own code.
 pub fn of_target(message: String) -> Diagnostic {
     Diagnostic::error(codes::TARGET, message)
@@ -196,5 +207,22 @@ pub fn onnx_findings(error: &OnnxError, path: &Path) -> Diagnostics {
         // It names the file already, which may be one beside the model.
         OnnxError::File { .. } => Diagnostic::error(codes::MODEL, error.to_string()).into(),
         _ => Diagnostic::error(codes::MODEL, format!("{file}: {error}")).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sample_that_fails_is_named_and_a_defect_stays_one() {
+        let failed = |source| {
+            let (node, op) = ("gather".into(), "gather");
+            execute_sample(ExecuteError::Node { node, op, source }, 3).to_string()
+        };
+        let text = failed(StepError::Model("an index is outside".into()));
+        assert!(text.contains("it is sample 3 that fails"), "{text}");
+        let text = failed(StepError::Ours("a step lost its result".into()));
+        assert_eq!(text, "defect in Strait: a step lost its result");
     }
 }

@@ -89,7 +89,7 @@ pub fn run(
         let worker = || Ok((Workspace::new(&plan, &Threads::one()?), Scratch::default()));
         let work = |(space, scratch): &mut (Workspace, Scratch), index: usize| {
             let sample = samples.sample(index, scratch).map_err(failure::data)?;
-            results(&plan, space, &sample, &outputs, raw)
+            results(&plan, space, &sample, &outputs, raw, index)
         };
         let sink = |index: usize, results: Vec<Tensor>| -> Result<ControlFlow<()>, Stop> {
             for (writer, result) in writers.iter_mut().zip(&results) {
@@ -151,17 +151,19 @@ fn folder_of(file: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// The outputs of one sample, or with `raw` the values in front of their dequantization.
+/// The outputs of the sample at `index`, or with `raw` the values in front of their dequantization.
 fn results(
     plan: &Plan,
     space: &mut Workspace,
     inputs: &[Sample],
     outputs: &[Output],
     raw: bool,
+    index: usize,
 ) -> Result<Vec<Tensor>, Stop> {
     let views = views(inputs)?;
+    let failed = |error| failure::execute_sample(error, index);
     if !raw {
-        return plan.run(space, &views).map_err(failure::execute);
+        return plan.run(space, &views).map_err(failed);
     }
     let mut seen: BTreeMap<ValueId, Tensor> = BTreeMap::new();
     let mut observe = |value: ValueId, tensor: TensorView<'_>| {
@@ -169,8 +171,7 @@ fn results(
             seen.insert(value, tensor.to_tensor());
         }
     };
-    plan.run_observed(space, &views, &mut observe)
-        .map_err(failure::execute)?;
+    plan.run_observed(space, &views, &mut observe).map_err(failed)?;
     let result = |output: &Output| {
         let seen = seen.get(&output.value).cloned();
         seen.ok_or_else(|| Stop::Defect(format!("the integers of the output `{}` were not seen", output.name)))

@@ -81,7 +81,8 @@ pub fn answers(side: &Side, samples: &Samples, session: &Session<'_>, phase: &st
     let worker = || Ok((Workspace::new(plan, &Threads::one()?), Scratch::default()));
     let work = |(space, scratch): &mut (Workspace, Scratch), index: usize| {
         let sample = samples.sample(index, scratch).map_err(failure::data)?;
-        answer(asked, &plan.run(space, &views(&sample)?).map_err(failure::execute)?)
+        let ran = plan.run(space, &views(&sample)?);
+        answer(asked, &ran.map_err(|error| failure::execute_sample(error, index))?)
     };
     session.phase(phase, Some(samples.count()), |done| {
         let mut answers = Vec::with_capacity(samples.count());
