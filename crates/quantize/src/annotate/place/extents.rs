@@ -24,6 +24,24 @@ pub(super) fn depends_on_data(module: &Module, graph: &Graph, node: &Node) -> Op
     Some(Reason::new(ReasonCode::ExtentDependsOnData, text))
 }
 
+/// The nodes that something but constants leads to from one of these, in either direction.
+fn connected(graph: &Graph, from: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
+    let mut found = from.clone();
+    let mut open: Vec<NodeId> = from.iter().copied().collect();
+    let mut seen = BTreeSet::new();
+    while let Some(node) = open.pop().and_then(|id| graph.node(id)) {
+        for &value in node.inputs.iter().flatten().chain(&node.outputs) {
+            if graph.data_of(value).is_some() || !seen.insert(value) {
+                continue;
+            }
+            let readers = graph.uses(value).map(|at| at.node);
+            let next = readers.chain(graph.producer(value).map(|(id, _)| id));
+            open.extend(next.filter(|&id| found.insert(id)));
+        }
+    }
+    found
+}
+
 /// The cuts that leave out all such nodes, as the configuration has them: the graph in front of them, and the one behind. Empty
 /// where nothing is in front and nothing behind.
 pub(super) fn cuts(module: &Module, graph: &Graph) -> String {
@@ -59,10 +77,10 @@ pub(super) fn cuts(module: &Module, graph: &Graph) -> String {
     }
     let is_in_front = |value: ValueId| made_by(value).is_none_or(|id| !left_out.contains(&id) && !behind.contains(&id));
     let (mut ends, mut begins) = (Vec::new(), Vec::new());
-    let kept = graph
-        .outputs()
-        .iter()
-        .filter(|&&value| is_in_front(value) && made_by(value).is_some());
+    // Bodies that lie open beside the graph have nothing to do with it, and no outputs of the model.
+    let around = connected(graph, &left_out);
+    let is_kept = |&&value: &&ValueId| is_in_front(value) && made_by(value).is_some_and(|id| around.contains(&id));
+    let kept = graph.outputs().iter().filter(is_kept);
     ends.extend(kept.copied());
     for (id, node) in nodes() {
         let read = || {
