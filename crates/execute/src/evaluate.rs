@@ -6,7 +6,8 @@ use crate::late;
 use crate::layout::is_alias;
 use crate::plan::is_aligned;
 use crate::prepare::prepare;
-use crate::site::{NodeSlots, Slot};
+use crate::single::Single;
+use crate::site::Slot;
 use crate::step::{Input, Io};
 use crate::tensor::byte_count;
 use crate::{ExecuteError, PlanOptions, Threads};
@@ -14,7 +15,7 @@ use smallvec::SmallVec;
 use std::sync::OnceLock;
 use strait_core::op::Results;
 use strait_core::shape::fixed_dims;
-use strait_core::{Graph, Kind, Names, Op, Stage, TensorData, TensorType, ValueId};
+use strait_core::{Kind, Op, TensorData, TensorType};
 
 /// Operands and results with so many elements together are computed where the caller is: to hand a shape's arithmetic to a
 /// thread takes many times as long as the arithmetic.
@@ -36,7 +37,7 @@ pub fn evaluate(op: &Op, operands: &[Option<&TensorData>]) -> Result<Vec<TensorD
     let results = op
         .infer(&types)
         .map_err(|reason| ExecuteError::Ours(reason.to_string()))?;
-    let work = || on_this_thread(op, operands, &results);
+    let work = || on_this_thread(op, operands, &types, &results);
     match is_short(op, operands, &results) {
         true => work(),
         false => one_thread()?.run(work),
@@ -95,6 +96,7 @@ fn is_short(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> boo
 fn on_this_thread(
     op: &Op,
     operands: &[Option<&TensorData>],
+    types: &[Option<&TensorType>],
     results: &Results,
 ) -> Result<Vec<TensorData>, ExecuteError> {
     let at = |source: StepError| ExecuteError::Node {
@@ -102,21 +104,12 @@ fn on_this_thread(
         op: op.term().name(),
         source,
     };
-    let graph = one_node(op, operands, results);
-    let Some((_, node)) = graph.nodes().next() else {
-        return Err(ExecuteError::Ours("a graph of one node has none".into()));
-    };
-    let options = PlanOptions::default();
-    let site = NodeSlots {
-        node,
-        inputs: operands
-            .iter()
-            .map(|operand| operand.map(constant).transpose())
-            .collect::<Result<_, _>>()?,
-        outputs: results.iter().map(result).collect::<Result<_, _>>()?,
-        fused: None,
-        options: &options,
-    };
+    let (single, options) = (Single::new(op, types, results), PlanOptions::default());
+    let inputs = operands.iter().map(|operand| operand.map(constant).transpose());
+    let outputs = results.iter().map(result).collect::<Result<_, _>>()?;
+    let site = single
+        .site(inputs.collect::<Result<_, _>>()?, outputs, &options)
+        .map_err(at)?;
     if let (true, [Some(operand), ..], [result]) = (is_alias(&site), operands, &site.outputs[..])
         && !operand.elem().is_packed()
     {
@@ -157,18 +150,6 @@ fn on_this_thread(
         TensorData::from_unpacked(result.elem, &extents(result), bytes).map_err(ours)
     };
     site.outputs.iter().zip(made).map(data).collect()
-}
-
-/// The op as the node of a graph, which is how preparation sees it. Its names are nobody's.
-fn one_node(op: &Op, operands: &[Option<&TensorData>], results: &Results) -> Graph {
-    let name = Names::default().intern("constant");
-    let mut graph = Graph::new(name, Stage::Float);
-    let inputs: SmallVec<[Option<ValueId>; 3]> = (operands.iter())
-        .map(|operand| operand.map(|tensor| graph.add_input(name, tensor.tensor_type(), None)))
-        .collect();
-    let results = results.iter().map(|ty| (name, ty.clone(), None)).collect();
-    graph.add_node(name, op.clone(), &inputs, results);
-    graph
 }
 
 fn constant(tensor: &TensorData) -> Result<Slot<'_>, ExecuteError> {

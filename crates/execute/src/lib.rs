@@ -37,6 +37,7 @@ mod plan;
 mod prepare;
 mod samples;
 mod scratch;
+mod single;
 mod site;
 mod step;
 mod tensor;

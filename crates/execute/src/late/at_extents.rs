@@ -5,12 +5,13 @@ use crate::error::StepError;
 use crate::layout::is_alias;
 use crate::plan::PlanOptions;
 use crate::prepare::prepare;
-use crate::site::{NodeSlots, Slot};
+use crate::single::Single;
+use crate::site::Slot;
 use crate::step::{Input, Io, Step};
 use crate::tensor::{Dims, Tensor, TensorView};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
-use strait_core::{Elem, Graph, Names, Op, Stage, TensorData, TensorType};
+use strait_core::{Elem, Op, TensorData, TensorType};
 use strait_kernels::Context;
 
 /// The most steps that one node keeps; the oldest goes for a new one.
@@ -106,19 +107,7 @@ impl AtExtents {
                 dims.ok_or_else(|| StepError::Model(format!("{ty} is too large")))?,
             ));
         }
-        // The op as the node of a graph, which is how preparation sees it. Its names are nobody's.
-        let name = Names::default().intern("late");
-        let mut graph = Graph::new(name, Stage::Float);
-        let inputs: SmallVec<[_; 3]> = types
-            .iter()
-            .map(|ty| ty.map(|ty| graph.add_input(name, ty.clone(), None)))
-            .collect();
-        let stated = inferred.into_iter().map(|ty| (name, ty, None)).collect();
-        graph.add_node(name, op.clone(), &inputs, stated);
-        let Some((_, node)) = graph.nodes().next() else {
-            return Err(StepError::Ours("a graph of one node has none".into()));
-        };
-        let options = PlanOptions::default();
+        let (single, options) = (Single::new(op, &types, &inferred), PlanOptions::default());
         let slot = |(elem, dims): &(Elem, Dims), constant| Slot {
             elem: *elem,
             dims: dims.clone(),
@@ -126,17 +115,10 @@ impl AtExtents {
             constant,
         };
         let constant = |index: usize| self.constants.get(index).and_then(Option::as_ref);
-        let site = NodeSlots {
-            node,
-            inputs: operands
-                .iter()
-                .enumerate()
-                .map(|(index, ty)| ty.as_ref().map(|ty| slot(ty, constant(index))))
-                .collect(),
-            outputs: results.iter().map(|ty| slot(ty, None)).collect(),
-            fused: None,
-            options: &options,
-        };
+        let inputs = operands.iter().enumerate();
+        let inputs = inputs.map(|(index, ty)| ty.as_ref().map(|ty| slot(ty, constant(index))));
+        let outputs = results.iter().map(|ty| slot(ty, None)).collect();
+        let site = single.site(inputs.collect(), outputs, &options)?;
         let step = match is_alias(&site) {
             true => None,
             false => Some(prepare(&site)?),
