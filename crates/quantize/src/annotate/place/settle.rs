@@ -13,7 +13,7 @@ use super::statistics::is_statistic;
 use super::{Placing, Wish};
 use std::collections::BTreeSet;
 use strait_core::shape::element_count;
-use strait_core::{Graph, Node, NodeId, Op, Reason, ReasonCode, ValueId};
+use strait_core::{Graph, Node, NodeId, Op, Reason, ReasonCode, Term, ValueId};
 use strait_requantize::IntType;
 use strait_target::spec::{Islands, Points, Recipe};
 
@@ -252,18 +252,28 @@ impl Settling<'_> {
     }
 
     /// True if a node is the end of an island: the host alone reads what it computes. Its producers are then asked the same,
-    /// and so the whole island leaves. A softmax is one in front of an output of the model, too: its codes have even steps,
-    /// and tell neither of two small probabilities nor of two that are nearly 1 which is larger.
+    /// and so the whole island leaves. A softmax is one in front of an output of the model, too, and so is its logarithm: codes
+    /// have even steps, and tell neither of two small probabilities nor of two that are nearly 1 which is larger.
     fn is_island(&self, graph: &Graph, node: &Node) -> bool {
         let on_reals = |id| graph.node(id).is_some_and(|node| self.roles.recipe(id, node).is_none());
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();
         let (is_read, is_output) = (uses.peek().is_some(), node.outputs.iter().any(|&y| graph.is_output(y)));
         let ends = match node.op {
             Op::Softmax(_) => is_read || is_output,
+            _ if is_log_softmax(graph, node) => is_read || is_output,
             _ => is_read && !is_output,
         };
         ends && uses.all(|at| on_reals(at.node))
     }
+}
+
+/// True if a node takes the logarithm of a sum off what it reads: a softmax's, taken apart.
+fn is_log_softmax(graph: &Graph, node: &Node) -> bool {
+    let producer = |node: &Node, index: usize| Some(graph.producer(node.inputs.get(index).copied().flatten()?)?.1);
+    let sum = producer(node, 1)
+        .filter(|log| matches!(node.op, Op::Sub(_)) && log.op.term() == Term::Log)
+        .and_then(|log| producer(log, 0));
+    sum.is_some_and(|sum| sum.op.term() == Term::ReduceSum)
 }
 
 /// True if the results have fewer elements than the first operand.
