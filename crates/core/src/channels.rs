@@ -37,6 +37,7 @@ impl Op {
             Op::Requantize(op) => (Some(op.axis as usize), Some(1)),
             Op::BatchNormalization(_)
             | Op::LayerNormalization(_)
+            | Op::RmsNormalization(_)
             | Op::Add(_)
             | Op::Sub(_)
             | Op::Mul(_)

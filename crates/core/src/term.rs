@@ -65,6 +65,7 @@ terms! {
     MatMul = "matmul": Accumulates,
     BatchNormalization = "batch_normalization": Real,
     LayerNormalization = "layer_normalization": Real,
+    RmsNormalization = "rms_normalization": Real,
     Add = "add": Accumulates,
     Sub = "sub": Accumulates,
     Mul = "mul": Accumulates,

@@ -98,6 +98,7 @@ impl Op {
             Op::ShiftLeft(_)
             | Op::BatchNormalization(_)
             | Op::LayerNormalization(_)
+            | Op::RmsNormalization(_)
             | Op::Add(_)
             | Op::Sub(_)
             | Op::Div(_)

@@ -80,6 +80,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::MatMul(_) => float::matmul::prepare(site),
         Op::BatchNormalization(op) => float::batch_normalization::prepare(op, site),
         Op::LayerNormalization(op) => float::layer_normalization::prepare(op, site),
+        Op::RmsNormalization(op) => float::layer_normalization::prepare_rms(op, site),
         Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Pow(_) => float::arithmetic::prepare(site),
         Op::Binary(_) | Op::Compare(_) => wide::prepare(site).unwrap_or_else(|| Err(unsupported(site))),
         Op::Unary(op) => float::unary::prepare(op, site),

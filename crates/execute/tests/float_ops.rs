@@ -330,6 +330,13 @@ fn normalizations() {
     let layer = float_op(layer, &[(&[2, 2], &x), (&[2], &[2.0, 4.0]), (&[2], &[0.0, 1.0])]);
     let (a, b) = (0.5 / 0.5f32.sqrt(), 1.0 / 1.25f32.sqrt());
     close(&layer, &[-2.0 * a, 4.0 * a + 1.0, -2.0 * b, 4.0 * b + 1.0]);
+    let rms = op::RmsNormalization {
+        axis: -1,
+        epsilon: 0.25,
+    };
+    let rms = float_op(rms, &[(&[2, 2], &x), (&[2], &[2.0, 4.0])]);
+    let (a, b) = (2.75f32.sqrt(), 17.25f32.sqrt());
+    close(&rms, &[2.0 / a, 8.0 / a, 6.0 / b, 20.0 / b]);
     let batch = op::BatchNormalization { epsilon: 0.0 };
     let two = |a, b| [a, b];
     let [scale, bias, mean, variance] = [two(1.0f32, 2.0), two(0.0, 1.0), two(1.0, 1.0), two(4.0, 1.0)];

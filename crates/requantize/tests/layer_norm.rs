@@ -28,11 +28,17 @@ fn scales(input: f32, gain: f32, output: f32, zero: i32, result: IntType) -> Lay
 /// The words of the documentation, element by element: roots by bisection, halves by Euclid's division.
 fn restated(norm: &LayerNorm, codes: &[i32], gains: &[i16], biases: &[i64]) -> Vec<i32> {
     let rounded = |x: i128, by: i128| (2 * x + by).div_euclid(2 * by);
-    // n²·variance as the sum over all pairs of (x_i − x_j)², halved: no mean is taken.
+    // n²·variance as the sum over all pairs of (x_i − x_j)², halved: no mean is taken. Of a mean square the pairs are of all codes,
+    // and zeros: n times each square.
     let mut pairs = 0i128;
     for (i, a) in codes.iter().enumerate() {
-        for b in &codes[i + 1..] {
-            pairs += i128::from(a - b) * i128::from(a - b);
+        match norm.centred {
+            true => {
+                for b in &codes[i + 1..] {
+                    pairs += i128::from(a - b) * i128::from(a - b);
+                }
+            }
+            false => pairs += codes.iter().map(|_| i128::from(*a) * i128::from(*a)).sum::<i128>(),
         }
     }
     let w = pairs as u128 * 65_536 + norm.epsilon as u128;
@@ -53,7 +59,8 @@ fn restated(norm: &LayerNorm, codes: &[i32], gains: &[i16], biases: &[i64]) -> V
         }
     }
     let code = |at: usize| {
-        let difference: i128 = codes.iter().map(|&x| i128::from(codes[at] - x)).sum();
+        let from = |x: i32| if norm.centred { x } else { 0 };
+        let difference: i128 = codes.iter().map(|&x| i128::from(codes[at] - from(x))).sum();
         let normal = if w == 0 {
             0
         } else {
@@ -101,12 +108,13 @@ proptest! {
         (from, (codes, gains, biases)) in prop::sample::select(&TYPES[..]).prop_flat_map(|t| (Just(t), row(t))),
         (input, gain, output) in (-27f32..8.9, -30f32..10.0, -30f32..10.0),
         epsilon in prop_oneof![Just(0f32), 1e-12f32..1e-3],
+        centred in any::<bool>(),
         result in prop::sample::select(&TYPES[..]),
     ) {
         // Of so small a scale the number that is added leaves 62 bits.
         let epsilon = if input < -18.0 { 0.0 } else { epsilon };
         let scales = scales(input.exp2(), gain.exp2(), output.exp2(), result.max() / 2, result);
-        let norm = LayerNorm::of(codes.len(), epsilon, scales).unwrap();
+        let norm = LayerNorm::of(centred, codes.len(), epsilon, scales).unwrap();
         let found = eval(&norm, from, &codes, &gains, &biases).unwrap();
         prop_assert_eq!(found, restated(&norm, &codes, &gains, &biases));
     }
@@ -117,6 +125,7 @@ proptest! {
         (from, (codes, gains, biases)) in prop::sample::select(&TYPES[..]).prop_flat_map(|t| (Just(t), row(t))),
         (input, wide) in (-14f64..4.0, any::<bool>()),
         epsilon in 1e-12f32..1e-3,
+        centred in any::<bool>(),
     ) {
         let result = if wide { IntType::I16 } else { IntType::I8 };
         let input = input.exp2() as f32;
@@ -126,10 +135,10 @@ proptest! {
         let reach = (4.0 / step) as i64;
         let biases: Vec<i64> = biases.iter().map(|bias| bias % reach.max(1)).collect();
         let output = if wide { 16.0 / 32768.0 } else { 16.0 / 128.0 };
-        let norm = LayerNorm::of(codes.len(), epsilon, scales(input, gain, output, 0, result)).unwrap();
+        let norm = LayerNorm::of(centred, codes.len(), epsilon, scales(input, gain, output, 0, result)).unwrap();
         let found = eval(&norm, from, &codes, &gains, &biases).unwrap();
         let n = codes.len() as f64;
-        let mean = codes.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
+        let mean = if centred { codes.iter().map(|&x| f64::from(x)).sum::<f64>() / n } else { 0.0 };
         let variance = codes.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
         let deviation = (variance + f64::from(epsilon) / f64::from(input).powi(2)).sqrt();
         for (at, y) in found.into_iter().enumerate() {
@@ -143,9 +152,21 @@ proptest! {
 }
 
 #[test]
+fn a_small_row_of_a_mean_square_by_hand() {
+    // Gains are 1, one step is 1/64, and nothing is added.
+    let norm = LayerNorm::of(false, 4, 0.0, scales(0.5, 1.0 / 16384.0, 1.0 / 64.0, -3, IntType::I8)).unwrap();
+    assert_eq!(norm.definition(), Definition::RmsNorm);
+    let found = eval(&norm, IntType::I8, &[3, 1, -1, -2], &[16384; 4], &[0; 4]);
+    // 9 + 1 + 1 + 4 = 15, of four codes 3.75: 3 / √3.75 · 64 = 99.15, 33.05 and 66.1.
+    assert_eq!(found, Ok(vec![96, 30, -36, -69]));
+    // A row of zeros stays one.
+    assert_eq!(eval(&norm, IntType::I8, &[0; 4], &[16384; 4], &[0; 4]), Ok(vec![-3; 4]));
+}
+
+#[test]
 fn a_small_row_by_hand() {
     // Mean 2, variance 2 with nothing added: −√2 … √2 in steps of √2/2; gains are 1, one step is 1/64.
-    let norm = LayerNorm::of(5, 0.0, scales(0.5, 1.0 / 16384.0, 1.0 / 64.0, -3, IntType::I8)).unwrap();
+    let norm = LayerNorm::of(true, 5, 0.0, scales(0.5, 1.0 / 16384.0, 1.0 / 64.0, -3, IntType::I8)).unwrap();
     let codes = [0, 1, 2, 3, 4];
     let ones = [16384; 5];
     assert_eq!(
@@ -170,7 +191,7 @@ fn a_small_row_by_hand() {
 #[test]
 fn rows_that_are_all_the_same_leave_the_biases() {
     for epsilon in [0.0, 1e-5] {
-        let norm = LayerNorm::of(3, epsilon, scales(1.0, 1.0 / 64.0, 1.0, 0, IntType::I16)).unwrap();
+        let norm = LayerNorm::of(true, 3, epsilon, scales(1.0, 1.0 / 64.0, 1.0, 0, IntType::I16)).unwrap();
         let found = eval(&norm, IntType::U16, &[65_535; 3], &[i16::MIN; 3], &[64, -128, 32]).unwrap();
         // Half of a step goes up.
         assert_eq!(found, [1, -2, 1]);
@@ -180,7 +201,7 @@ fn rows_that_are_all_the_same_leave_the_biases() {
 #[test]
 fn the_longest_row_stays_inside_its_sums() {
     let most = LayerNorm::LONGEST_ROW;
-    let norm = LayerNorm::of(most, 0.0, scales(1.0, 1.0, 1.0, 0, IntType::I16)).unwrap();
+    let norm = LayerNorm::of(true, most, 0.0, scales(1.0, 1.0, 1.0, 0, IntType::I16)).unwrap();
     for (from, [low, high]) in [(IntType::U16, [0, 65_535]), (IntType::I16, [-32_768, 32_767])] {
         // One code apart from all others: it is √(n − 1) deviations away, which is the most that there is.
         let mut codes = vec![low; most];
@@ -207,7 +228,7 @@ fn the_longest_row_stays_inside_its_sums() {
 
 #[test]
 fn what_is_outside_of_the_domain_is_refused() {
-    let of = |length, epsilon, s| LayerNorm::of(length, epsilon, s);
+    let of = |length, epsilon, s| LayerNorm::of(true, length, epsilon, s);
     let good = scales(0.1, 1e-4, 0.1, 0, IntType::I8);
     assert!(of(64, 1e-5, good).is_ok());
     for length in [0, LayerNorm::LONGEST_ROW + 1] {

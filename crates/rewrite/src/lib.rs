@@ -47,6 +47,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::PadIntoConv),
         Box::new(rules::TakenApart),
         Box::new(rules::LayerNormalization),
+        Box::new(rules::RmsNormalization),
         Box::new(rules::DivisionToMultiplication),
     ]
 }

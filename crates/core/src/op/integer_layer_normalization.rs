@@ -1,4 +1,4 @@
-//! Layer normalization on codes.
+//! Layer normalization on codes, with the mean taken off or as it is.
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
@@ -38,7 +38,7 @@ impl IntegerLayerNormalization {
     pub fn new(axis: i64, norm: &LayerNorm) -> IntegerLayerNormalization {
         IntegerLayerNormalization {
             axis,
-            definition: Definition::LayerNorm,
+            definition: norm.definition(),
             epsilon: norm.epsilon,
             multiplier: norm.multiplier,
             bias_multiplier: norm.bias_multiplier,
@@ -57,7 +57,13 @@ impl IntegerLayerNormalization {
             definition: self.definition,
             wanted: "layer normalization to codes",
         };
+        let centred = match self.definition {
+            Definition::LayerNorm => true,
+            Definition::RmsNorm => false,
+            _ => return Err(kind()),
+        };
         let norm = LayerNorm {
+            centred,
             epsilon: self.epsilon,
             multiplier: self.multiplier,
             bias_multiplier: self.bias_multiplier,
@@ -65,10 +71,7 @@ impl IntegerLayerNormalization {
             zero_point: self.zero,
             result: self.to.int_type().ok_or_else(kind)?,
         };
-        match self.definition {
-            Definition::LayerNorm => norm.check().map(|()| norm),
-            _ => Err(kind()),
-        }
+        norm.check().map(|()| norm)
     }
 }
 

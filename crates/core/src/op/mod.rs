@@ -61,6 +61,7 @@ mod relu;
 mod requantize;
 mod reshape;
 mod resize;
+mod rms_normalization;
 mod roi_align;
 mod round_to;
 mod scatter;
@@ -137,6 +138,7 @@ pub use relu::*;
 pub use requantize::*;
 pub use reshape::*;
 pub use resize::*;
+pub use rms_normalization::*;
 pub use roi_align::*;
 pub use round_to::*;
 pub use scatter::*;
@@ -283,6 +285,7 @@ ops! {
     MatMul,
     BatchNormalization,
     LayerNormalization,
+    RmsNormalization,
     Add,
     Sub,
     Mul,

@@ -5,7 +5,7 @@ use strait_core::Op;
 use strait_core::op::{
     Activation, Activations, ArgReduce, Binary, BinaryFunction, Cell, Combination, Compare, Cumulative, Det, Dft,
     Direction, Expand, Extreme, GatherElements, GatherNd, NonMaxSuppression, NonZero, Range, Recurrent, Relation,
-    RoiAlign, RoiMode, Running, Scatter, ScatterBy, Select, ShapeOf, TopK, Transform, Unique,
+    RmsNormalization, RoiAlign, RoiMode, Running, Scatter, ScatterBy, Select, ShapeOf, TopK, Transform, Unique,
 };
 
 /// The ops that are here.
@@ -13,6 +13,7 @@ use strait_core::op::{
 pub(super) const NAMES: &[&str] = &[
     "gather_elements", "gather_nd", "scatter", "arg_reduce", "cumulative", "top_k", "det", "dft", "roi_align",
     "recurrent", "expand", "select", "binary", "compare", "shape_of", "range", "non_zero", "unique", "non_max_suppression",
+    "rms_normalization",
 ];
 
 /// The op called `name`.
@@ -32,6 +33,11 @@ pub(super) fn op(name: &str, choices: &mut Choices<'_>) -> Op {
         .into(),
         "compare" => Compare {
             relation: choices.pick(Relation::ALL),
+        }
+        .into(),
+        "rms_normalization" => RmsNormalization {
+            axis,
+            epsilon: choices.float(),
         }
         .into(),
         "gather_elements" => GatherElements { axis }.into(),

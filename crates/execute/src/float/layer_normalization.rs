@@ -1,4 +1,4 @@
-//! Layer normalization.
+//! Layer normalization, with the mean taken off or as it is.
 
 use crate::elementwise::{Broadcast, for_each_piece};
 use crate::error::StepError;
@@ -9,6 +9,8 @@ use strait_core::op;
 use strait_kernels::float::{Reduction, reduce};
 
 struct LayerNormalization {
+    /// True if the mean is taken off.
+    centred: bool,
     epsilon: f32,
     /// Elements that are normalised together.
     row: usize,
@@ -17,18 +19,28 @@ struct LayerNormalization {
 }
 
 pub(crate) fn prepare(op: &op::LayerNormalization, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    step(true, (op.axis, op.epsilon), site)
+}
+
+/// Normalization by the root of the mean square.
+pub(crate) fn prepare_rms(op: &op::RmsNormalization, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    step(false, (op.axis, op.epsilon), site)
+}
+
+fn step(centred: bool, (first, epsilon): (i64, f32), site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let dims = &site.input(0)?.dims;
     let bias = site.optional(2).map(|bias| Broadcast::new(dims, &bias.dims));
     Ok(Box::new(LayerNormalization {
-        epsilon: op.epsilon,
-        row: dims[axis(op.axis, dims.len())?..].iter().product(),
+        centred,
+        epsilon,
+        row: dims[axis(first, dims.len())?..].iter().product(),
         scale: Broadcast::new(dims, &site.input(1)?.dims)?,
         bias: bias.transpose()?,
     }))
 }
 
 impl Step for LayerNormalization {
-    /// With m the mean of a row: d = x − m, v the mean of d², then d / √(v + epsilon) · scale + bias.
+    /// With m the mean of a row, or 0: d = x − m, v the mean of d², then d / √(v + epsilon) · scale + bias.
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let row = self.row;
         let input = io.input::<f32>(0)?;
@@ -45,7 +57,7 @@ impl Step for LayerNormalization {
         };
         for_each_piece(out, row, |first, out| {
             let input = &input[first..first + row];
-            let m = mean(input)?;
+            let m = if self.centred { mean(input)? } else { 0.0 };
             out.iter_mut().zip(input).for_each(|(d, &x)| *d = (x - m) * (x - m));
             let deviation = (mean(out)? + self.epsilon).sqrt();
             out.iter_mut().zip(input).for_each(|(y, &x)| *y = (x - m) / deviation);

@@ -90,6 +90,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         // Of real numbers.
         Op::BatchNormalization(_)
         | Op::LayerNormalization(_)
+        | Op::RmsNormalization(_)
         | Op::Softmax(_)
         | Op::Div(_)
         | Op::Pow(_)

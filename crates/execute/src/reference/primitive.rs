@@ -181,6 +181,7 @@ impl Primitive {
             // Of real numbers, or moved and converted elsewhere: none is a primitive ([`Primitive::is_defined`]).
             Op::BatchNormalization(_)
             | Op::LayerNormalization(_)
+            | Op::RmsNormalization(_)
             | Op::Softmax(_)
             | Op::Div(_)
             | Op::Pow(_)

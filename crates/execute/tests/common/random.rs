@@ -243,7 +243,7 @@ impl Maker {
             output: (4.0 / to.max() as f32, to.max() / 2),
             result: to,
         };
-        let norm = LayerNorm::of(length as usize, 1e-5, scales).unwrap();
+        let norm = LayerNorm::of(self.random.range(0, 1) == 1, length as usize, 1e-5, scales).unwrap();
         let gains: Vec<i64> = (0..length).map(|_| self.random.range(-32_768, 32_767)).collect();
         let mut operands = vec![x.id, self.builder.integers(Elem::I16, &row, &gains)];
         let carrier = [None, Some(Elem::I32), Some(Elem::I64)][self.random.range(0, 2) as usize];

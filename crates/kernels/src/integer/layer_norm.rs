@@ -124,14 +124,17 @@ mod tests {
             low + (seed >> 8) as i32 % (high - low + 1)
         };
         for (from, result) in TYPES.into_iter().flat_map(|from| TYPES.map(|result| (from, result))) {
-            for (rows, length) in [(3, 64), (5, 1), (1, 5000), (90, 100), (0, 3)] {
+            for (at, (rows, length)) in [(3, 64), (5, 1), (1, 5000), (90, 100), (0, 3), (4, 30)]
+                .into_iter()
+                .enumerate()
+            {
                 let gain = LayerNormScales {
                     input: 0.01,
                     gain: 1.0 / 16384.0,
                     output: (6.0 / f32::from(result.max() as u16), result.max() / 2),
                     result,
                 };
-                let norm = LayerNorm::of(length, 1e-5, gain).unwrap();
+                let norm = LayerNorm::of(at % 3 != 2, length, 1e-5, gain).unwrap();
                 let codes: Vec<i32> = (0..rows * length).map(|_| random(from.min(), from.max())).collect();
                 let gains: Vec<i16> = (0..length).map(|_| random(-32_768, 32_767) as i16).collect();
                 let biases = (rows != 90).then(|| (0..length).map(|_| random(-90_000, 90_000).into()).collect());
@@ -159,7 +162,7 @@ mod tests {
             output: (0.1, 0),
             result: IntType::I8,
         };
-        let norm = LayerNorm::of(3, 1e-5, scales).unwrap();
+        let norm = LayerNorm::of(true, 3, 1e-5, scales).unwrap();
         let new = |norm: &LayerNorm, from, gains: usize, biases: usize| {
             IntegerLayerNorm::new(norm, from, vec![1; gains], Some(vec![0; biases]))
         };

@@ -9,22 +9,31 @@ use strait_core::{DataId, Failure, Op, Port, QuantParams, Reason, ReasonCode, Te
 use strait_requantize::function::{Definition, LayerNorm, LayerNormScales};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, definition: Definition) -> Result<(), Failure> {
-    let (Op::LayerNormalization(op), Definition::LayerNorm) = (&site.node.op, definition) else {
-        return Err(Failure::defect("it is no layer normalization"));
+    let (centred, axis, epsilon) = match (&site.node.op, definition) {
+        (Op::LayerNormalization(op), Definition::LayerNorm) => (true, op.axis, op.epsilon),
+        (Op::RmsNormalization(op), Definition::RmsNorm) => (false, op.axis, op.epsilon),
+        _ => return Err(Failure::defect("it is no layer normalization")),
     };
     let (x, y) = (walk.operand_grid(site, 0)?, walk.needed_grid(site)?);
     let (grid, gains) = walk.weights(site.id)?;
     let missing = || Failure::defect("its gains have no single grid");
+    if !centred && x.zero != 0 {
+        let text = format!(
+            "{definition} reads codes without a zero point, and its operand has {}",
+            x.zero
+        );
+        return Err(Reason::new(ReasonCode::LayerNormalizationDomain, text).into());
+    }
     let scales = LayerNormScales {
         input: x.scale,
         gain: grid.as_tensor().ok_or_else(missing)?.0,
         output: (y.scale, y.zero),
         result: y.ty,
     };
-    let row = walk.graph().value(site.input(0)?).and_then(|x| row(&x.ty, op.axis));
+    let row = walk.graph().value(site.input(0)?).and_then(|x| row(&x.ty, axis));
     let row = row.ok_or_else(|| Failure::defect("its rows have no length"))?;
     let length = usize::try_from(row.iter().product::<u64>()).unwrap_or(usize::MAX);
-    let norm = LayerNorm::of(length, op.epsilon, scales);
+    let norm = LayerNorm::of(centred, length, epsilon, scales);
     let norm = norm.map_err(|error| Reason::new(ReasonCode::LayerNormalizationDomain, error.to_string()))?;
     let mut operands = vec![
         walk.operand(site, 0)?.value,
@@ -36,7 +45,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, definition:
         let biases = walk.baked(site.id, 2)?;
         operands.push(along(walk, "bias:codes", biases, grid, &row)?);
     }
-    let primitive = IntegerLayerNormalization::new(op.axis, &norm);
+    let primitive = IntegerLayerNormalization::new(axis, &norm);
     let made = walk.emit(site.node, primitive, &operands, Some(y.params()), "layer-normalization")?;
     walk.set_codes(site, 0, made)
 }

@@ -426,7 +426,12 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         let mut inputs: SmallVec<[Option<ValueId>; 3]> = SmallVec::new();
         let has_parameters = matches!(
             op,
-            Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::BatchNormalization(_) | Op::LayerNormalization(_)
+            Op::Conv(_)
+                | Op::Gemm(_)
+                | Op::MatMul(_)
+                | Op::BatchNormalization(_)
+                | Op::LayerNormalization(_)
+                | Op::RmsNormalization(_)
         );
         for source in args.0 {
             if let Source::Constant(id, tensor) = &source

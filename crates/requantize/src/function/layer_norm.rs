@@ -18,9 +18,13 @@ use crate::{
 /// N is within 2⁻²² of the real number, so that y is the nearest code but where that is nearly a tie. The operand's zero point
 /// does not matter.
 ///
+/// Where it is not `centred`, S is 0 (`strait.rms_norm.v1`): V is n² times the mean square, and the zero point of the operand is 0.
+///
 /// Domain: rows of 1 ..= 32,768 codes of one type of 16 bits and less, gains of int16, any biases of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerNorm {
+    /// True if the mean is taken off.
+    pub centred: bool,
     /// Number that is added to the variance, in steps of 2⁻¹⁶·(s/n)².
     pub epsilon: i64,
     /// Factor of the gains, with 31 bits.
@@ -48,7 +52,7 @@ pub struct LayerNormScales {
     pub result: IntType,
 }
 
-/// Mean and deviation of a row, ready for its codes.
+/// Mean, or 0, and deviation of a row, ready for its codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
     length: i64,
@@ -56,8 +60,6 @@ pub struct Moments {
     reciprocal: i64,
     shift: u8,
 }
-
-const DEFINITION: Definition = Definition::LayerNorm;
 
 /// Fractional bits of W beyond those of n²·variance.
 const EPSILON_BITS: i32 = 16;
@@ -69,7 +71,13 @@ impl LayerNorm {
     /// The largest number of codes in a row: n·x stays below 2³¹, and n·Σx² below 2⁶³.
     pub const LONGEST_ROW: usize = 1 << 15;
 
-    /// The layer normalization of rows of `length` codes with these scales. The factors are computed in f64:
+    /// The definition's name.
+    pub fn definition(&self) -> Definition {
+        definition(self.centred)
+    }
+
+    /// The layer normalization of rows of `length` codes with these scales; without `centred` it is that by the root of the mean
+    /// square. The factors are computed in f64:
     /// `epsilon` = ε·n²·2¹⁶ / s², and gain·s' and s·gain·s' become integers by one power of two, which leaves the first of them
     /// 31 bits.
     ///
@@ -77,12 +85,10 @@ impl LayerNorm {
     /// [`FunctionError::Row`] for a length that is not defined, [`FunctionError::Scale`] where a scale is no finite positive
     /// number or ε is negative or not finite, [`FunctionError::Factor`] where s is not in 2⁻²⁸ … 2⁹, gain / s' not in
     /// 2⁻⁴⁶ … 2⁵¹, or ε·n²/s² past 2⁴⁶.
-    pub fn of(length: usize, epsilon: f32, scales: LayerNormScales) -> Result<LayerNorm, FunctionError> {
-        row(length)?;
-        let refused = |source: ScaleError| FunctionError::Scale {
-            definition: DEFINITION,
-            source,
-        };
+    pub fn of(centred: bool, length: usize, epsilon: f32, scales: LayerNormScales) -> Result<LayerNorm, FunctionError> {
+        let definition = definition(centred);
+        row(definition, length)?;
+        let refused = |source: ScaleError| FunctionError::Scale { definition, source };
         let scale = |what, scale: f32| positive(what, scale.into()).map_err(refused);
         let (input, gain) = (scale("input scale", scales.input)?, scale("gain scale", scales.gain)?);
         let output = scale("output scale", scales.output.0)?;
@@ -95,7 +101,7 @@ impl LayerNorm {
             match value > above && value <= most {
                 true => Ok(value),
                 false => Err(FunctionError::Factor {
-                    definition: DEFINITION,
+                    definition,
                     what,
                     value,
                     above,
@@ -118,6 +124,7 @@ impl LayerNorm {
             (multiplier, shift) = (multiplier / 2.0, shift - 1);
         }
         let norm = LayerNorm {
+            centred,
             epsilon: scaled(epsilon, EPSILON_BITS) as i64,
             multiplier: multiplier as i32,
             bias_multiplier: scaled(input * gain / output, shift + FRACTION) as i64,
@@ -135,12 +142,13 @@ impl LayerNorm {
     /// [`FunctionError::Parameter`], [`FunctionError::Elements`] for results of more than 16 bits, and
     /// [`FunctionError::Code`] for a zero point that is none of them.
     pub fn check(&self) -> Result<(), FunctionError> {
-        in_range(DEFINITION, "epsilon", self.epsilon, 0..=1 << 62)?;
-        in_range(DEFINITION, "multiplier", self.multiplier, 1 << 30..=i32::MAX.into())?;
-        in_range(DEFINITION, "bias_multiplier", self.bias_multiplier, 0..=1 << 62)?;
-        in_range(DEFINITION, "shift", self.shift, 1..=100)?;
-        elements(self.result)?;
-        code_of(DEFINITION, self.result, self.zero_point)
+        let definition = self.definition();
+        in_range(definition, "epsilon", self.epsilon, 0..=1 << 62)?;
+        in_range(definition, "multiplier", self.multiplier, 1 << 30..=i32::MAX.into())?;
+        in_range(definition, "bias_multiplier", self.bias_multiplier, 0..=1 << 62)?;
+        in_range(definition, "shift", self.shift, 1..=100)?;
+        elements(definition, self.result)?;
+        code_of(definition, self.result, self.zero_point)
     }
 
     /// The results of a row, in the order of its codes, which are of `from`. Without biases these are 0.
@@ -157,18 +165,19 @@ impl LayerNorm {
         results: &mut [i32],
     ) -> Result<(), FunctionError> {
         self.check()?;
-        row(codes.len())?;
+        let definition = self.definition();
+        row(definition, codes.len())?;
         for length in [gains.len(), biases.map_or(codes.len(), <[i64]>::len), results.len()] {
             if length != codes.len() {
                 return Err(FunctionError::Lengths {
-                    definition: DEFINITION,
+                    definition,
                     codes: codes.len(),
                     results: length,
                 });
             }
         }
-        elements(from)?;
-        codes.iter().try_for_each(|&code| code_of(DEFINITION, from, code))?;
+        elements(definition, from)?;
+        codes.iter().try_for_each(|&code| code_of(definition, from, code))?;
         let wide = || codes.iter().map(|&code| i64::from(code));
         let moments = self.moments(codes.len(), wide().sum(), wide().map(|code| code * code).sum());
         for (at, (result, code)) in results.iter_mut().zip(codes).enumerate() {
@@ -181,6 +190,7 @@ impl LayerNorm {
     /// Mean and deviation of a row of so many codes (1 ..= [`LayerNorm::LONGEST_ROW`]) from their sum and that of their squares.
     pub fn moments(&self, length: usize, sum: i64, squares: i64) -> Moments {
         let n = length as i64;
+        let sum = if self.centred { sum } else { 0 };
         let variance = (n * squares - sum * sum).unsigned_abs();
         let w = (u128::from(variance) << EPSILON_BITS) + u128::from(self.epsilon.unsigned_abs());
         if w == 0 {
@@ -223,11 +233,25 @@ impl Moments {
     }
 }
 
-fn row(length: usize) -> Result<(), FunctionError> {
+impl Definition {
+    /// True if it is a normalization of rows, whose parameters are those of a [`LayerNorm`].
+    pub fn normalizes(self) -> bool {
+        matches!(self, Definition::LayerNorm | Definition::RmsNorm)
+    }
+}
+
+fn definition(centred: bool) -> Definition {
+    match centred {
+        true => Definition::LayerNorm,
+        false => Definition::RmsNorm,
+    }
+}
+
+fn row(definition: Definition, length: usize) -> Result<(), FunctionError> {
     match (1..=LayerNorm::LONGEST_ROW).contains(&length) {
         true => Ok(()),
         false => Err(FunctionError::Row {
-            definition: DEFINITION,
+            definition,
             length,
             most: LayerNorm::LONGEST_ROW,
         }),
@@ -235,13 +259,10 @@ fn row(length: usize) -> Result<(), FunctionError> {
 }
 
 /// A type of codes of 16 bits and less.
-fn elements(elements: IntType) -> Result<(), FunctionError> {
+fn elements(definition: Definition, elements: IntType) -> Result<(), FunctionError> {
     match elements.bits() <= 16 {
         true => Ok(()),
-        false => Err(FunctionError::Elements {
-            definition: DEFINITION,
-            elements,
-        }),
+        false => Err(FunctionError::Elements { definition, elements }),
     }
 }
 

@@ -84,6 +84,8 @@ definitions! {
         "LiteRT's LEAKY_RELU on int8 and int16: a requantization for each sign.",
     LayerNorm "strait.layer_norm.v1"
         "A layer normalization by exact sums, rounded once behind gain and bias. No runtime's, but ours.",
+    RmsNorm "strait.rms_norm.v1"
+        "The same without the mean: a normalization by the root of the mean square. Ours, too.",
 }
 
 impl Definition {

@@ -25,7 +25,7 @@ struct Found {
 }
 
 /// `value` = mean(x) over trailing axes that are kept: the first of them, from the end.
-fn mean_of(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64)> {
+pub(super) fn mean_of(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64)> {
     let mean = site.producer(value, Term::ReduceMean)?;
     let (Op::Reduce(reduce), Some(x)) = (&mean.node.op, mean.input(0)) else {
         return None;
@@ -36,8 +36,19 @@ fn mean_of(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64)> {
     (reduce.keep_dims && trailing && !axes.is_empty()).then_some((x, -(axes.len() as i64)))
 }
 
+/// `value` = x², as a product or a power: x.
+pub(super) fn square_of(site: &GraphNode<'_>, value: ValueId) -> Option<ValueId> {
+    match site.producer(value, Term::Mul) {
+        Some(product) if product.input(0) == product.input(1) => product.input(0),
+        _ => {
+            let power = site.producer(value, Term::Pow)?;
+            site.is_scalar(power.input(1)?, 2.0).then_some(power.input(0)?)
+        }
+    }
+}
+
 /// `value` = x − mean(x).
-fn centred(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64)> {
+pub(super) fn centred(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64)> {
     let difference = site.producer(value, Term::Sub)?;
     let (x, axis) = mean_of(site, difference.input(1)?)?;
     (difference.input(0) == Some(x)).then_some((x, axis))
@@ -49,14 +60,7 @@ fn variance(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64, f32)>
     sum.both_orders().into_iter().find_map(|(mean, epsilon)| {
         let epsilon = site.scalar(epsilon)?;
         let (square, outer) = mean_of(site, mean)?;
-        let base = match site.producer(square, Term::Mul) {
-            Some(product) if product.input(0) == product.input(1) => product.input(0)?,
-            _ => {
-                let power = site.producer(square, Term::Pow)?;
-                site.is_scalar(power.input(1)?, 2.0).then_some(power.input(0)?)?
-            }
-        };
-        let (x, axis) = centred(site, base)?;
+        let (x, axis) = centred(site, square_of(site, square)?)?;
         (outer == axis).then_some((x, axis, epsilon))
     })
 }

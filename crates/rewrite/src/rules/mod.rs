@@ -19,6 +19,7 @@ mod merge_reshapes;
 mod merge_transposes;
 mod pad_into_conv;
 mod remove_identity;
+mod rms_normalization;
 mod silu_to_sigmoid;
 
 pub use average_pool_to_conv::AveragePoolToConv;
@@ -40,4 +41,5 @@ pub use merge_reshapes::MergeReshapes;
 pub use merge_transposes::MergeTransposes;
 pub use pad_into_conv::PadIntoConv;
 pub use remove_identity::RemoveIdentity;
+pub use rms_normalization::RmsNormalization;
 pub use silu_to_sigmoid::SiluToSigmoid;

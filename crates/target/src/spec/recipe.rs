@@ -57,8 +57,8 @@ words! {
         Lookup = "lookup",
         /// Softmax on codes: the integer function that `definition` names, which fixes the grid of the result.
         Softmax = "softmax",
-        /// Layer normalization on codes, with constant gains of 16 bits and biases: the integer function that `definition`
-        /// names. A result is narrowed inside it, and may have any of the row's `results`.
+        /// Layer normalization on codes, or that by the root of the mean square, with constant gains of 16 bits and biases: the
+        /// integer function that `definition` names. A result is narrowed inside it, and may have any of the row's `results`.
         LayerNormalization = "layer_normalization",
         /// The codes clipped; operand and result share one grid.
         Clamp = "clamp",
@@ -96,6 +96,9 @@ words! {
         Nearest = "nearest.v1",
         /// Ours, and no runtime's: a layer normalization by exact sums, rows of at most 32,768 codes of any type.
         LayerNorm = "strait.layer_norm.v1",
+        /// Ours, and no runtime's: a normalization by the root of the mean square by exact sums, rows of at most 32,768 codes of any
+        /// type without a zero point.
+        RmsNorm = "strait.rms_norm.v1",
     }
 }
 
@@ -113,6 +116,7 @@ impl IntegerFunction {
             IntegerFunction::LitertLeakyRelu => Definition::LitertLeakyRelu,
             IntegerFunction::Nearest => Definition::Nearest,
             IntegerFunction::LayerNorm => Definition::LayerNorm,
+            IntegerFunction::RmsNorm => Definition::RmsNorm,
         }
     }
 
@@ -126,6 +130,7 @@ impl IntegerFunction {
             IntegerFunction::LitertLeakyRelu => vec![Term::LeakyRelu],
             IntegerFunction::Nearest => RecipeName::Lookup.lowers(),
             IntegerFunction::LayerNorm => vec![Term::LayerNormalization],
+            IntegerFunction::RmsNorm => vec![Term::RmsNormalization],
         }
     }
 }
@@ -327,7 +332,7 @@ impl RecipeName {
             ],
             RecipeName::Lookup => Term::of_kind(Kind::Function).collect(),
             RecipeName::Softmax => vec![Term::Softmax],
-            RecipeName::LayerNormalization => vec![Term::LayerNormalization],
+            RecipeName::LayerNormalization => vec![Term::LayerNormalization, Term::RmsNormalization],
             RecipeName::Clamp => vec![Term::Relu, Term::Clip],
             RecipeName::Requantize => vec![Term::Requantize],
             RecipeName::Compare => Term::of_kind(Kind::Compares).collect(),

@@ -75,6 +75,7 @@ impl Analysis<'_> {
             | Op::Dequantize(_)
             | Op::BatchNormalization(_)
             | Op::LayerNormalization(_)
+            | Op::RmsNormalization(_)
             | Op::Softmax(_)
             | Op::Select(_)
             | Op::Binary(_)

@@ -4,6 +4,7 @@
 mod control;
 mod gemm;
 mod index;
+mod normalization;
 mod recurrent;
 mod sample;
 mod unary;
@@ -120,6 +121,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
             "LayerNormalization",
             vec![int("axis", op.axis), float("epsilon", op.epsilon)],
         ),
+        Op::RmsNormalization(op) => normalization::rms(emitter, at, op),
         Op::MatMul(op) if (op.a_zero, op.b_zero) == (0, 0) => plain("MatMul", vec![]),
         Op::Add(_) => plain("Add", vec![]),
         Op::Sub(_) => plain("Sub", vec![]),

@@ -288,6 +288,23 @@ fn functions_that_onnx_lacks_become_several_nodes() {
     );
 }
 
+#[test]
+fn a_normalization_by_the_mean_square_becomes_several_nodes() {
+    let of = |elem: &str| {
+        let text = format!(
+            "strait 1 annotated\ngraph @main(%x: f32[2,3]) {{\n  %q: {elem}[2,3] scale=0.1 zero=0 = quantize(%x) {{to={elem}, rounding=half_even, reciprocal=0}}\n  %d: f32[2,3] = dequantize(%q)\n  %y: f32[2,3] = rms_normalization(%d, @w) {{axis=1, epsilon=0.25}}\n  return %y\n}}\ndata @w: f32[3] = random 1\n"
+        );
+        nodes(&decoded(&text))[2..].join("; ")
+    };
+    let parts = "y_3 = Add(y_2, y_epsilon); y_4 = Sqrt(y_3); y_5 = Div(d, y_4); y = Mul(y_5, w)";
+    assert_eq!(of("i8"), format!("y_1 = Mul(d, d); y_2 = ReduceMean(y_1); {parts}"));
+    // From operator set 18 on the axes are an operand.
+    assert_eq!(
+        of("i16"),
+        format!("y_1 = Mul(d, d); y_2 = ReduceMean(y_1, y_axes); {parts}")
+    );
+}
+
 const QUANTIZED: &str = "strait 1 annotated
 graph @main(%x: f32[1,2,4,4]) {
   %q: i8[1,2,4,4] scale=0.1 zero=-3 = quantize(%x) {to=i8, rounding=half_even, reciprocal=0}

@@ -172,6 +172,7 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
             require(constant(2), ReasonCode::BiasNotConstant, "its bias is not a constant")?;
             let row = match &node.op {
                 Op::LayerNormalization(norm) => value(0).and_then(|x| row(&x.ty, norm.axis)),
+                Op::RmsNormalization(norm) => value(0).and_then(|x| row(&x.ty, norm.axis)),
                 _ => None,
             };
             let (row, most) = (row.unwrap_or_default(), LayerNorm::LONGEST_ROW as u64);

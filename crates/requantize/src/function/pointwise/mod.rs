@@ -63,7 +63,8 @@ impl Definition {
             Definition::Nearest
             | Definition::LitertSoftmaxInt8
             | Definition::LitertSoftmaxInt16
-            | Definition::LayerNorm => return None,
+            | Definition::LayerNorm
+            | Definition::RmsNorm => return None,
         };
         Some(PointwiseFacts { elements, output })
     }

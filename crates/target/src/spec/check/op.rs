@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{MAX_RANK, Term};
 use strait_document::{KeyPath, Scalar, nearest};
 use strait_requantize::IntType;
-use strait_requantize::function::Definition;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     let terms = terms();
@@ -444,7 +443,7 @@ fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: 
             None,
             facts.output,
         ),
-        (None, None) if made == Definition::LayerNorm => return layer_normalization(findings, row, function, path),
+        (None, None) if made.normalizes() => return layer_normalization(findings, row, function, path),
         // Any types, any grids.
         (None, None) => return,
     };

@@ -1,0 +1,33 @@
+//! Normalization by the root of the mean square.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+
+op! {
+    /// x / √(mean(x²) + epsilon) · scale over the axes from `axis` to the last.
+    ///
+    /// Operands: `x` and `scale`, which is broadcastable to `x`. Result as `x`.
+    RmsNormalization = "rms_normalization" v 1 {
+        /// The first normalised axis; negative counts from the end.
+        axis: i64,
+        /// Added to the mean square.
+        epsilon: f32,
+    }
+}
+
+impl Infer for RmsNormalization {
+    const ARITY: (usize, usize) = (2, 2);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let (x, scale) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        support::axis(self.axis, x.shape.len())?;
+        support::ensure(
+            support::broadcast(&scale.shape, &x.shape)? == x.shape,
+            ReasonCode::LayerNormalizationShape,
+            || format!("{:?} does not broadcast to x", scale.shape),
+        )?;
+        support::same(operands)
+    }
+}
