@@ -128,6 +128,7 @@ fn shapes_are_those_of_the_table() {
         ("reshape(%a) {shape=[-1,-1]}".into(), &["f32[2,3]"], "reshape"),
         ("reshape(%a) {shape=[5]}".into(), &["f32[2,3]"], "reshape"),
         ("reshape(%a) {shape=[0,0,0]}".into(), &["f32[2,3]"], "reshape"),
+        ("reshape(%a) {shape=[4611686018427387904,4,-1]}".into(), &["f32[2,3]"], "reshape"),
         ("reshape(%a) {shape=[-9223372036854775808]}".into(), &["f32[2,3]"], "reshape"),
         ("flatten(%a) {axis=2}".into(), &["f32[N,3,4,5]"], "f32[\"\",20]"),
         ("flatten(%a) {axis=1}".into(), &["f32[N,3,4,5]"], "f32[N,60]"),

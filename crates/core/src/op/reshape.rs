@@ -54,6 +54,9 @@ impl Infer for Reshape {
         });
         let alone = |dims: &Shape| dims.iter().all(|dim| *dim == Dim::Fixed(1) || dim.fixed().is_none());
         let (Some(count_from), Some(count_to)) = (element_count(&from), element_count(&to)) else {
+            if from.iter().chain(&to).all(|dim| dim.fixed().is_some()) {
+                return Err(error("the elements are too many to be counted"));
+            }
             // One name that stands for all that remains keeps it; otherwise a run knows.
             if let Some(position) = unknown {
                 let mut names = from.iter().filter(|dim| dim.fixed().is_none());
