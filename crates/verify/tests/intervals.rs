@@ -290,6 +290,10 @@ fn integers_of_the_model_may_be_anything_of_their_type() {
     let findings = |module: &Module| intervals(module, module.main).unwrap().findings().to_vec();
     assert_eq!(findings(&on_host), []);
     assert_eq!(ends(&range_of(&on_host, "y")), [(i64::MIN, i64::MAX)]);
+    // Nothing of a graph of floats has a place, as one that control flow names.
+    let mut of_floats = module("%x: i64[4]", &body(""), far);
+    of_floats.main_mut().set_stage(strait_core::Stage::Float);
+    assert_eq!(findings(&of_floats), []);
     // Of the accelerator they are sums, which stay in what carries them.
     let faults = findings(&module("%x: i64[4]", &body(""), far));
     assert!(matches!(faults[0].fault, Fault::Overflow { .. }), "{faults:?}");

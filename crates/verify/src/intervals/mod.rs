@@ -22,7 +22,7 @@ pub(crate) use range::extents;
 use range::of_elem;
 use strait_core::tensor::Element;
 use strait_core::{
-    Channels, Def, Elem, Graph, GraphId, Kind, Module, Node, NodeId, Op, Placement, TensorData, ValueId,
+    Channels, Def, Elem, Graph, GraphId, Kind, Module, Node, NodeId, Op, Placement, Stage, TensorData, ValueId,
 };
 use strait_requantize::Requantization;
 
@@ -169,9 +169,13 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// True of a node of the host whose results have no grid: its integers are the model's own, as indices and lengths are, and
-    /// wrap where they leave their type. They are no codes and no sums of codes.
+    /// True of a node whose integers are the model's own, as indices and lengths are, and wrap where they leave their type. They
+    /// are no codes and no sums of codes: nodes of the host whose results have no grid, and all of a graph of the float stage,
+    /// as those are that control flow names.
     fn is_of_the_model(&self, node: &Node) -> bool {
+        if self.graph.stage() == Stage::Float {
+            return true;
+        }
         let grid = |&id: &ValueId| self.graph.value(id).is_some_and(|value| value.quant.is_some());
         matches!(node.place, Placement::Host(_)) && !node.outputs.iter().any(grid)
     }
