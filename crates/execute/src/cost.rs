@@ -5,13 +5,14 @@ use crate::error::ExecuteError;
 use crate::integer::carrier;
 use crate::late;
 use crate::memory::{self, Request};
+use crate::named::Named;
 use crate::plan::is_aligned;
 use crate::scratch::{Scratch, scratch};
 use crate::site::slot;
 use smallvec::SmallVec;
 use strait_core::op::Sampling;
 use strait_core::shape::element_count;
-use strait_core::{Def, GraphId, Module, Node, Op, TensorType, ValueId};
+use strait_core::{Def, Graph, GraphId, Module, Node, Op, TensorType, ValueId};
 use strait_kernels::integer::{ConvWeights, GemmWeights};
 
 /// A node, and how much of something it takes.
@@ -47,17 +48,26 @@ pub struct Cost {
 /// The cost of one run of a graph.
 ///
 /// Values have places as in a plan in which nothing is joined, no result overwrites an operand, and only ops that keep the
-/// order of all elements share their operand's bytes.
+/// order of all elements share their operand's bytes. A graph that a node names is counted as often as it runs, once where a
+/// run finds how often; what has an extent that a run finds is not counted.
 ///
 /// # Errors
-/// [`ExecuteError::Symbolic`] where a dimension has no number, [`ExecuteError::TooLarge`] for a value past every
-/// machine, and graphs with a cycle.
+/// [`ExecuteError::Symbolic`] where a dimension of an input has no number and no node names the graph,
+/// [`ExecuteError::TooLarge`] for a value past every machine, and graphs with a cycle.
 pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
+    within(module, graph, &mut Named::default())
+}
+
+/// The same, of a graph inside of others whose costs are known.
+pub(crate) fn within(module: &Module, graph: GraphId, named: &mut Named) -> Result<Cost, ExecuteError> {
+    // Who names a graph may give it other extents each time.
+    let mut nodes = module.graphs.iter().flat_map(Graph::nodes);
+    let is_body = nodes.any(|(_, node)| node.op.graphs().contains(&graph));
     let (graph, order) = crate::plan::ordered(module, graph)?;
     let mut bytes = vec![0u64; graph.value_bound()];
     for (id, value) in graph.values() {
         // Its memory is known when it runs, where data decides on the extents.
-        if value.ty.dims().is_none() && !matches!(value.def, Def::Input(_)) {
+        if value.ty.dims().is_none() && (is_body || !matches!(value.def, Def::Input(_))) {
             continue;
         }
         slot(module, graph, id)?;
@@ -120,8 +130,14 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
         let operands: SmallVec<[Option<&TensorType>; 3]> = node.inputs.iter().map(|id| id.and_then(ty)).collect();
         let results: SmallVec<[&TensorType; 1]> = node.outputs.iter().filter_map(|&id| ty(id)).collect();
         let is_late = late::applies(graph, node);
+        let inside = named.of(module, &node.op)?;
+        cost.constants = cost.constants.saturating_add(inside.constants);
+        cost.copies = cost.copies.saturating_add(inside.copies);
         let own = match is_late {
-            true => Scratch::default(),
+            true => Scratch {
+                run: inside.peak,
+                ..Scratch::default()
+            },
             false => scratch(
                 node,
                 &operands,
@@ -141,7 +157,7 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
             packed_bytes(&node.op, operands.first().copied().flatten(), weight)
         }));
         let work = match is_late {
-            true => 0,
+            true => inside.operations,
             false => operations(&node.op, &operands, &results),
         };
         cost.operations = cost.operations.saturating_add(work);

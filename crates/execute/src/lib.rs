@@ -33,6 +33,7 @@ mod layers;
 mod layout;
 mod loops_for;
 mod memory;
+mod named;
 mod plan;
 mod prepare;
 mod samples;

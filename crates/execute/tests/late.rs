@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use strait_core::text;
-use strait_execute::{ExecuteError, Plan, PlanOptions, Tensor, Threads, Workspace, reference};
+use strait_execute::{ExecuteError, Plan, PlanOptions, Tensor, Threads, Workspace, cost, reference};
 
 /// The outputs of a module, after both ways have agreed.
 fn run(module: &str, inputs: &[Tensor]) -> Result<Vec<Tensor>, ExecuteError> {
@@ -196,6 +196,10 @@ graph @main(%x: f32[2,3]) {
         (made[0].shape(), made[1].values::<f32>().unwrap()),
         (&[48][..], &[48.0][..])
     );
+    // What it needs is known when it runs; what is known before that can be said of the body, too.
+    let module = text::parse(module).unwrap();
+    let graphs = (0..module.graphs.len()).map(strait_core::GraphId::new);
+    assert!(graphs.into_iter().all(|graph| cost(&module, graph).is_ok()));
 }
 
 #[test]

@@ -225,3 +225,35 @@ fn a_window_takes_no_more_than_the_elements_under_it() {
     let mean = (7.0 * 64.0 + 5.0 * (512f64.powi(3) - 64.0)) / 512f64.powi(3);
     assert_eq!((found[0][0], found[2][0], found[3][0]), (7, 7, mean.round() as i32));
 }
+
+#[test]
+fn what_control_flow_runs_is_counted_as_often_as_it_runs() {
+    let of = |trips: i64| {
+        let text = format!(
+            "strait 1 float main=@main
+graph @inner(%j: i64[], %d: bool[], %u: f32[8,8]) stage=float {{
+  %m: f32[8,8] = matmul(%u, @w) {{a_zero=0, b_zero=0}}
+  return %d, %m
+}}
+graph @body(%i: i64[], %c: bool[], %v: f32[8,8]) stage=float {{
+  %n: f32[8,8] = loop @inner(_, _, %v) {{carried=1, trips=3}}
+  return %c, %n
+}}
+graph @main(%x: f32[8,8]) {{
+  %y: f32[8,8] = loop @body(_, _, %x) {{carried=1, trips={trips}}}
+  return %y
+}}
+data @w: f32[8,8] = random 1
+"
+        );
+        let module = strait_core::text::parse(&text).unwrap();
+        cost(&module, module.main).unwrap()
+    };
+    let once = of(1);
+    assert_eq!((once.operations, once.busiest.op), (3 * 512, "loop"));
+    assert_eq!((of(5).operations, of(5).peak.amount), (5 * 3 * 512, once.peak.amount));
+    assert_eq!(of(i64::MAX).operations, u64::MAX);
+    // The weights of the innermost graph, and at least its operand, its product and the state of each loop.
+    assert_eq!(once.constants, 256);
+    assert!(once.peak.amount >= 6 * 256, "{once:?}");
+}

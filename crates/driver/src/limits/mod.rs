@@ -6,9 +6,10 @@
 
 pub(crate) mod machine;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-use strait_core::{Def, GraphId, Module, shape::element_count};
+use strait_core::{Def, Graph, GraphId, Module, shape::element_count};
 use strait_execute::{Cost, ExecuteError, Share, cost};
 
 use crate::{diagnostic::Diagnostic, failure::codes, session::Session, stop::Stop, table};
@@ -121,8 +122,11 @@ impl Demand {
         let mut demand = fused.clone();
         demand.values = demand.values.saturating_add(fused.values);
         demand.copies = demand.copies.saturating_add(fused.copies);
+        // What nodes name is counted with them.
+        let nodes = module.graphs.iter().flat_map(Graph::nodes);
+        let named: BTreeSet<GraphId> = nodes.flat_map(|(_, node)| node.op.graphs()).collect();
         let graphs = (0..module.graphs.len()).map(GraphId::new);
-        for graph in graphs.filter(|&graph| graph != module.main) {
+        for graph in graphs.filter(|graph| *graph != module.main && !named.contains(graph)) {
             demand = demand.beside(Demand::new(cost(module, graph)?));
         }
         let integers = module.main().values().map(|(_, value)| value);
