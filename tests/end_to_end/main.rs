@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod control;
+mod loops;
 mod tokens;
 mod types;
 
