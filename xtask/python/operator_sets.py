@@ -24,10 +24,7 @@ LEFT_OUT = {
     "random numbers": ["Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"],
     "strings": ["RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer"],
     "images in files": ["ImageDecoder"],
-    "sequences and optional values": [
-        "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct",
-        "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence",
-    ],
+    "maps over sequences and optional values": ["Optional", "OptionalGetElement", "OptionalHasElement", "SequenceMap"],
 }  # fmt: skip
 
 

@@ -142,6 +142,10 @@ impl<'a> NodeReader<'_, 'a> {
                     inner.define(own, Entry::Value(made));
                     read.push(value);
                 }
+                Entry::Sequence(elements) if elements.iter().any(|element| matches!(element, Entry::Value(_))) => {
+                    let text = format!("`{name}` is a sequence; a graph inside of a node takes tensors");
+                    return Err(Refusal::Unsupported(text));
+                }
                 constant => inner.define(own, constant),
             }
         }

@@ -12,6 +12,7 @@ use super::types::{contradiction, declared_elem, declared_type};
 use crate::error::{NodeFault, OnnxError};
 use crate::proto::NodeProto;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use strait_core::op::Cast;
 use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
 use strait_core::{
@@ -44,6 +45,8 @@ pub(crate) enum Entry {
     Value(ValueId),
     /// A tensor whose elements are known. It enters the graph when a node takes it as data.
     Constant(TensorData),
+    /// A sequence of tensors, each a value or a constant. It is nothing in the graph but what is taken out of it.
+    Sequence(Arc<[Entry]>),
     /// A result that its node's operator could have, but that we do not compute: operator and position.
     NotComputed(String, usize),
     /// A result of a node that was not understood.
@@ -362,6 +365,7 @@ impl<'a> Builder<'a> {
                 self.placed[id.position()] = Some(value);
                 Ok(value)
             }
+            Entry::Sequence(_) => Err(no_tensor(self.scope.index.name(id))),
             // `entry` has refused these.
             Entry::NotComputed(..) | Entry::Unknown => Err(Refusal::Unknown),
         }
@@ -416,6 +420,13 @@ impl<'a> Builder<'a> {
             number += 1;
         }
     }
+}
+
+/// A sequence where a tensor is needed.
+pub(super) fn no_tensor(name: &str) -> Refusal {
+    Refusal::Unsupported(format!(
+        "`{name}` is a sequence; a tensor has to be taken out of it first"
+    ))
 }
 
 /// The outputs that are declared as floats of another type than f32.

@@ -18,6 +18,7 @@ mod inline;
 mod instance;
 mod late;
 mod ops;
+mod sequences;
 mod site;
 mod tensor;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One node as the functions in [`super::ops`] see it: operands, and what becomes of it. Its attributes are read in
 //! [`super::attributes`].
 
-use super::build::{Builder, Entry, check_limits};
+use super::build::{Builder, Entry, check_limits, no_tensor};
 use super::fold;
 use super::index::{Index, TensorId, node_name};
 use super::inline::Versions;
@@ -133,6 +133,7 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         match self.entry(position)? {
             Entry::Constant(tensor) => Ok(tensor.tensor_type()),
             Entry::Value(id) => Ok(self.type_of(id)),
+            Entry::Sequence(_) => Err(no_tensor(&self.node.input[position])),
             Entry::NotComputed(..) | Entry::Unknown => Err(Refusal::Unknown),
         }
     }
@@ -409,6 +410,7 @@ impl<'b, 'a> NodeReader<'b, 'a> {
                     Some(id) => match self.builder.entry(id)? {
                         Entry::Constant(tensor) => Source::Constant(Some(id), tensor),
                         Entry::Value(id) => Source::Value(id),
+                        Entry::Sequence(_) => return Err(no_tensor(self.index.name(id))),
                         Entry::NotComputed(..) | Entry::Unknown => return Err(Refusal::Unknown),
                     },
                 },

@@ -30,6 +30,7 @@ mod runtime;
 mod sample;
 mod select;
 mod sequence;
+mod sequences;
 mod shape;
 mod softmax;
 mod state;
@@ -98,7 +99,7 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 33] = [
+const FAMILIES: [&[Row]; 34] = [
     control::ROWS,
     data::ROWS,
     conv::ROWS,
@@ -112,6 +113,7 @@ const FAMILIES: [&[Row]; 33] = [
     pad::ROWS,
     select::ROWS,
     sequence::ROWS,
+    sequences::ROWS,
     resize::ROWS,
     sample::ROWS,
     index::ROWS,

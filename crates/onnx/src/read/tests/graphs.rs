@@ -161,7 +161,7 @@ fn everything_unknown_is_reported_at_once() {
     (custom.domain, custom.name) = ("com.acme".into(), "third".into());
     let nodes = vec![
         node("a = Relu(x)", vec![]),
-        node("b = SequenceConstruct(a)", vec![]),
+        node("b = StringConcat(a)", vec![]),
         custom,
         node("d = Conv(c, w)", vec![]),
         node("y = Pad(a)", vec![text("mode", "sideways")]),
@@ -182,7 +182,7 @@ fn everything_unknown_is_reported_at_once() {
     assert_eq!(
         found,
         [
-            ("b", "SequenceConstruct", "ai.onnx", Some(13)),
+            ("b", "StringConcat", "ai.onnx", Some(13)),
             ("third", "Fancy", "com.acme", None),
             ("y", "Pad", "ai.onnx", Some(13))
         ]

@@ -8,6 +8,7 @@ mod graphs;
 mod make;
 mod operators;
 mod runtime;
+mod sequences;
 
 use super::*;
 use strait_core::Attribute;

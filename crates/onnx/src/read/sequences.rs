@@ -1,0 +1,75 @@
+//! Sequences of tensors, whose length and elements are known while a model is read.
+
+use super::build::{Entry, no_tensor};
+use super::site::{Arg, NodeReader, Refusal};
+use strait_core::ReasonCode;
+
+/// The most tensors in one sequence.
+const LONGEST: usize = 1 << 12;
+
+impl NodeReader<'_, '_> {
+    /// The tensors of a sequence that is an operand.
+    pub(crate) fn sequence(&mut self, position: usize) -> Result<Vec<Arg>, Refusal> {
+        match self.entry(position)? {
+            Entry::Sequence(elements) => elements.iter().map(tensor).collect(),
+            _ => {
+                let text = format!("operand {position} is a tensor, and no sequence");
+                Err(Refusal::invalid(ReasonCode::OperandType, text))
+            }
+        }
+    }
+
+    /// Makes the node's first result a sequence.
+    pub(crate) fn finish_sequence(&mut self, tensors: Vec<Arg>) -> Result<(), Refusal> {
+        if tensors.len() > LONGEST {
+            let text = format!("a sequence of {} tensors is longer than {LONGEST}", tensors.len());
+            return Err(Refusal::Unsupported(text));
+        }
+        let mut elements = Vec::with_capacity(tensors.len());
+        for arg in tensors {
+            elements.push(match arg {
+                Arg::Value(value) => Entry::Value(value),
+                Arg::Constant(tensor) => Entry::Constant(tensor),
+                Arg::Operand(position) => match self.entry(position)? {
+                    Entry::Sequence(_) => return Err(no_tensor(&self.node.input[position])),
+                    entry => entry,
+                },
+                Arg::Absent => return Err(Refusal::invalid(ReasonCode::MissingOperand, "an operand is missing")),
+            });
+        }
+        if let Some(id) = self.first_result() {
+            self.builder.define(id, Entry::Sequence(elements.into()));
+        }
+        Ok(())
+    }
+
+    /// The place that an operand names in a sequence, negative ones counted from its end; `None` where it is left out. `length`
+    /// places are to be had.
+    pub(crate) fn place_in_sequence(&mut self, position: usize, length: usize) -> Result<Option<usize>, Refusal> {
+        let Some(places) = self.known_ints(position, "position")? else {
+            return Ok(None);
+        };
+        let place = match places[..] {
+            [place] if place >= 0 => usize::try_from(place).ok(),
+            [place] => usize::try_from(place.unsigned_abs())
+                .ok()
+                .and_then(|back| length.checked_sub(back)),
+            _ => None,
+        };
+        match place.filter(|&place| place < length) {
+            Some(place) => Ok(Some(place)),
+            None => {
+                let text = format!("position {places:?} is none of the {length} that the sequence has");
+                Err(Refusal::invalid(ReasonCode::Axis, text))
+            }
+        }
+    }
+}
+
+fn tensor(element: &Entry) -> Result<Arg, Refusal> {
+    match element {
+        Entry::Value(value) => Ok(Arg::Value(*value)),
+        Entry::Constant(tensor) => Ok(Arg::Constant(tensor.clone())),
+        Entry::Sequence(_) | Entry::NotComputed(..) | Entry::Unknown => Err(Refusal::Unknown),
+    }
+}
