@@ -23,6 +23,8 @@ use crate::{
     table,
 };
 
+use super::lowered::whole_of;
+
 /// Raised when the same samples give other statistics.
 const VERSION: &str = "strait-statistics 1";
 
@@ -115,7 +117,8 @@ impl Wanted<'_> {
 
     fn observed(&self, requests: &Requests, session: &Session<'_>) -> Result<Observation, Stop> {
         let (module, count) = (self.module, self.covered.count());
-        let cost = cost(module, module.main).map_err(failure::execute)?;
+        let running = whole_of(self.bodies, module)?;
+        let cost = cost(&running, running.main).map_err(failure::execute)?;
         let gathered = observe::most_bytes(module, module.main, requests, count);
         let threads = session.admit(&Demand::new(cost).observed(gathered), count as usize)?;
         session.phase("observe", Some(count as usize), |done| {
