@@ -43,6 +43,14 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             Some(1),
             vec![(1000 - 3 * 128 - 2 * 127, 1000 + 3 * 127 + 2 * 128), (-133, 122)],
         ),
+        // A sum of no product is the bias.
+        (
+            "%x: i8[5,0]",
+            "  %y: i32[5,2] = gemm(%x, @w, @b) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}".into(),
+            "data @w: i8[2,0] = splat 0\ndata @b: i32[2] = inline [7,-9]",
+            Some(1),
+            vec![(7, 7), (-9, -9)],
+        ),
         // The smaller of two codes, the larger one, and one of both by a condition.
         (
             "%x: i8[1,4], %which: bool[1,4]",

@@ -239,9 +239,14 @@ impl<'a> Analysis<'a> {
         self.values.get(id.index())?.as_ref()
     }
 
+    /// The extents of a value.
+    fn extents(&self, id: ValueId) -> Option<Vec<u64>> {
+        extents(&self.graph.value(id)?.ty.shape)
+    }
+
     /// The extents of a value that is not empty.
     fn shape(&self, id: ValueId) -> Option<Vec<u64>> {
-        let shape = extents(&self.graph.value(id)?.ty.shape)?;
+        let shape = self.extents(id)?;
         shape.iter().all(|&extent| extent > 0).then_some(shape)
     }
 

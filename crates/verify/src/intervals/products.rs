@@ -69,9 +69,10 @@ fn sums(
         for first in (0..outputs).step_by(per_group.max(1)) {
             let inputs = Inputs::new(inputs(first));
             for output in first..outputs.min(first + per_group) {
-                let last = index(output, inputs.intervals.len().checked_sub(1)?);
-                // All others are below it, by the layout.
-                weights.get(last)?;
+                // All others are below the last one, by the layout. A sum of no product is 0.
+                if let Some(last) = inputs.intervals.len().checked_sub(1) {
+                    weights.get(index(output, last))?;
+                }
                 let weights = (0..inputs.intervals.len()).map(|k| weights[index(output, k)].into());
                 sums.push(inputs.sum(weights, zeros.of(output), most));
             }
@@ -167,7 +168,7 @@ impl Analysis<'_> {
         }
         let [a, b, bias] = [0, 1, 2].map(|i| node.inputs.get(i).copied().flatten());
         let (a, b) = (a?, b?);
-        let (a_rank, dims) = (self.shape(a)?.len(), self.shape(b)?);
+        let (a_rank, dims) = (self.extents(a)?.len(), self.extents(b)?);
         let [rows, columns] = [*dims.first()? as usize, *dims.get(1)? as usize];
         let (outputs, depth) = if op.transpose_b {
             (rows, columns)
@@ -176,7 +177,7 @@ impl Analysis<'_> {
         };
         let inner = if op.transpose_a { 0 } else { a_rank.checked_sub(1)? };
         let (a, zeros) = (self.range(a)?, &op.weight_zero);
-        let axis = self.shape(*node.outputs.first()?)?.len().checked_sub(1)?;
+        let axis = self.extents(*node.outputs.first()?)?.len().checked_sub(1)?;
         if self.constant(b).is_none() && dims.iter().product::<u64>() > MOST_COMPUTED {
             let zero = (zeros.0.values().iter().map(|&z| Interval::point(z.into()))).reduce(Interval::hull)?;
             let product = a.hull().times(self.range(b)?.hull().minus(zero));
@@ -214,7 +215,7 @@ impl Analysis<'_> {
     pub(super) fn matmul(&self, op: &op::MatMul, node: &Node) -> Option<Range> {
         let [a, b] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
         let (a, b) = (a?, b?);
-        let depth = *self.shape(a)?.last()?;
+        let depth = *self.extents(a)?.last()?;
         let factor = |id: ValueId, zero: i32| Some(self.range(id)?.hull().minus(Interval::point(zero.into())));
         Some(Range::tensor(
             factor(a, op.a_zero)?.times(factor(b, op.b_zero)?).summed(depth),
