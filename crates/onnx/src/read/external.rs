@@ -30,8 +30,8 @@ impl DataFiles {
     }
 
     /// The bytes that the `external_data` entries of a tensor speak of: `length` bytes from `offset` of the file at
-    /// `location`, by default all of it.
-    pub(crate) fn bytes(&self, tensor: &TensorProto) -> Result<Bytes, String> {
+    /// `location`, by default as many as the tensor has, which are `own`.
+    pub(crate) fn bytes(&self, tensor: &TensorProto, own: Option<u64>) -> Result<Bytes, String> {
         let entry = |key: &str| {
             tensor
                 .external_data
@@ -46,10 +46,8 @@ impl DataFiles {
         let location = entry("location").ok_or("its data is in another file, which is not named")?;
         let file = self.file(location).map_err(|fault| format!("its data file {fault}"))?;
         let offset = number("offset")?.unwrap_or(0);
-        let end = match number("length")? {
-            Some(length) => offset.checked_add(length),
-            None => Some(file.len()),
-        };
+        let own = own.and_then(|own| usize::try_from(own).ok());
+        let end = number("length")?.or(own).and_then(|length| offset.checked_add(length));
         match end.filter(|&end| offset <= end && end <= file.len()) {
             Some(end) => Ok(file.slice(offset..end)),
             None => Err(format!(

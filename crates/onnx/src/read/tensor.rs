@@ -5,6 +5,7 @@ use crate::elements::element;
 use crate::proto::TensorProto;
 use bytes::Bytes;
 use smallvec::SmallVec;
+use strait_core::shape::count_of;
 use strait_core::{Elem, TensorData};
 
 /// Reason why a constant cannot be used.
@@ -29,7 +30,10 @@ pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorDat
     let bytes = match (proto.data_location, &proto.raw_data) {
         (0, Some(raw)) => raw.clone(),
         (0, None) => typed(proto, elem).map_err(invalid)?,
-        (EXTERNAL, _) => files.bytes(proto).map_err(invalid)?,
+        (EXTERNAL, _) => {
+            let own = count_of(&shape).and_then(|count| elem.packed_bytes(count));
+            files.bytes(proto, own).map_err(invalid)?
+        }
         (other, _) => return Err(invalid(format!("its data location is {other}"))),
     };
     TensorData::new(elem, &shape, bytes).map_err(|e| invalid(e.to_string()))

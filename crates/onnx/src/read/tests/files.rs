@@ -86,6 +86,8 @@ fn data_files_are_read_inside_of_the_folder_only() {
         [1.0, 2.0]
     );
     assert_eq!(read(&[("location", "./weights"), ("offset", "4")]).unwrap(), [1.0, 2.0]);
+    // As many as the tensor has, whatever stands behind them.
+    assert_eq!(read(&[("location", "weights")]).unwrap(), [0.0, 1.0]);
     let absolute = folder.path().join("outside");
     let absolute = absolute.to_str().unwrap();
     let cases = [
@@ -105,7 +107,10 @@ fn data_files_are_read_inside_of_the_folder_only() {
             vec![("location", "weights"), ("offset", "-1")],
             "the offset of its data is `-1`",
         ),
-        (vec![("location", "weights")], "takes 8 bytes, but there are 12"),
+        (
+            vec![("location", "weights"), ("length", "12")],
+            "takes 8 bytes, but there are 12",
+        ),
         (vec![("location", "../outside")], "is outside of the model's folder"),
         (vec![("location", absolute)], "is outside of the model's folder"),
         (vec![("location", "nowhere")], "cannot be opened"),
