@@ -171,6 +171,9 @@ fn scan(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             list("scan_output_directions", stacks)?,
         ),
     };
+    if (directions.iter().chain(&out_directions)).any(|direction| !matches!(direction, 0 | 1)) {
+        return Err(invalid("a direction is neither 0, which is forward, nor 1"));
+    }
     let (mut types, mut slices, mut trips, mut batch) = (Vec::new(), Vec::new(), None, None);
     for position in 0..operands {
         let mut ty = site.ty(first + position)?;
