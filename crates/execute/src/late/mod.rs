@@ -16,8 +16,8 @@ use control::Bodies;
 use strait_core::{Dim, Elem, Graph, LateList, Module, Node, Op, TensorData, TensorType};
 use strait_kernels::Context;
 
-/// The largest tensor that a run makes outside of the arena, in bytes: 4 GiB.
-const LARGEST: usize = 1 << 32;
+/// The largest tensor that a run makes outside of the arena, in bytes: 1 GiB.
+const LARGEST: usize = 1 << 30;
 
 /// A node made ready.
 pub(crate) struct Late {
