@@ -5,8 +5,9 @@ use std::path::Path;
 use strait_container::ArtifactError;
 use strait_document::KeyPath;
 use strait_execute::{ExecuteError, StepError};
+use strait_import::{FreeDimension, ReadError};
 use strait_kernels::KernelError;
-use strait_onnx::{FreeDimension, OnnxError};
+
 use strait_samples::DataError;
 
 use crate::{
@@ -163,15 +164,15 @@ pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
 }
 
 /// The same, as an end of the work.
-pub fn onnx(error: &OnnxError, file: &Path) -> Stop {
-    onnx_findings(error, file).into()
+pub fn model(error: &ReadError, file: &Path) -> Stop {
+    model_findings(error, file).into()
 }
 
 /// A model that cannot be read.
-pub fn onnx_findings(error: &OnnxError, path: &Path) -> Diagnostics {
+pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
     let file = path.display();
     match error {
-        OnnxError::Unsupported(nodes) => {
+        ReadError::Unsupported(nodes) => {
             let message = format!("{} of the layers of {file} cannot be read", nodes.len());
             let finding = Diagnostic::error(codes::OPERATOR, message);
             nodes
@@ -179,19 +180,19 @@ pub fn onnx_findings(error: &OnnxError, path: &Path) -> Diagnostics {
                 .fold(finding, |finding, node| finding.note(node.to_string()))
                 .into()
         }
-        OnnxError::FreeDimensions { reason, free } => {
+        ReadError::FreeDimensions { reason, free } => {
             let mut findings: Vec<Diagnostic> = free.iter().map(free_dimension).collect();
             if let Some(first) = findings.first_mut() {
                 first.notes.push(reason.clone());
             }
             Diagnostics(findings)
         }
-        OnnxError::UnknownName { .. } | OnnxError::Options { .. } => {
+        ReadError::UnknownName { .. } | ReadError::Options { .. } => {
             let key = KeyPath::of(&["model", error.option().unwrap_or("file")]);
             Diagnostic::error(codes::CUT, error.to_string()).about(key).into()
         }
-        OnnxError::Decode(words) => recognise::refused_model(path, words).into(),
-        OnnxError::DataFiles(faults) => {
+        ReadError::Decode { words, .. } => recognise::refused_model(path, words).into(),
+        ReadError::DataFiles(faults) => {
             let message = format!("the weights of {file} are in other files, which cannot all be read");
             let finding = Diagnostic::error(codes::DATA_FILES, message)
                 .help("they belong beside the model, under the names that it gives them: copy or download them too");
@@ -205,7 +206,7 @@ pub fn onnx_findings(error: &OnnxError, path: &Path) -> Diagnostics {
                 .into()
         }
         // It names the file already, which may be one beside the model.
-        OnnxError::File { .. } => Diagnostic::error(codes::MODEL, error.to_string()).into(),
+        ReadError::File { .. } => Diagnostic::error(codes::MODEL, error.to_string()).into(),
         _ => Diagnostic::error(codes::MODEL, format!("{file}: {error}")).into(),
     }
 }

@@ -10,7 +10,8 @@ mod file;
 use file::{Attribute, Data, F32, File, I64};
 use std::{error::Error, fs, hint::black_box, path::Path, process::ExitCode, time::Instant};
 use strait_core::Module;
-use strait_onnx::{ReadOptions, read};
+use strait_import::ReadOptions;
+use strait_onnx::read;
 
 /// Measurements of each, of which the median counts.
 const TURNS: usize = 9;

@@ -7,7 +7,8 @@ use std::error::Error;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
-use strait_onnx::{ReadOptions, read, write};
+use strait_import::ReadOptions;
+use strait_onnx::{read, write};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

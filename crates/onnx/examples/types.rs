@@ -5,7 +5,8 @@
 use std::error::Error;
 use std::path::Path;
 use strait_core::Dim;
-use strait_onnx::{ReadOptions, read};
+use strait_import::ReadOptions;
+use strait_onnx::read;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

@@ -14,8 +14,8 @@ mod proto;
 mod read;
 mod write;
 
-pub use error::{DataFault, FreeDimension, NodeFault, OnnxError};
-pub use read::{LFS_POINTER, Model, Operator, ReadOptions, free_dimensions, operators, read};
+pub use error::WriteError;
+pub use read::{LFS_POINTER, Model, Operator, operators, read};
 pub use write::{left_out, write};
 
 /// The oldest and the newest version of the standard operator set that is read.

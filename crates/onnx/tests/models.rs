@@ -4,7 +4,8 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use strait_core::verifier::verify;
-use strait_onnx::{Model, OnnxError, ReadOptions, free_dimensions, read};
+use strait_import::{ReadError, ReadOptions, free_dimensions};
+use strait_onnx::{Model, read};
 
 const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");
 const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/models");
@@ -75,7 +76,7 @@ impl Random {
 }
 
 /// Reads damaged bytes: any answer will do, but not a panic.
-fn survives(bytes: Vec<u8>) -> Result<(), OnnxError> {
+fn survives(bytes: Vec<u8>) -> Result<(), ReadError> {
     let module = Model::decode(bytes.into(), Path::new(""))?.read(&ReadOptions::default())?;
     assert_eq!(verify(&module), Ok(()), "what is read holds the invariants");
     Ok(())

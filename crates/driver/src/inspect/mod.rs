@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use strait_container::{Artifact, Digest, Integrity, MANIFEST_FILE, MODEL_FILE};
 use strait_core::{Bodies, Module, text};
 use strait_document::nearest;
-use strait_onnx::{Model, ReadOptions};
+use strait_import::ReadOptions;
+use strait_onnx::Model;
 
 use crate::{
     config::glob::Glob,
@@ -89,7 +90,11 @@ impl Inspected {
             (model.module, Some(artifact.manifest().digest()), reported)
         } else {
             let model = Model::open(subject).and_then(|model| model.read(&ReadOptions::default()));
-            (model.map_err(|error| failure::onnx(&error, subject))?, None, Vec::new())
+            (
+                model.map_err(|error| failure::model(&error, subject))?,
+                None,
+                Vec::new(),
+            )
         };
         let glob = pattern.map(Glob::new);
         let mut open = module.clone();

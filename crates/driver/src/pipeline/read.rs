@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use strait_container::{Digest, sha256};
 use strait_core::Module;
 use strait_document::nearest;
-use strait_onnx::{FreeDimension, Model, OnnxError, ReadOptions};
+use strait_import::{FreeDimension, ReadError, ReadOptions};
+use strait_onnx::Model;
 
 use crate::{
     config::{KeyPath, glob::Glob, types},
@@ -70,7 +71,7 @@ impl Reading {
     /// A file that is no model, or has parts that are not known; a cut that is not possible; a dimension without a
     /// size.
     pub fn read(&self, file: &Path) -> Result<FloatModel, Diagnostics> {
-        let named = |error: OnnxError| failure::onnx_findings(&error, file);
+        let named = |error: ReadError| failure::model_findings(&error, file);
         let bytes = strait_mapped::map(file, MOST_BYTES).map_err(|error| {
             let unreadable = || Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display()));
             recognise::folder(file).unwrap_or_else(unreadable)
@@ -83,7 +84,7 @@ impl Reading {
             outputs: resolve(&model, "outputs", &self.outputs)?,
         };
         let (module, batch) = model.read_single(&options).map_err(named)?;
-        let free = strait_onnx::free_dimensions(&module);
+        let free = strait_import::free_dimensions(&module);
         if !free.is_empty() {
             return Err(Diagnostics(free.iter().map(failure::free_dimension).collect()));
         }

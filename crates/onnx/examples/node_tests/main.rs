@@ -19,7 +19,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use strait_core::Elem;
 use strait_execute::{ExecuteError, Plan, PlanOptions, StepError, TensorView, Threads, Workspace};
-use strait_onnx::{OnnxError, ReadOptions, read};
+use strait_import::{ReadError, ReadOptions};
+use strait_onnx::read;
 
 /// Result of a case.
 enum Outcome {
@@ -202,14 +203,14 @@ fn run(folder: &Path, case: &Case) -> Outcome {
     Outcome::Passed(forms::of(&module))
 }
 
-fn not_read(error: OnnxError) -> Outcome {
+fn not_read(error: ReadError) -> Outcome {
     let operator = match &error {
-        OnnxError::Unsupported(faults) => faults.first().map(|fault| fault.op.clone()),
-        OnnxError::Node(fault) => Some(fault.op.clone()),
+        ReadError::Unsupported(faults) => faults.first().map(|fault| fault.operator.clone()),
+        ReadError::Node(fault) => Some(fault.operator.clone()),
         _ => None,
     };
     let text = match &error {
-        OnnxError::Unsupported(faults) => faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        ReadError::Unsupported(faults) => faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
         error => error.to_string(),
     };
     Outcome::Refused(operator.unwrap_or_else(|| "other".into()), text)

@@ -75,7 +75,7 @@ impl<'a> NodeReader<'_, 'a> {
             return Ok(None);
         };
         let proto = attribute.t.as_deref().cloned().unwrap_or_default();
-        let tensor = tensor(&proto, self.builder.scope.files).map_err(|fault| match fault {
+        let tensor = tensor(&proto, self.nodes.files).map_err(|fault| match fault {
             TensorFault::Unsupported(text) => Refusal::Unsupported(format!("attribute `{key}`: {text}")),
             TensorFault::Invalid(text) => Refusal::invalid(ReasonCode::Constant, format!("attribute `{key}`: {text}")),
         })?;

@@ -1,16 +1,16 @@
 //! Graphs inside of nodes. Each becomes a graph of the module; what it reads of the graphs around it becomes an input, or a
 //! constant, by which it folds like any other.
 
-use super::build::{Builder, Entry, Scope, check_limits};
-use super::cut::between;
-use super::index::{Index, captured, node_name};
+use super::index::{Index, captured};
 use super::inline::Versions;
+use super::nodes::Nodes;
 use super::site::{Arg, NodeReader, Refusal};
-use crate::error::OnnxError;
+use super::types::Tensors;
 use crate::proto::GraphProto;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::op::{Gather, Identity, Sub};
 use strait_core::{Def, Elem, Module, NodeId, Op, ReasonCode, TensorData, TensorType, ValueId};
+use strait_import::{Builder, Entry, ReadError, Scope, between, check_limits};
 
 /// The most readings of graphs inside of nodes. A loop reads its body again where an extent changes, and so does every loop
 /// around it.
@@ -79,7 +79,7 @@ impl<'a> NodeReader<'_, 'a> {
         formals: &[Formal],
         passed: Option<usize>,
     ) -> Result<Body, Refusal> {
-        let name = node_name(self.node);
+        let name = self.name();
         if formals.len() != graph.input.len() {
             return Err(Refusal::invalid(
                 ReasonCode::Arity,
@@ -90,32 +90,41 @@ impl<'a> NodeReader<'_, 'a> {
                 ),
             ));
         }
-        self.builder.bodies += 1;
-        if self.builder.bodies > MOST_BODIES {
+        self.nodes.bodies += 1;
+        if self.nodes.bodies > MOST_BODIES {
             return Err(Refusal::unsupported("the graphs inside of each other are too many"));
         }
         let index = Index::inside(graph, outer).map_err(inside)?;
         let no_versions = Versions::default();
         let own_versions = self.versions_of(graph).unwrap_or(&no_versions);
-        let scope = Scope {
+        let mut nodes = Nodes {
             index: &index,
             own_versions,
-            ..self.builder.scope
+            ..*self.nodes
         };
-        let outputs: Vec<&str> = graph.output.iter().map(|output| output.name.as_str()).collect();
-        let cut = between(&index, Vec::new(), outputs, false).map_err(inside)?;
-        let mut inner = Builder::new(&scope, name, cut.outputs.iter().copied().collect());
-        (inner.written, inner.worked, inner.bodies) = (self.builder.written, self.builder.worked, self.builder.bodies);
+        let source = Tensors {
+            index: &index,
+            files: nodes.files,
+        };
+        let scope = Scope {
+            wiring: &index.wiring,
+            source: &source,
+            bind: self.builder.scope().bind,
+        };
+        let cut = between(&index.wiring, Vec::new(), index.wiring.outputs().to_vec(), false).map_err(inside)?;
+        let mut inner = Builder::new(scope, name, cut.outputs.iter().copied());
+        inner.share_budgets(self.builder);
         let mut read = Vec::new();
         let leading = (leading.iter().enumerate())
-            .map(|(position, ty)| inner.input(&format!("{name}:{position}"), ty.clone()))
+            .map(|(position, ty)| input(&mut inner, &format!("{name}:{position}"), ty.clone()))
             .collect::<Result<Vec<ValueId>, Refusal>>()?;
         for (formal, info) in formals.iter().zip(&graph.input) {
             let value = match formal {
-                Formal::Value(ty) => inner.input(&info.name, ty.clone())?,
+                Formal::Value(ty) => input(&mut inner, &info.name, ty.clone())?,
                 Formal::Slice { of, axis, reverse } => {
-                    let whole = inner.input(&format!("{}:all", info.name), of.clone())?;
-                    inner.slice(
+                    let whole = input(&mut inner, &format!("{}:all", info.name), of.clone())?;
+                    slice(
+                        &mut inner,
                         &info.name,
                         whole,
                         *axis,
@@ -124,12 +133,12 @@ impl<'a> NodeReader<'_, 'a> {
                     )?
                 }
             };
-            if let Some(id) = index.id(&info.name) {
+            if let Some(id) = index.wiring.id(&info.name) {
                 inner.define(id, Entry::Value(value));
             }
         }
         for &name in outer {
-            let (Some(own), Some(theirs)) = (index.id(name), self.builder.scope.index.id(name)) else {
+            let (Some(own), Some(theirs)) = (index.wiring.id(name), self.builder.wiring().id(name)) else {
                 return Err(Refusal::invalid(
                     ReasonCode::MissingTensor,
                     format!("nothing defines `{name}`"),
@@ -138,7 +147,7 @@ impl<'a> NodeReader<'_, 'a> {
             match self.builder.entry(theirs)? {
                 Entry::Value(value) => {
                     let ty = self.arg_type(&Arg::Value(value))?;
-                    let made = inner.input(name, ty)?;
+                    let made = input(&mut inner, name, ty)?;
                     inner.define(own, Entry::Value(made));
                     read.push(value);
                 }
@@ -149,8 +158,12 @@ impl<'a> NodeReader<'_, 'a> {
                 constant => inner.define(own, constant),
             }
         }
-        let added = cut.nodes.iter().try_for_each(|&position| inner.add(position));
-        (self.builder.written, self.builder.worked, self.builder.bodies) = (inner.written, inner.worked, inner.bodies);
+        let added = cut
+            .nodes
+            .iter()
+            .try_for_each(|&position| inner.add(&mut nodes, position));
+        self.builder.share_budgets(&inner);
+        self.nodes.bodies = nodes.bodies;
         added.map_err(inside)?;
         if !inner.unsupported.is_empty() {
             self.builder.unsupported.append(&mut inner.unsupported);
@@ -159,7 +172,7 @@ impl<'a> NodeReader<'_, 'a> {
         if let Some(&value) = passed.and_then(|position| leading.get(position)) {
             inner.module.main_mut().add_output(value);
         }
-        for output in &cut.outputs {
+        for &output in &cut.outputs {
             inner.add_output(output).map_err(inside)?;
         }
         Ok(Body {
@@ -203,57 +216,55 @@ impl<'a> NodeReader<'_, 'a> {
     }
 }
 
-impl Builder<'_> {
-    /// An input of the graph.
-    fn input(&mut self, name: &str, ty: TensorType) -> Result<ValueId, Refusal> {
-        check_limits(&ty)?;
-        let mut ty = [ty];
-        // A name of an extent outside means nothing here.
-        for dim in &mut ty[0].shape {
-            *dim = dim.fixed().map_or(strait_core::Dim::OPEN, strait_core::Dim::Fixed);
-        }
-        self.module.name_extents(name, &mut ty);
-        let [ty] = ty;
-        let name = self.module.names.fresh(name);
-        Ok(self.module.main_mut().add_input(name, ty, None))
+/// An input of the graph.
+fn input(builder: &mut Builder<'_>, name: &str, ty: TensorType) -> Result<ValueId, Refusal> {
+    check_limits(&ty)?;
+    let mut ty = [ty];
+    // A name of an extent outside means nothing here.
+    for dim in &mut ty[0].shape {
+        *dim = dim.fixed().map_or(strait_core::Dim::OPEN, strait_core::Dim::Fixed);
     }
+    builder.module.name_extents(name, &mut ty);
+    let [ty] = ty;
+    let name = builder.module.names.fresh(name);
+    Ok(builder.module.main_mut().add_input(name, ty, None))
+}
 
-    /// The slice of a value in the run of this number; `length` is of the value where it is read from its end.
-    fn slice(
-        &mut self,
-        name: &str,
-        whole: ValueId,
-        axis: usize,
-        reversed: Option<&TensorType>,
-        run: Option<ValueId>,
-    ) -> Result<ValueId, Refusal> {
-        let mut position = run.ok_or_else(cycle)?;
-        if let Some(ty) = reversed {
-            let last = ty.shape.get(axis).and_then(|dim| dim.fixed()).unwrap_or(0) as i64 - 1;
-            let label = self.fresh(name);
-            let last = self.place(label, TensorData::scalar(last))?;
-            position = self.node(name, Sub {}.into(), &[last, position])?;
-        }
-        self.node(name, Gather { axis: axis as i64 }.into(), &[whole, position])
+/// The slice of a value in the run of this number; `length` is of the value where it is read from its end.
+fn slice(
+    builder: &mut Builder<'_>,
+    name: &str,
+    whole: ValueId,
+    axis: usize,
+    reversed: Option<&TensorType>,
+    run: Option<ValueId>,
+) -> Result<ValueId, Refusal> {
+    let mut position = run.ok_or_else(cycle)?;
+    if let Some(ty) = reversed {
+        let last = ty.shape.get(axis).and_then(|dim| dim.fixed()).unwrap_or(0) as i64 - 1;
+        let label = builder.fresh(name);
+        let last = builder.place(label, TensorData::scalar(last))?;
+        position = node(builder, name, Sub {}.into(), &[last, position])?;
     }
+    node(builder, name, Gather { axis: axis as i64 }.into(), &[whole, position])
+}
 
-    fn node(&mut self, name: &str, op: Op, operands: &[ValueId]) -> Result<ValueId, Refusal> {
-        let graph = self.module.main();
-        let types: Vec<_> = operands
-            .iter()
-            .map(|&value| graph.value(value).map(|value| &value.ty))
-            .collect();
-        let results = self.module.result_types(&op, &types, None)?;
-        let results = results.into_iter().map(|ty| (self.fresh(name), ty, None)).collect();
-        let label = self.node_name(name);
-        let operands: Vec<_> = operands.iter().copied().map(Some).collect();
-        let graph = self.module.main_mut();
-        let id = graph.add_node(label, op, &operands, results);
-        graph
-            .node(id)
-            .and_then(|node| node.outputs.first().copied())
-            .ok_or_else(cycle)
-    }
+fn node(builder: &mut Builder<'_>, name: &str, op: Op, operands: &[ValueId]) -> Result<ValueId, Refusal> {
+    let graph = builder.module.main();
+    let types: Vec<_> = operands
+        .iter()
+        .map(|&value| graph.value(value).map(|value| &value.ty))
+        .collect();
+    let results = builder.module.result_types(&op, &types, None)?;
+    let results = results.into_iter().map(|ty| (builder.fresh(name), ty, None)).collect();
+    let label = builder.node_name(name);
+    let operands: Vec<_> = operands.iter().copied().map(Some).collect();
+    let graph = builder.module.main_mut();
+    let id = graph.add_node(label, op, &operands, results);
+    graph
+        .node(id)
+        .and_then(|node| node.outputs.first().copied())
+        .ok_or_else(cycle)
 }
 
 /// The number of a run, and whether there was to be one.
@@ -266,6 +277,6 @@ fn cycle() -> Refusal {
 }
 
 /// An error inside of a node's graph is the node's.
-fn inside(error: OnnxError) -> Refusal {
+fn inside(error: ReadError) -> Refusal {
     Refusal::invalid(ReasonCode::Call, format!("inside of it, {error}"))
 }

@@ -1,11 +1,11 @@
 //! Tensors whose bytes are in another file.
 
-use crate::error::{DataFault, OnnxError};
 use crate::proto::TensorProto;
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+use strait_import::{DataFault, ReadError};
 
 /// The data location of a tensor whose bytes are in another file.
 pub(crate) const EXTERNAL: i32 = 1;
@@ -74,7 +74,7 @@ impl DataFiles {
     }
 
     /// Opens the files of these tensors, and says of all that cannot be read why.
-    pub(crate) fn check<'a>(&self, tensors: impl Iterator<Item = &'a TensorProto>) -> Result<(), OnnxError> {
+    pub(crate) fn check<'a>(&self, tensors: impl Iterator<Item = &'a TensorProto>) -> Result<(), ReadError> {
         let outside = tensors.filter(|tensor| tensor.data_location == EXTERNAL);
         let entries = outside.flat_map(|tensor| &tensor.external_data);
         let named: BTreeSet<&str> = entries
@@ -84,7 +84,7 @@ impl DataFiles {
         let faults: Vec<DataFault> = named.into_iter().filter_map(|name| self.file(name).err()).collect();
         match faults.is_empty() {
             true => Ok(()),
-            false => Err(OnnxError::DataFiles(faults)),
+            false => Err(ReadError::DataFiles(faults)),
         }
     }
 

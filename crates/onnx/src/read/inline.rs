@@ -6,11 +6,11 @@
 
 use super::index::{domain, node_name};
 use super::instance::{Instance, Texts};
-use crate::error::OnnxError;
 use crate::proto::{FunctionProto, GraphProto, ModelProto, NodeProto};
 use prost::Message;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::ReasonCode;
+use strait_import::ReadError;
 
 /// The most calls of functions inside of each other. One that calls itself has more.
 const DEEPEST: usize = 32;
@@ -43,7 +43,7 @@ impl Versions {
     }
 
     /// All of them.
-    pub(super) fn each(&self, look: &mut impl FnMut(i64) -> Result<(), OnnxError>) -> Result<(), OnnxError> {
+    pub(super) fn each(&self, look: &mut impl FnMut(i64) -> Result<(), ReadError>) -> Result<(), ReadError> {
         self.own.values().try_for_each(|&version| look(version))?;
         self.inside.values().try_for_each(|inside| inside.each(look))
     }
@@ -54,7 +54,7 @@ impl Versions {
 }
 
 /// Replaces all calls of the model's functions.
-pub(super) fn inline(model: &mut ModelProto) -> Result<Versions, OnnxError> {
+pub(super) fn inline(model: &mut ModelProto) -> Result<Versions, ReadError> {
     let functions: BTreeMap<Key<'_>, &FunctionProto> = (model.functions.iter())
         .map(|f| ((domain(&f.domain), f.name.as_str(), f.overload.as_str()), f))
         .collect();
@@ -127,7 +127,7 @@ impl Inliner<'_> {
         version: Option<i64>,
         depth: usize,
         graphs: usize,
-    ) -> Result<Versions, OnnxError> {
+    ) -> Result<Versions, ReadError> {
         if graphs > DEEPEST_GRAPHS {
             let text = format!("with its functions more than {DEEPEST_GRAPHS} graphs are inside of each other");
             return Err(invalid(text));
@@ -148,7 +148,7 @@ impl Inliner<'_> {
         version: Option<i64>,
         depth: usize,
         graphs: usize,
-    ) -> Result<(), OnnxError> {
+    ) -> Result<(), ReadError> {
         let Some(&function) = self.functions.get(&key(&node)) else {
             let position = made.nodes.len();
             if let Some(version) = version.filter(|_| version != self.version) {
@@ -204,6 +204,6 @@ impl Inliner<'_> {
     }
 }
 
-fn invalid(text: String) -> OnnxError {
-    OnnxError::model(ReasonCode::Limit, text)
+fn invalid(text: String) -> ReadError {
+    ReadError::model(ReasonCode::Limit, text)
 }

@@ -1,22 +1,16 @@
 //! From an ONNX file to a module of the float stage.
 //!
-//! [`index`] looks over the graph and refuses what contradicts itself; [`cut`] finds the nodes that are needed, in an
-//! order in which they can be built; [`build`] walks over them. What one node becomes is said in [`ops`], a file for
-//! each family of operators, in terms of a [`site::NodeReader`]. Integer arithmetic on shapes, which exporters leave in
-//! the graph, is done by [`fold`] on the way.
+//! [`index`] looks over the graph and refuses what contradicts itself, [`types`] says what the file knows of its tensors, and
+//! [`nodes`] reads one node. What it becomes is said in [`ops`], a file for each family of operators, in terms of a
+//! [`site::NodeReader`]. The rest is `strait-import`'s.
 
 mod attributes;
-mod batch;
 mod body;
-mod build;
-mod compose;
-mod cut;
 mod external;
-mod fold;
 mod index;
 mod inline;
 mod instance;
-mod late;
+mod nodes;
 mod ops;
 mod sequences;
 mod site;
@@ -28,35 +22,20 @@ mod types;
 pub use external::LFS_POINTER;
 pub use ops::{Operator, operators};
 
-use crate::error::{FreeDimension, OnnxError};
 use crate::proto::ModelProto;
 use crate::{IR_VERSIONS, OPSETS};
 use bytes::Bytes;
 use prost::Message;
 use std::collections::BTreeMap;
 use std::path::Path;
-use strait_core::ReasonCode;
-use strait_core::{Dim, Module};
+use strait_core::{Module, ReasonCode};
+use strait_import::{Cut, FreeDimension, ReadError, ReadOptions, Scope};
 
 /// Protobuf offsets are 31 bits wide; larger models keep their weights in other files.
 const MOST_BYTES: u64 = 1 << 31;
 
 /// The longest message of the protobuf decoder that is passed on.
 const LONGEST_MESSAGE: usize = 300;
-
-/// Options of reading a model.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// Values of symbolic dimensions, by their name in the model, or by `<input>.<axis>` where a dimension of an input
-    /// has none. Dimensions without a value stay symbolic where the operators allow it.
-    pub bind: BTreeMap<String, u64>,
-    /// Where the graph begins instead of at its inputs: tensors, or nodes, which stand for their first operand that is
-    /// not a constant. Empty: at its inputs.
-    pub inputs: Vec<String>,
-    /// Where the graph ends instead of at its outputs: tensors, or nodes, which stand for their first result. Empty: at
-    /// its outputs.
-    pub outputs: Vec<String>,
-}
 
 /// A decoded model. Its weights are slices of the mapped file.
 #[derive(Debug)]
@@ -68,14 +47,14 @@ pub struct Model {
 }
 
 /// Reads the model at `path`: [`Model::open`] and [`Model::read`] in one.
-pub fn read(path: &Path, options: &ReadOptions) -> Result<Module, OnnxError> {
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Module, ReadError> {
     Model::open(path)?.read(options)
 }
 
 impl Model {
     /// Maps and decodes the file at `path`, which must not change while the model or a module read from it is in use.
-    pub fn open(path: &Path) -> Result<Model, OnnxError> {
-        let bytes = strait_mapped::map(path, MOST_BYTES).map_err(|source| OnnxError::File {
+    pub fn open(path: &Path) -> Result<Model, ReadError> {
+        let bytes = strait_mapped::map(path, MOST_BYTES).map_err(|source| ReadError::File {
             path: path.into(),
             source,
         })?;
@@ -83,13 +62,10 @@ impl Model {
     }
 
     /// Decodes a model from memory; `folder` is where its data files are looked for, if it has any.
-    pub fn decode(bytes: Bytes, folder: &Path) -> Result<Model, OnnxError> {
-        let mut proto = ModelProto::decode(bytes).map_err(|e| {
-            let text = e.to_string();
-            OnnxError::Decode(text.chars().take(LONGEST_MESSAGE).collect())
-        })?;
+    pub fn decode(bytes: Bytes, folder: &Path) -> Result<Model, ReadError> {
+        let mut proto = ModelProto::decode(bytes).map_err(|e| undecoded(&e.to_string()))?;
         if proto.graph.is_none() {
-            return Err(OnnxError::Decode("there is no graph in it".into()));
+            return Err(undecoded("there is no graph in it"));
         }
         check_version("IR version", proto.ir_version, IR_VERSIONS)?;
         let versions = inline::inline(&mut proto)?;
@@ -130,48 +106,60 @@ impl Model {
     ///
     /// Only what the outputs need is read. Constants that a node takes as data must be finite. Nodes keep their names;
     /// one without a name has that of its first result.
-    pub fn read(&self, options: &ReadOptions) -> Result<Module, OnnxError> {
+    pub fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
         self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
     }
 
     /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which
     /// dimensions were bound so is part of the answer.
-    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Vec<FreeDimension>), OnnxError> {
-        self.build(options, |index, cut| batch::batch(index, cut, &options.bind))
+    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+        self.build(options, |scope, cut| {
+            strait_import::batch(scope.wiring, scope.source, cut, &options.bind)
+        })
     }
 
     fn build(
         &self,
         options: &ReadOptions,
-        batch: impl FnOnce(&index::Index<'_>, &cut::Cut<'_>) -> Vec<FreeDimension>,
-    ) -> Result<(Module, Vec<FreeDimension>), OnnxError> {
+        batch: impl FnOnce(&Scope<'_>, &Cut) -> Vec<FreeDimension>,
+    ) -> Result<(Module, Vec<FreeDimension>), ReadError> {
         let graph = self
             .proto
             .graph
             .as_ref()
-            .ok_or_else(|| OnnxError::Decode("there is no graph in it".into()))?;
+            .ok_or_else(|| undecoded("there is no graph in it"))?;
         let index = index::Index::new(graph)?;
         let versions = self.versions()?;
-        types::check_bind(&index, &options.bind)?;
-        let cut = cut::cut(&index, options)?;
-        let operands = cut.nodes.iter().flat_map(|&node| index.reads(node));
+        strait_import::check_bind(&options.bind, || types::keys(&index))?;
+        let cut = strait_import::cut(&index.wiring, options)?;
+        let operands = cut.nodes.iter().flat_map(|&node| index.wiring.reads(node));
         self.files.check(operands.filter_map(|id| index.constant(id)))?;
-        let batch = batch(&index, &cut);
+        let source = types::Tensors {
+            index: &index,
+            files: &self.files,
+        };
+        let mut scope = Scope {
+            wiring: &index.wiring,
+            source: &source,
+            bind: &options.bind,
+        };
+        let batch = batch(&scope, &cut);
         let mut bind = options.bind.clone();
         bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));
-        let scope = build::Scope {
+        scope.bind = &bind;
+        let mut nodes = nodes::Nodes {
             index: &index,
             versions: &versions,
             own_versions: &self.versions,
             files: &self.files,
-            bind: &bind,
+            bodies: 0,
         };
-        Ok((build::build(&scope, cut)?, batch))
+        Ok((strait_import::build(scope, &mut nodes, &cut)?, batch))
     }
 
     /// The version of each domain's operator set. The standard domain is spelled `ai.onnx` or left empty in a file, and
     /// `ai.onnx` here.
-    fn versions(&self) -> Result<BTreeMap<&str, i64>, OnnxError> {
+    fn versions(&self) -> Result<BTreeMap<&str, i64>, ReadError> {
         let mut versions = BTreeMap::new();
         for import in &self.proto.opset_import {
             let domain = index::domain(&import.domain);
@@ -180,7 +168,7 @@ impl Model {
                 .is_some_and(|v| v != import.version)
             {
                 let text = format!("it imports two operator sets of the domain {domain}");
-                return Err(OnnxError::model(ReasonCode::DuplicateOpset, text));
+                return Err(ReadError::model(ReasonCode::DuplicateOpset, text));
             }
         }
         if let Some(&version) = versions.get(index::STANDARD_DOMAIN) {
@@ -190,31 +178,20 @@ impl Model {
     }
 }
 
-fn check_version(what: &'static str, found: i64, range: std::ops::RangeInclusive<i64>) -> Result<(), OnnxError> {
+fn check_version(what: &'static str, found: i64, range: std::ops::RangeInclusive<i64>) -> Result<(), ReadError> {
     if range.contains(&found) {
         return Ok(());
     }
-    Err(OnnxError::Version {
+    Err(ReadError::Version {
         what,
         found,
         range: range.into_inner(),
     })
 }
 
-/// The dimensions of the main graph's inputs that have no value, in the order of inputs and axes.
-pub fn free_dimensions(module: &Module) -> Vec<FreeDimension> {
-    let graph = module.main();
-    let mut free = Vec::new();
-    for input in graph.inputs().iter().filter_map(|&id| graph.value(id)) {
-        for (axis, dim) in input.ty.shape.iter().enumerate() {
-            if let Dim::Named(name) = *dim {
-                free.push(FreeDimension {
-                    input: module.name(input.name).into(),
-                    axis,
-                    name: module.name(name).into(),
-                });
-            }
-        }
+fn undecoded(words: &str) -> ReadError {
+    ReadError::Decode {
+        format: "ONNX",
+        words: words.chars().take(LONGEST_MESSAGE).collect(),
     }
-    free
 }

@@ -1,8 +1,8 @@
 //! Sequences of tensors, whose length and elements are known while a model is read.
 
-use super::build::{Entry, no_tensor};
 use super::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
+use strait_import::{Entry, no_tensor};
 
 /// The most tensors in one sequence.
 const LONGEST: usize = 1 << 12;

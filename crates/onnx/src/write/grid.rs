@@ -3,7 +3,7 @@
 use super::attributes::int;
 use super::emitter::Emitter;
 use super::ops::At;
-use crate::error::OnnxError;
+use crate::error::WriteError;
 use crate::proto::AttributeProto;
 use strait_core::{Dim, Elem, QuantParams, TensorData, TensorError, TensorType, ValueId};
 use strait_requantize::Per;
@@ -15,7 +15,7 @@ pub(super) fn linear(
     at: At<'_>,
     op: &str,
     integer: Option<ValueId>,
-) -> Result<(), OnnxError> {
+) -> Result<(), WriteError> {
     let found = integer.and_then(|id| Some((id, emitter.graph().value(id)?)));
     let Some((id, value, quant)) = found.and_then(|(id, v)| Some((id, v, v.quant.as_deref()?))) else {
         return Err(at.unwritable("the integer value has no grid"));

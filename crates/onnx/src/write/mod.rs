@@ -11,7 +11,7 @@ mod scope;
 #[cfg(test)]
 mod tests;
 
-use crate::error::OnnxError;
+use crate::error::WriteError;
 use crate::proto::{ModelProto, OperatorSetIdProto};
 use emitter::Emitter;
 use prost::Message;
@@ -41,7 +41,7 @@ const MOST_BYTES: usize = i32::MAX as usize;
 /// main one, inside of their nodes.
 ///
 /// Inputs, outputs and values keep their names where those are unique. The bytes depend on the module alone.
-pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), OnnxError> {
+pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
     let (opset, ir_version) = opset(module);
     let mut emitter = Emitter::new(module, opset);
     let graph = emitter.main()?;
@@ -64,7 +64,7 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), OnnxError> {
     };
     let length = model.encoded_len();
     if length > MOST_BYTES {
-        return Err(OnnxError::Unwritable {
+        return Err(WriteError::Unwritable {
             node: module.name(module.main().name).into(),
             text: format!("the file would have {length} bytes; a protobuf has at most {MOST_BYTES}"),
         });
@@ -75,7 +75,7 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), OnnxError> {
 /// The first node of a float module for which no operator is written: its name, and why. Nothing is encoded.
 pub fn left_out(module: &Module) -> Option<(String, String)> {
     match Emitter::new(module, opset(module).0).main() {
-        Err(OnnxError::Unwritable { node, text }) => Some((node, text)),
+        Err(WriteError::Unwritable { node, text }) => Some((node, text)),
         _ => None,
     }
 }

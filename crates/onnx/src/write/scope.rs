@@ -4,7 +4,7 @@ use super::attributes::{Value, attribute};
 use super::emitter::{Emitter, Scope, tensor_proto, truth};
 use super::ops;
 use crate::elements::number;
-use crate::error::OnnxError;
+use crate::error::WriteError;
 use crate::proto::{DimensionProto, GraphProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::graph::Def;
@@ -39,7 +39,7 @@ impl<'m> Scope<'m> {
 
 impl<'m> Emitter<'m> {
     /// The main graph of the module.
-    pub(super) fn main(&mut self) -> Result<GraphProto, OnnxError> {
+    pub(super) fn main(&mut self) -> Result<GraphProto, WriteError> {
         self.written(self.module.main(), &[], First::Own)
     }
 
@@ -51,10 +51,10 @@ impl<'m> Emitter<'m> {
         graph: &'m Graph,
         captured: &[String],
         first: First,
-    ) -> Result<GraphProto, OnnxError> {
+    ) -> Result<GraphProto, WriteError> {
         self.bodies += 1;
         if self.depth == DEEPEST || self.bodies > MOST_BODIES {
-            return Err(OnnxError::Unwritable {
+            return Err(WriteError::Unwritable {
                 node: node.into(),
                 text: "the graphs inside of each other are too many or too deep".into(),
             });
@@ -69,7 +69,7 @@ impl<'m> Emitter<'m> {
 
     /// Names every value, inputs and outputs first so that theirs are the module's, and writes all nodes. The scope is that
     /// of the graph, and empty.
-    fn written(&mut self, graph: &'m Graph, captured: &[String], first: First) -> Result<GraphProto, OnnxError> {
+    fn written(&mut self, graph: &'m Graph, captured: &[String], first: First) -> Result<GraphProto, WriteError> {
         let (own, outer) = graph
             .inputs()
             .split_at(graph.inputs().len().saturating_sub(captured.len()));
@@ -88,7 +88,7 @@ impl<'m> Emitter<'m> {
             if let (Def::Data(data), true) = (value.def, is_used) {
                 let name = self.value(id);
                 let Some(tensor) = self.module.data(data) else {
-                    return Err(OnnxError::Unwritable {
+                    return Err(WriteError::Unwritable {
                         node: name,
                         text: "its tensor is not in the pool".into(),
                     });
@@ -96,7 +96,7 @@ impl<'m> Emitter<'m> {
                 self.scope.initializers.push(tensor_proto(name, tensor));
             }
         }
-        let order = graph.topological_order().map_err(|id| OnnxError::Unwritable {
+        let order = graph.topological_order().map_err(|id| WriteError::Unwritable {
             node: format!("{id}"),
             text: "the graph has a cycle".into(),
         })?;

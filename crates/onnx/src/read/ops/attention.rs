@@ -1,13 +1,13 @@
 //! Scaled dot product attention.
 
 use super::Row;
-use crate::read::compose::matrix_product;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::smallvec;
 use strait_core::op::{
     BinaryFunction, Concat, Function, Gather, Identity, Pad, PadMode, Reduction, Relation, Reshape, Transpose,
 };
 use strait_core::{Elem, ReasonCode};
+use strait_import::matrix_product;
 
 pub(super) const ROWS: &[Row] = &[Row::new("Attention", 23, attention).and(&[24, 25])];
 

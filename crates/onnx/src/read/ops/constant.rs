@@ -29,10 +29,6 @@ pub(super) const ROWS: &[Row] = &[
 /// The most elements of one `ConstantOfShape`; they are written out.
 const MOST_REPEATED: u64 = 1 << 20;
 
-fn fault(error: strait_core::TensorError) -> Refusal {
-    Refusal::invalid(ReasonCode::Constant, error.to_string())
-}
-
 /// One of the attributes holds the constant.
 fn constant(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let tensor = if let Some(tensor) = site.tensor("value")? {
@@ -40,11 +36,11 @@ fn constant(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     } else if let Some(value) = site.float("value_float")? {
         TensorData::scalar(value)
     } else if let Some(values) = site.floats("value_floats")? {
-        TensorData::from_values(&[values.len() as u64], values).map_err(fault)?
+        TensorData::from_values(&[values.len() as u64], values)?
     } else if let Some(value) = site.int("value_int")? {
         TensorData::scalar(value)
     } else if let Some(values) = site.ints("value_ints")? {
-        TensorData::from_values(&[values.len() as u64], values).map_err(fault)?
+        TensorData::from_values(&[values.len() as u64], values)?
     } else {
         return Err(Refusal::unsupported("it holds no tensor, numbers or lists of numbers"));
     };
@@ -73,7 +69,7 @@ fn constant_of_shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         .filter(|&n| n <= MOST_REPEATED && site.builder.may_write(n));
     let count = count.ok_or_else(|| Refusal::Unsupported(format!("a constant of shape {shape:?} is too large")))?;
     let bytes = value.unpacked().repeat(count as usize);
-    site.finish_constant(TensorData::from_unpacked(value.elem(), &shape, bytes.into()).map_err(fault)?);
+    site.finish_constant(TensorData::from_unpacked(value.elem(), &shape, bytes.into())?);
     Ok(())
 }
 
@@ -86,7 +82,7 @@ fn shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         return site.finish(Identity {}, &[part]);
     }
     let extents = extents(site, start, end)?;
-    site.finish_constant(TensorData::from_values(&[extents.len() as u64], &extents).map_err(fault)?);
+    site.finish_constant(TensorData::from_values(&[extents.len() as u64], &extents)?);
     Ok(())
 }
 

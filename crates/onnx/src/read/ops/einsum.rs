@@ -230,7 +230,7 @@ fn sum_alone(
         .map(|axis| axis as i64)
         .collect();
     if !alone.is_empty() {
-        let sum = crate::read::compose::reduction_over(Reduction::Sum, &alone, false);
+        let sum = strait_import::reduction_over(Reduction::Sum, &alone, false);
         x.value = site.push(sum, std::slice::from_ref(&x.value))?;
         x.labels.retain(|label| needed(label));
     }

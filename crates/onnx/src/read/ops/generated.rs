@@ -3,7 +3,6 @@
 
 use super::Row;
 use crate::elements::element;
-use crate::read::compose::fault;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use std::f64::consts::PI;
 use strait_core::op::Reshape;
@@ -24,10 +23,10 @@ pub(super) const ROWS: &[Row] = &[
 /// Real numbers as a constant of a type, rounded to it or truncated.
 fn constant(site: &mut NodeReader<'_, '_>, elem: Elem, shape: &[u64], values: &[f64]) -> Result<(), Refusal> {
     let tensor = match elem {
-        Elem::F64 => TensorData::from_values(shape, values).map_err(fault)?,
+        Elem::F64 => TensorData::from_values(shape, values)?,
         elem if elem.is_float() => {
             let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
-            TensorData::from_values(shape, &values).map_err(fault)?
+            TensorData::from_values(shape, &values)?
         }
         Elem::Bool => {
             let values: Vec<bool> = values.iter().map(|&value| value != 0.0).collect();
@@ -35,7 +34,7 @@ fn constant(site: &mut NodeReader<'_, '_>, elem: Elem, shape: &[u64], values: &[
         }
         elem => {
             let values: Vec<i64> = values.iter().map(|&value| value as i64).collect();
-            TensorData::from_integers(elem, shape, &values).map_err(fault)?
+            TensorData::from_integers(elem, shape, &values)?
         }
     };
     site.finish_constant(tensor);
@@ -192,13 +191,8 @@ fn range(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
                 .known(position, "bounds or step")?
                 .unwrap_or_else(|| TensorData::scalar(0f32));
             let all: Vec<f64> = match tensor.elem() {
-                Elem::F64 => tensor.values::<f64>().map_err(fault)?.to_vec(),
-                _ => tensor
-                    .to_f32()
-                    .map_err(fault)?
-                    .iter()
-                    .map(|&value| value.into())
-                    .collect(),
+                Elem::F64 => tensor.values::<f64>()?.to_vec(),
+                _ => tensor.to_f32()?.iter().map(|&value| value.into()).collect(),
             };
             match *all.as_slice() {
                 [only] if only.is_finite() => *number = only,
@@ -219,7 +213,7 @@ fn range(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         let tensor = site
             .known(position, "bounds or step")?
             .unwrap_or_else(|| TensorData::scalar(0i64));
-        match *tensor.to_i64().map_err(fault)?.as_slice() {
+        match *tensor.to_i64()?.as_slice() {
             [only] => *number = only,
             _ => return Err(invalid("a bound or the step is not one number")),
         }
@@ -236,7 +230,7 @@ fn range(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let values: Vec<i64> = (0..count as i128).map(|n| (start + n * step) as i64).collect();
     let tensor = match elem {
         Elem::I64 => site.integers(&[count as u64], &values)?,
-        elem => TensorData::from_integers(elem, &[count as u64], &values).map_err(fault)?,
+        elem => TensorData::from_integers(elem, &[count as u64], &values)?,
     };
     site.finish_constant(tensor);
     Ok(())

@@ -2,11 +2,11 @@
 
 use super::Row;
 use super::window::{kernel_shape, window};
-use crate::read::compose::reduction_over;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::op::{Conv, Function, Pow, Reduction, Unary};
 use strait_core::{Carrier, Dim, ReasonCode, WeightZero};
+use strait_import::reduction_over;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("LpPool", 2, lp_pool).and(&[11, 18, 22]),

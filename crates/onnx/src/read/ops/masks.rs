@@ -62,11 +62,7 @@ pub(super) fn trilu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     // The diagonal that an element lies on.
     let positions = (0..rows).flat_map(|row| (0..columns).map(move |column| column - row));
     let known = match site.has(1) {
-        true => site
-            .constant(1)?
-            .map(|k| k.to_i64())
-            .transpose()
-            .map_err(crate::read::compose::fault)?,
+        true => site.constant(1)?.map(|k| k.to_i64()).transpose()?,
         false => Some(vec![0]),
     };
     let kept = match known.as_deref() {

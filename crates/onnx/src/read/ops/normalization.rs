@@ -1,13 +1,13 @@
 //! Normalizations by mean and variance, or by a norm.
 
 use super::Row;
-use crate::read::compose::reduction_over;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::smallvec;
 use strait_core::ReasonCode;
 use strait_core::op::{
     Add, AveragePool, BatchNormalization, Div, Function, Identity, LayerNormalization, Mul, Reduction, Reshape, Unary,
 };
+use strait_import::reduction_over;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("BatchNormalization", 7, batch_normalization).and(&[9, 14, 15]),

@@ -226,7 +226,7 @@ fn matmul_integer(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let a = centred(site, 0, 2, rows)?;
     let b = centred(site, 1, 3, columns)?;
     let count = inner(site, 0)?;
-    let sums = exact_sums(site, &crate::read::compose::matrix_product().into(), &a, &b, count)?;
+    let sums = exact_sums(site, &strait_import::matrix_product().into(), &a, &b, count)?;
     site.finish(Cast { to: Elem::I32 }, &[sums])
 }
 

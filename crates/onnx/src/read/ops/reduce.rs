@@ -1,9 +1,9 @@
 //! Reductions.
 
 use super::Row;
-use crate::read::compose::reduction_over;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::op::{Add, Clip, Function, Identity, Mul, Op, Reduce, Reduction, Squeeze, Unary};
+use strait_import::reduction_over;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("ReduceMean", 1, |site| reduce(site, Reduction::Mean, 18)).and(&[11, 13, 18]),

@@ -3,12 +3,12 @@
 
 use super::normalization::{layer_normalization, rms_normalization, root_of_squares};
 use super::{Row, conv, functions, masks, matrix, quantized, sample};
-use crate::read::compose::matrix_product;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{
     Clip, Elu, Function, HardSigmoid, Identity, LayerNormalization, LeakyRelu, Mul, Op, Relu, Unary,
 };
+use strait_import::matrix_product;
 
 pub(super) const ROWS: &[Row] = &[
     Row::of_runtime("Gelu", |site| site.finish(unary(Function::Gelu), &[Arg::Operand(0)])),

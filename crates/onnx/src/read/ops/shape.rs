@@ -1,7 +1,6 @@
 //! The same elements under another shape, or in another order of axes.
 
 use super::Row;
-use crate::read::compose::fault;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::op::{Flatten, Reshape, Squeeze, Transpose, Unsqueeze};
 use strait_core::{ReasonCode, TensorData};
@@ -54,7 +53,7 @@ fn empty(site: &mut NodeReader<'_, '_>, shape: &[i64]) -> Result<(), Refusal> {
         Refusal::invalid(ReasonCode::Reshape, text)
     })?;
     site.room(&extents)?;
-    site.finish_constant(TensorData::new(ty.elem, &extents, bytes::Bytes::new()).map_err(fault)?);
+    site.finish_constant(TensorData::new(ty.elem, &extents, bytes::Bytes::new())?);
     Ok(())
 }
 

@@ -79,7 +79,7 @@ fn data_files_are_read_inside_of_the_folder_only() {
             .map(|(name, b)| (name, b.len()))
             .collect();
         assert_eq!(files, [("weights".to_owned(), 12)]);
-        Ok::<_, OnnxError>(module.pool()[0].to_f32().unwrap().into_owned())
+        Ok::<_, ReadError>(module.pool()[0].to_f32().unwrap().into_owned())
     };
     assert_eq!(
         read(&[("location", "weights"), ("offset", "4"), ("length", "8")]).unwrap(),
@@ -152,7 +152,7 @@ fn all_data_files_that_are_missing_are_named_at_once() {
     let model = model(13, graph(&["x: f32[2]"], constants, nodes, &["y"]));
     let folder = tempfile::tempdir().unwrap();
     let model = Model::decode(model.encode_to_vec().into(), folder.path()).unwrap();
-    let Err(OnnxError::DataFiles(faults)) = model.read(&ReadOptions::default()) else {
+    let Err(ReadError::DataFiles(faults)) = model.read(&ReadOptions::default()) else {
         panic!("nothing is missing")
     };
     let names: Vec<&str> = faults.iter().map(|fault| fault.location.as_str()).collect();

@@ -12,8 +12,10 @@ mod sequences;
 
 use super::*;
 use strait_core::Attribute;
+use strait_core::Dim;
 use strait_core::op::Op;
 use strait_core::verifier::verify;
+use strait_import::free_dimensions;
 
 /// One op with its attributes, as `name key=value …`.
 fn op_text(op: &Op) -> String {
@@ -48,7 +50,7 @@ fn summary(module: &Module) -> String {
     format!("{} -> {}", ops.join("; "), shapes.collect::<Vec<_>>().join(" "))
 }
 
-fn read_with(model: &ModelProto, options: &ReadOptions) -> Result<Module, OnnxError> {
+fn read_with(model: &ModelProto, options: &ReadOptions) -> Result<Module, ReadError> {
     let module = Model::decode(model.encode_to_vec().into(), Path::new(""))?.read(options)?;
     verify(&module).unwrap();
     Ok(module)
@@ -58,7 +60,7 @@ fn decoded(model: &ModelProto) -> Model {
     Model::decode(model.encode_to_vec().into(), Path::new("")).unwrap()
 }
 
-fn read(model: &ModelProto) -> Result<Module, OnnxError> {
+fn read(model: &ModelProto) -> Result<Module, ReadError> {
     read_with(model, &ReadOptions::default())
 }
 

@@ -1,7 +1,7 @@
 //! Choices and loops. What a graph captures is an operand of the node here; in ONNX it is known by its name.
 
 use super::At;
-use crate::error::OnnxError;
+use crate::error::WriteError;
 use crate::proto::GraphProto;
 use crate::write::attributes::graph;
 use crate::write::emitter::Emitter;
@@ -9,7 +9,7 @@ use crate::write::scope::First;
 use strait_core::op::{If, Loop};
 use strait_core::{GraphId, TensorData};
 
-pub(super) fn choice(emitter: &mut Emitter<'_>, at: At<'_>, op: &If) -> Result<(), OnnxError> {
+pub(super) fn choice(emitter: &mut Emitter<'_>, at: At<'_>, op: &If) -> Result<(), WriteError> {
     let mut attributes = Vec::new();
     for (name, position) in [("then_branch", op.then_graph), ("else_branch", op.else_graph)] {
         attributes.push(graph(name, body(emitter, at, position, 1, First::Own)?));
@@ -20,7 +20,7 @@ pub(super) fn choice(emitter: &mut Emitter<'_>, at: At<'_>, op: &If) -> Result<(
 }
 
 /// A loop of a known number of runs has that number as its bound, and no condition that ends it.
-pub(super) fn repeat(emitter: &mut Emitter<'_>, at: At<'_>, op: &Loop) -> Result<(), OnnxError> {
+pub(super) fn repeat(emitter: &mut Emitter<'_>, at: At<'_>, op: &Loop) -> Result<(), WriteError> {
     let read = Loop::BOUNDS + op.carried as usize;
     let first = if op.trips < 0 { First::Own } else { First::Holds };
     let body = body(emitter, at, op.body, read, first)?;
@@ -45,7 +45,7 @@ fn body(
     position: u32,
     read: usize,
     first: First,
-) -> Result<GraphProto, OnnxError> {
+) -> Result<GraphProto, WriteError> {
     let graph = emitter.module.graph(GraphId::new(position as usize));
     let graph = graph.ok_or_else(|| at.unwritable("a graph of it is not in the module"))?;
     let operands = at.inputs(emitter).into_iter().skip(read);

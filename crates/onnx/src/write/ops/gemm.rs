@@ -1,7 +1,7 @@
 //! The fully connected layer.
 
 use super::{At, scalar, with_lists};
-use crate::error::OnnxError;
+use crate::error::WriteError;
 use crate::write::attributes::{float, int, ints};
 use crate::write::emitter::Emitter;
 use strait_core::Elem;
@@ -9,7 +9,7 @@ use strait_core::op::Gemm;
 
 /// ONNX's Gemm takes matrices. For other ranks of `a` it is a product with `b` (transposed where it has to be) and a sum:
 /// a·b·alpha + bias·beta.
-pub(super) fn gemm(emitter: &mut Emitter<'_>, at: At<'_>, gemm: &Gemm) -> Result<(), OnnxError> {
+pub(super) fn gemm(emitter: &mut Emitter<'_>, at: At<'_>, gemm: &Gemm) -> Result<(), WriteError> {
     let (elem, rank) = at.operand_type(emitter);
     if rank == 2 {
         let attributes = vec![
@@ -48,7 +48,7 @@ fn scaled(
     value: String,
     (name, factor): (&str, f32),
     elem: Elem,
-) -> Result<String, OnnxError> {
+) -> Result<String, WriteError> {
     if factor == 1.0 {
         return Ok(value);
     }

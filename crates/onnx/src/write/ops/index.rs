@@ -1,13 +1,13 @@
 //! Operators that look for places, and those that take elements from there or put them there.
 
 use super::At;
-use crate::error::OnnxError;
+use crate::error::WriteError;
 use crate::write::attributes::{int, text};
 use crate::write::emitter::Emitter;
 use strait_core::TensorData;
 use strait_core::op::{ArgReduce, Combination, Cumulative, Dft, Extreme, Running, Scatter, ScatterBy, TopK, Transform};
 
-pub(super) fn arg_reduce(emitter: &mut Emitter<'_>, at: At<'_>, op: &ArgReduce) -> Result<(), OnnxError> {
+pub(super) fn arg_reduce(emitter: &mut Emitter<'_>, at: At<'_>, op: &ArgReduce) -> Result<(), WriteError> {
     let name = match op.extreme {
         Extreme::Maximum => "ArgMax",
         Extreme::Minimum => "ArgMin",
@@ -21,7 +21,7 @@ pub(super) fn arg_reduce(emitter: &mut Emitter<'_>, at: At<'_>, op: &ArgReduce) 
 }
 
 /// Maximum and minimum are there from operator set 18 on, which is written where they are needed.
-pub(super) fn scatter(emitter: &mut Emitter<'_>, at: At<'_>, op: &Scatter) -> Result<(), OnnxError> {
+pub(super) fn scatter(emitter: &mut Emitter<'_>, at: At<'_>, op: &Scatter) -> Result<(), WriteError> {
     let mut attributes = Vec::new();
     match op.combine {
         Combination::Replace => {}
@@ -40,7 +40,7 @@ pub(super) fn scatter(emitter: &mut Emitter<'_>, at: At<'_>, op: &Scatter) -> Re
 }
 
 /// The axis is an operand without axes.
-pub(super) fn cumulative(emitter: &mut Emitter<'_>, at: At<'_>, op: &Cumulative) -> Result<(), OnnxError> {
+pub(super) fn cumulative(emitter: &mut Emitter<'_>, at: At<'_>, op: &Cumulative) -> Result<(), WriteError> {
     if op.of == Running::Product {
         return Err(at.unwritable("running products are in no operator set that is written"));
     }
@@ -51,13 +51,13 @@ pub(super) fn cumulative(emitter: &mut Emitter<'_>, at: At<'_>, op: &Cumulative)
     Ok(())
 }
 
-pub(super) fn top_k(emitter: &mut Emitter<'_>, at: At<'_>, op: &TopK) -> Result<(), OnnxError> {
+pub(super) fn top_k(emitter: &mut Emitter<'_>, at: At<'_>, op: &TopK) -> Result<(), WriteError> {
     let attributes = vec![int("axis", op.axis), int("largest", op.largest), int("sorted", true)];
     super::with_lists(emitter, at, "TopK", attributes, &[("k", &[op.k])])
 }
 
 /// The axis is an operand from operator set 20 on.
-pub(super) fn dft(emitter: &mut Emitter<'_>, at: At<'_>, op: &Dft) -> Result<(), OnnxError> {
+pub(super) fn dft(emitter: &mut Emitter<'_>, at: At<'_>, op: &Dft) -> Result<(), WriteError> {
     let (inverse, half) = match op.transform {
         Transform::Forward => (false, false),
         Transform::ForwardHalf => (false, true),

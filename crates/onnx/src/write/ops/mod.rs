@@ -13,7 +13,7 @@ use super::attributes::{Value, attribute, float, int, ints, text};
 use super::emitter::{Emitter, tensor_proto};
 use super::grid::linear;
 use crate::elements::number;
-use crate::error::OnnxError;
+use crate::error::WriteError;
 use crate::proto::AttributeProto;
 use strait_core::op::{BinaryFunction, Clip, Foreign, Op, Pad, Reduce, Reduction, Relation};
 use strait_core::{Attribute, Elem, Node, Term};
@@ -26,14 +26,14 @@ pub(super) struct At<'m> {
 }
 
 impl At<'_> {
-    pub(super) fn unwritable(&self, text: impl Into<String>) -> OnnxError {
-        OnnxError::Unwritable {
+    pub(super) fn unwritable(&self, text: impl Into<String>) -> WriteError {
+        WriteError::Unwritable {
             node: self.name.into(),
             text: text.into(),
         }
     }
 
-    fn without_operator(&self) -> OnnxError {
+    fn without_operator(&self) -> WriteError {
         let op = self.node.op.name();
         self.unwritable(format!("{op} has no operator of the same meaning in ONNX"))
     }
@@ -58,7 +58,7 @@ impl At<'_> {
 }
 
 /// Writes one node.
-pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxError> {
+pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteError> {
     let at = At {
         node,
         name: emitter.module.name(node.name),
@@ -251,7 +251,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
 }
 
 /// The operator of a function of two operands. Those of truth values have names of their own.
-fn binary(emitter: &mut Emitter<'_>, at: At<'_>, function: BinaryFunction) -> Result<(), OnnxError> {
+fn binary(emitter: &mut Emitter<'_>, at: At<'_>, function: BinaryFunction) -> Result<(), WriteError> {
     let truth = at.operand_type(emitter).0 == Elem::Bool;
     let direction = |word: &str| vec![text("direction", word)];
     let (name, attributes) = match function {
@@ -298,7 +298,7 @@ fn with_lists(
     op: &str,
     attributes: Vec<AttributeProto>,
     lists: &[(&str, &[i64])],
-) -> Result<(), OnnxError> {
+) -> Result<(), WriteError> {
     let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
     for (name, list) in lists {
         inputs.push(emitter.ints(&format!("{}_{name}", at.name), list));
@@ -308,7 +308,7 @@ fn with_lists(
 }
 
 /// The axes of a sum are an operand, those of the others from operator set 18 on.
-fn reduce(emitter: &mut Emitter<'_>, at: At<'_>, reduce: &Reduce) -> Result<(), OnnxError> {
+fn reduce(emitter: &mut Emitter<'_>, at: At<'_>, reduce: &Reduce) -> Result<(), WriteError> {
     let (op, since) = match reduce.reduction {
         Reduction::Mean => ("ReduceMean", 18),
         Reduction::Sum => ("ReduceSum", 13),
@@ -327,7 +327,7 @@ fn reduce(emitter: &mut Emitter<'_>, at: At<'_>, reduce: &Reduce) -> Result<(), 
 }
 
 /// An infinite bound is left out.
-fn clip(emitter: &mut Emitter<'_>, at: At<'_>, clip: &Clip) -> Result<(), OnnxError> {
+fn clip(emitter: &mut Emitter<'_>, at: At<'_>, clip: &Clip) -> Result<(), WriteError> {
     let (elem, _) = at.operand_type(emitter);
     let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
     for (name, bound, absent) in [("min", clip.min, f32::NEG_INFINITY), ("max", clip.max, f32::INFINITY)] {
@@ -340,12 +340,12 @@ fn clip(emitter: &mut Emitter<'_>, at: At<'_>, clip: &Clip) -> Result<(), OnnxEr
     Ok(())
 }
 
-fn scalar(emitter: &mut Emitter<'_>, at: At<'_>, name: &str, elem: Elem, value: f32) -> Result<String, OnnxError> {
+fn scalar(emitter: &mut Emitter<'_>, at: At<'_>, name: &str, elem: Elem, value: f32) -> Result<String, WriteError> {
     let constant = emitter.scalar(&format!("{}_{name}", at.name), elem, value);
     constant.ok_or_else(|| at.unwritable(format!("{value} is not a constant of {elem}")))
 }
 
-fn pad(emitter: &mut Emitter<'_>, at: At<'_>, pad: &Pad) -> Result<(), OnnxError> {
+fn pad(emitter: &mut Emitter<'_>, at: At<'_>, pad: &Pad) -> Result<(), WriteError> {
     let (elem, _) = at.operand_type(emitter);
     let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
     if inputs.len() < 2 {
@@ -357,7 +357,7 @@ fn pad(emitter: &mut Emitter<'_>, at: At<'_>, pad: &Pad) -> Result<(), OnnxError
 }
 
 /// Domain, operator and attributes as the target gave them.
-fn foreign(emitter: &mut Emitter<'_>, at: At<'_>, foreign: &Foreign) -> Result<(), OnnxError> {
+fn foreign(emitter: &mut Emitter<'_>, at: At<'_>, foreign: &Foreign) -> Result<(), WriteError> {
     let mut attributes = Vec::new();
     for (name, value) in &foreign.attributes {
         let value = match value {

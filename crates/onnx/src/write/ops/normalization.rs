@@ -1,7 +1,7 @@
 //! Normalization by the root of the mean square, which operator set 17 does not have as one operator.
 
 use super::{At, int, ints, scalar};
-use crate::error::OnnxError;
+use crate::error::WriteError;
 use crate::write::emitter::Emitter;
 use strait_core::op::RmsNormalization;
 
@@ -9,7 +9,7 @@ use strait_core::op::RmsNormalization;
 const AXES_ARE_OPERAND: i64 = 18;
 
 /// x / √(mean(x²) + epsilon) · scale.
-pub(super) fn rms(emitter: &mut Emitter<'_>, at: At<'_>, op: &RmsNormalization) -> Result<(), OnnxError> {
+pub(super) fn rms(emitter: &mut Emitter<'_>, at: At<'_>, op: &RmsNormalization) -> Result<(), WriteError> {
     let (elem, rank) = at.operand_type(emitter);
     let first = if op.axis < 0 { op.axis + rank as i64 } else { op.axis };
     let axes: Vec<i64> = (first..rank as i64).collect();

@@ -2,13 +2,13 @@
 //! pre-activations as they are, since each is multiplied with 1 and has zeros added to it.
 
 use super::At;
-use crate::error::OnnxError;
+use crate::error::WriteError;
 use crate::write::attributes::{float, floats, int, text, texts};
 use crate::write::emitter::Emitter;
 use strait_core::TensorData;
 use strait_core::op::{Activation, Cell, Direction, Recurrent};
 
-pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -> Result<(), OnnxError> {
+pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -> Result<(), WriteError> {
     let weight = emitter
         .ty(at.node.inputs.get(1).copied().flatten())
         .and_then(strait_core::TensorType::dims);

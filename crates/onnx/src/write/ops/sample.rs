@@ -1,13 +1,13 @@
 //! Operators of resampling and of windows whose attributes have other words than ours.
 
 use super::At;
-use crate::error::OnnxError;
+use crate::error::WriteError;
 use crate::write::attributes::{float, int, ints, text};
 use crate::write::emitter::Emitter;
 use strait_core::op::{Border, Col2Im, Coordinate, GridSample, Resize, ResizeMode, RoiAlign, RoiMode, Sampling};
 
 /// Scales or sizes are operands behind that of a region.
-pub(super) fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> Result<(), OnnxError> {
+pub(super) fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> Result<(), WriteError> {
     if !resize.sizes.is_empty() && !resize.scales.is_empty() {
         return Err(at.unwritable("scales and sizes that differ from them are not a Resize in ONNX"));
     }
@@ -51,14 +51,14 @@ pub(super) fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> 
 }
 
 /// A constant list of floats.
-fn floats(emitter: &mut Emitter<'_>, at: At<'_>, name: &str, values: &[f32]) -> Result<String, OnnxError> {
+fn floats(emitter: &mut Emitter<'_>, at: At<'_>, name: &str, values: &[f32]) -> Result<String, WriteError> {
     let list = strait_core::TensorData::from_values(&[values.len() as u64], values);
     let list = list.map_err(|e| at.unwritable(e.to_string()))?;
     Ok(emitter.constant(&format!("{}_{name}", at.name), &list))
 }
 
 /// The modes have other words up to operator set 19, which knows images alone.
-pub(super) fn grid_sample(emitter: &mut Emitter<'_>, at: At<'_>, op: &GridSample) -> Result<(), OnnxError> {
+pub(super) fn grid_sample(emitter: &mut Emitter<'_>, at: At<'_>, op: &GridSample) -> Result<(), WriteError> {
     let (older, newer) = match op.mode {
         Sampling::Nearest => ("nearest", "nearest"),
         Sampling::Linear => ("bilinear", "linear"),
@@ -78,7 +78,7 @@ pub(super) fn grid_sample(emitter: &mut Emitter<'_>, at: At<'_>, op: &GridSample
 }
 
 /// The corners of a region are a list of their own, beside the image that it is of.
-pub(super) fn roi_align(emitter: &mut Emitter<'_>, at: At<'_>, op: &RoiAlign) -> Result<(), OnnxError> {
+pub(super) fn roi_align(emitter: &mut Emitter<'_>, at: At<'_>, op: &RoiAlign) -> Result<(), WriteError> {
     let mode = match op.mode {
         RoiMode::Average => "avg",
         RoiMode::Maximum => "max",
@@ -100,7 +100,7 @@ pub(super) fn roi_align(emitter: &mut Emitter<'_>, at: At<'_>, op: &RoiAlign) ->
     super::with_lists(emitter, at, "RoiAlign", attributes, &[])
 }
 
-pub(super) fn col2im(emitter: &mut Emitter<'_>, at: At<'_>, op: &Col2Im) -> Result<(), OnnxError> {
+pub(super) fn col2im(emitter: &mut Emitter<'_>, at: At<'_>, op: &Col2Im) -> Result<(), WriteError> {
     let attributes = vec![
         ints("strides", &op.stride),
         ints("pads", &op.pad),

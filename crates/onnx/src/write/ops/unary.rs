@@ -1,7 +1,7 @@
 //! Functions of one variable.
 
 use super::{At, scalar, with_lists};
-use crate::error::OnnxError;
+use crate::error::WriteError;
 use crate::write::emitter::Emitter;
 use strait_core::Elem;
 use strait_core::op::Function;
@@ -39,7 +39,7 @@ fn operator(function: Function) -> Option<&'static str> {
     })
 }
 
-pub(super) fn unary(emitter: &mut Emitter<'_>, at: At<'_>, function: Function) -> Result<(), OnnxError> {
+pub(super) fn unary(emitter: &mut Emitter<'_>, at: At<'_>, function: Function) -> Result<(), WriteError> {
     if let Some(op) = operator(function) {
         return with_lists(emitter, at, op, vec![], &[]);
     }
@@ -78,7 +78,7 @@ pub(super) fn unary(emitter: &mut Emitter<'_>, at: At<'_>, function: Function) -
 }
 
 /// (1 + y)/2.
-fn half_of_one_plus(emitter: &mut Emitter<'_>, at: At<'_>, elem: Elem, y: String) -> Result<String, OnnxError> {
+fn half_of_one_plus(emitter: &mut Emitter<'_>, at: At<'_>, elem: Elem, y: String) -> Result<String, WriteError> {
     let half = scalar(emitter, at, "half", elem, 0.5)?;
     let halved = emitter.step("Mul", at.name, vec![y, half.clone()], vec![]);
     Ok(emitter.step("Add", at.name, vec![halved, half], vec![]))

@@ -2,14 +2,15 @@
 //! and the names in the file.
 
 use super::{bytes, module};
+use crate::Model;
 use crate::proto::{GraphProto, ModelProto};
 use crate::write::write;
-use crate::{Model, ReadOptions};
 use prost::Message;
 use std::collections::BTreeSet;
 use std::path::Path;
 use strait_core::Module;
 use strait_execute::{Tensor, reference};
+use strait_import::ReadOptions;
 
 /// The outputs of the module, after what was written and read again has had the same.
 fn both(text: &str, inputs: &[Tensor]) -> Vec<Tensor> {

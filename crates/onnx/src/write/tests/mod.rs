@@ -4,12 +4,13 @@ mod control;
 mod recurrent;
 
 use super::write;
+use crate::Model;
 use crate::proto::{ModelProto, NodeProto, kind};
-use crate::{Model, ReadOptions};
 use prost::Message;
 use std::path::Path;
 use strait_core::Module;
 use strait_core::text::{PrintOptions, parse, print};
+use strait_import::ReadOptions;
 
 fn module(text: &str) -> Module {
     parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"))

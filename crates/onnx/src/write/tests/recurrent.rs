@@ -1,12 +1,13 @@
 //! Recurrent layers, written: the same states when they are read again, and what the file has of them.
 
 use super::{bytes, module};
+use crate::Model;
 use crate::proto::ModelProto;
-use crate::{Model, ReadOptions};
 use prost::Message;
 use std::path::Path;
 use strait_core::op::{Activation, Cell, Direction};
 use strait_execute::{Tensor, reference};
+use strait_import::ReadOptions;
 
 /// Numbers between −1 and 1 that do not repeat soon.
 fn numbers(count: usize, seed: f32) -> Vec<f32> {

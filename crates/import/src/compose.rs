@@ -1,7 +1,6 @@
 //! Values that a node computes on its way to its results: short names for the ops that compositions are made of. Where all
 //! operands are constants, so is the result.
 
-use super::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
 use std::slice::from_ref;
 use strait_core::op::{
@@ -10,9 +9,12 @@ use strait_core::op::{
 };
 use strait_core::{Carrier, Dim, Elem, ReasonCode, TensorData};
 
-impl NodeReader<'_, '_> {
+use crate::layer::{Arg, Layer};
+use crate::refusal::Refusal;
+
+impl Layer<'_, '_> {
     /// The extents of a value, which have to be numbers.
-    pub(crate) fn extents(&mut self, arg: &Arg) -> Result<Vec<i64>, Refusal> {
+    pub fn extents(&mut self, arg: &Arg) -> Result<Vec<i64>, Refusal> {
         let shape = self.arg_type(arg)?.shape;
         let extent = |(axis, dim): (usize, &Dim)| match dim {
             Dim::Fixed(extent) => {
@@ -27,7 +29,7 @@ impl NodeReader<'_, '_> {
     }
 
     /// The axis of a value of this rank, from 0 on.
-    pub(crate) fn axis(&self, axis: i64, rank: usize) -> Result<usize, Refusal> {
+    pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, Refusal> {
         let position = if axis < 0 {
             axis.saturating_add(rank as i64)
         } else {
@@ -38,7 +40,7 @@ impl NodeReader<'_, '_> {
     }
 
     /// The number of elements of a constant that is written out, if it is not too large.
-    pub(crate) fn room(&mut self, shape: &[u64]) -> Result<usize, Refusal> {
+    pub fn room(&mut self, shape: &[u64]) -> Result<usize, Refusal> {
         // Beside an extent of 0 the others are held to the limit as well: code runs along them.
         let count = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent.max(1)));
         match count.filter(|&n| self.builder.may_write(n)) {
@@ -51,14 +53,14 @@ impl NodeReader<'_, '_> {
     }
 
     /// 0, 1 … up to a number, as a constant of this shape.
-    pub(crate) fn counted(&mut self, shape: &[u64], count: i64) -> Result<Arg, Refusal> {
+    pub fn counted(&mut self, shape: &[u64], count: i64) -> Result<Arg, Refusal> {
         self.room(&[count.unsigned_abs()])?;
         let values: Vec<i64> = (0..count).collect();
         Ok(Arg::Constant(self.integers(shape, &values)?))
     }
 
     /// A number as a scalar of the type of `like`.
-    pub(crate) fn number(&mut self, like: &Arg, value: f64) -> Result<Arg, Refusal> {
+    pub fn number(&mut self, like: &Arg, value: f64) -> Result<Arg, Refusal> {
         let scalar = match self.arg_type(like)?.elem {
             Elem::F64 => TensorData::scalar(value),
             elem if elem.is_float() => TensorData::scalar(value as f32),
@@ -69,43 +71,48 @@ impl NodeReader<'_, '_> {
     }
 
     /// Integers as a constant.
-    pub(crate) fn integers(&self, shape: &[u64], values: &[i64]) -> Result<TensorData, Refusal> {
-        TensorData::from_values(shape, values).map_err(fault)
+    pub fn integers(&self, shape: &[u64], values: &[i64]) -> Result<TensorData, Refusal> {
+        Ok(TensorData::from_values(shape, values)?)
     }
 
     /// Floats as a constant.
-    pub(crate) fn floats_of(&self, shape: &[u64], values: &[f32]) -> Result<TensorData, Refusal> {
-        TensorData::from_values(shape, values).map_err(fault)
+    pub fn floats_of(&self, shape: &[u64], values: &[f32]) -> Result<TensorData, Refusal> {
+        Ok(TensorData::from_values(shape, values)?)
     }
 
     /// Truth values as a constant.
-    pub(crate) fn truths(&self, shape: &[u64], values: &[bool]) -> Result<TensorData, Refusal> {
+    pub fn truths(&self, shape: &[u64], values: &[bool]) -> Result<TensorData, Refusal> {
         let bytes: Vec<u8> = values.iter().map(|&value| u8::from(value)).collect();
-        TensorData::from_unpacked(Elem::Bool, shape, bytes.into()).map_err(fault)
+        Ok(TensorData::from_unpacked(Elem::Bool, shape, bytes.into())?)
     }
 
-    pub(crate) fn plus(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+    /// a + b, broadcast.
+    pub fn plus(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Add {}, &[a.clone(), b.clone()])
     }
 
-    pub(crate) fn minus(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+    /// a − b, broadcast.
+    pub fn minus(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Sub {}, &[a.clone(), b.clone()])
     }
 
-    pub(crate) fn times(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+    /// a · b, broadcast.
+    pub fn times(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Mul::float(), &[a.clone(), b.clone()])
     }
 
-    pub(crate) fn over(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+    /// a / b, broadcast.
+    pub fn over(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Div {}, &[a.clone(), b.clone()])
     }
 
-    pub(crate) fn power(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+    /// a to the power b, broadcast.
+    pub fn power(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Pow {}, &[a.clone(), b.clone()])
     }
 
     /// A value times a number; the value itself where that is 1.
-    pub(crate) fn scaled(&mut self, x: &Arg, factor: f64) -> Result<Arg, Refusal> {
+    pub fn scaled(&mut self, x: &Arg, factor: f64) -> Result<Arg, Refusal> {
         if factor == 1.0 {
             return Ok(x.clone());
         }
@@ -114,7 +121,7 @@ impl NodeReader<'_, '_> {
     }
 
     /// A value plus a number; the value itself where that is 0.
-    pub(crate) fn shifted(&mut self, x: &Arg, summand: f64) -> Result<Arg, Refusal> {
+    pub fn shifted(&mut self, x: &Arg, summand: f64) -> Result<Arg, Refusal> {
         if summand == 0.0 {
             return Ok(x.clone());
         }
@@ -122,51 +129,59 @@ impl NodeReader<'_, '_> {
         self.plus(x, &summand)
     }
 
-    pub(crate) fn function(&mut self, function: Function, x: &Arg) -> Result<Arg, Refusal> {
+    /// A function of each element.
+    pub fn function(&mut self, function: Function, x: &Arg) -> Result<Arg, Refusal> {
         self.push(Unary { function }, from_ref(x))
     }
 
-    pub(crate) fn binary(&mut self, function: BinaryFunction, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+    /// A function of two elements, broadcast.
+    pub fn binary(&mut self, function: BinaryFunction, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Binary { function }, &[a.clone(), b.clone()])
     }
 
-    pub(crate) fn compare(&mut self, relation: Relation, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+    /// A comparison of two elements, broadcast.
+    pub fn compare(&mut self, relation: Relation, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Compare { relation }, &[a.clone(), b.clone()])
     }
 
     /// `a` where the condition holds, `b` where it does not.
-    pub(crate) fn select(&mut self, condition: &Arg, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+    pub fn select(&mut self, condition: &Arg, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(Select {}, &[condition.clone(), a.clone(), b.clone()])
     }
 
     /// A reduction over `axes`, which stay with extent 1. No axes are all of them.
-    pub(crate) fn reduced(&mut self, reduction: Reduction, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
+    pub fn reduced(&mut self, reduction: Reduction, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
         self.push(reduction_over(reduction, axes, true), from_ref(x))
     }
 
-    pub(crate) fn softmax(&mut self, x: &Arg, axis: i64) -> Result<Arg, Refusal> {
+    /// Softmax along an axis.
+    pub fn softmax(&mut self, x: &Arg, axis: i64) -> Result<Arg, Refusal> {
         self.push(Softmax { axis }, from_ref(x))
     }
 
-    pub(crate) fn product(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
+    /// The product of two matrices, or of stacks of them.
+    pub fn product(&mut self, a: &Arg, b: &Arg) -> Result<Arg, Refusal> {
         self.push(matrix_product(), &[a.clone(), b.clone()])
     }
 
-    pub(crate) fn reshaped(&mut self, x: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
+    /// A value with another shape; −1 is what is left over.
+    pub fn reshaped(&mut self, x: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
         self.push(Reshape { shape: shape.into() }, from_ref(x))
     }
 
-    pub(crate) fn transposed(&mut self, x: &Arg, permutation: &[u32]) -> Result<Arg, Refusal> {
+    /// A value with its axes permuted: axis i of the result is axis `permutation[i]`.
+    pub fn transposed(&mut self, x: &Arg, permutation: &[u32]) -> Result<Arg, Refusal> {
         let permutation = permutation.into();
         self.push(Transpose { permutation }, from_ref(x))
     }
 
-    pub(crate) fn unsqueezed(&mut self, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
+    /// A value with axes of extent 1 in these places of the result.
+    pub fn unsqueezed(&mut self, x: &Arg, axes: &[i64]) -> Result<Arg, Refusal> {
         self.push(Unsqueeze { axes: axes.into() }, from_ref(x))
     }
 
     /// The part of a value from `start` to in front of `end` along an axis.
-    pub(crate) fn part(&mut self, x: &Arg, axis: i64, start: i64, end: i64) -> Result<Arg, Refusal> {
+    pub fn part(&mut self, x: &Arg, axis: i64, start: i64, end: i64) -> Result<Arg, Refusal> {
         let one = |value: i64| SmallVec::from_elem(value, 1);
         let op = Slice {
             starts: one(start),
@@ -177,11 +192,13 @@ impl NodeReader<'_, '_> {
         self.push(op, from_ref(x))
     }
 
-    pub(crate) fn joined(&mut self, parts: &[Arg], axis: i64) -> Result<Arg, Refusal> {
+    /// Values one behind the other along an axis.
+    pub fn joined(&mut self, parts: &[Arg], axis: i64) -> Result<Arg, Refusal> {
         self.push(Concat { axis }, parts)
     }
 
-    pub(crate) fn converted(&mut self, x: &Arg, to: Elem) -> Result<Arg, Refusal> {
+    /// A value in another element type; the value itself where it is of that.
+    pub fn converted(&mut self, x: &Arg, to: Elem) -> Result<Arg, Refusal> {
         match self.arg_type(x)?.elem == to {
             true => Ok(x.clone()),
             false => self.push(Cast { to }, from_ref(x)),
@@ -190,7 +207,7 @@ impl NodeReader<'_, '_> {
 }
 
 /// A reduction of floats or of integers that are no codes.
-pub(crate) fn reduction_over(reduction: Reduction, axes: &[i64], keep_dims: bool) -> Reduce {
+pub fn reduction_over(reduction: Reduction, axes: &[i64], keep_dims: bool) -> Reduce {
     Reduce {
         reduction,
         axes: axes.into(),
@@ -200,15 +217,10 @@ pub(crate) fn reduction_over(reduction: Reduction, axes: &[i64], keep_dims: bool
 }
 
 /// A product of matrices of floats or of integers that are no codes.
-pub(crate) fn matrix_product() -> MatMul {
+pub fn matrix_product() -> MatMul {
     MatMul {
         a_zero: 0,
         b_zero: 0,
         accumulator: Carrier::I32,
     }
-}
-
-/// Of a constant that was made here.
-pub(crate) fn fault(error: strait_core::TensorError) -> Refusal {
-    Refusal::invalid(ReasonCode::Constant, error.to_string())
 }

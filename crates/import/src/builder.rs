@@ -1,23 +1,21 @@
 //! Walks over the nodes of a cut and builds the module.
 
-use super::cut::{Cut, between};
-use super::external::DataFiles;
-use super::free_dimensions;
-use super::index::{Index, STANDARD_DOMAIN, TensorId, domain, node_name};
-use super::inline::Versions;
-use super::ops;
-use super::site::{NodeReader, Refusal, narrowed_float, widened_float};
-use super::tensor::{TensorFault, has_nan, tensor};
-use super::types::{contradiction, declared_elem, declared_type};
-use crate::error::{NodeFault, OnnxError};
-use crate::proto::NodeProto;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
 use strait_core::op::Cast;
 use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
 use strait_core::{
     Dim, Elem, Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId,
 };
+
+use crate::cut::{Cut, between};
+use crate::declared::{Declared, Source};
+use crate::error::{NodeFault, ReadError};
+use crate::numbers::{has_nan, narrowed_float, widened_float};
+use crate::options::free_dimensions;
+use crate::refusal::Refusal;
+use crate::wiring::{TensorId, Wiring};
 
 /// The most operations of all constants together that are computed while a model is read: a second or two of products. The
 /// canonicaliser computes what is left, as far as its own limits go.
@@ -26,21 +24,32 @@ const MOST_OPERATIONS: u64 = 1 << 30;
 /// The most elements of all constants together that are written out from a shape.
 const MOST_WRITTEN: u64 = 1 << 26;
 
-/// State that all nodes of a model share.
+/// A graph of a file, and the values that are bound to its extents.
 #[derive(Clone, Copy)]
-pub(crate) struct Scope<'a> {
-    pub(crate) index: &'a Index<'a>,
-    /// The version of each domain's operator set.
-    pub(crate) versions: &'a BTreeMap<&'a str, i64>,
-    /// The versions of single nodes, where they are others.
-    pub(crate) own_versions: &'a Versions,
-    pub(crate) files: &'a DataFiles,
-    pub(crate) bind: &'a BTreeMap<String, u64>,
+pub struct Scope<'a> {
+    /// The wiring of its tensors and nodes.
+    pub wiring: &'a Wiring<'a>,
+    /// Elements and types of the tensors, as the file has them.
+    pub source: &'a dyn Source,
+    /// Numbers for extents, by their keys.
+    pub bind: &'a BTreeMap<String, u64>,
+}
+
+/// The nodes of a format.
+pub trait Reader<'a> {
+    /// Adds what the node at a position becomes.
+    ///
+    /// # Errors
+    /// A node that is not known, or does not fit its operands.
+    fn read(&mut self, builder: &mut Builder<'a>, node: usize) -> Result<(), Refusal>;
+
+    /// The operator of a node as an error names it: with its version, where the format has some.
+    fn operator(&self, node: usize) -> String;
 }
 
 /// Knowledge of a tensor of the model.
 #[derive(Clone)]
-pub(crate) enum Entry {
+pub enum Entry {
     /// A value of the graph.
     Value(ValueId),
     /// A tensor whose elements are known. It enters the graph when a node takes it as data.
@@ -54,11 +63,12 @@ pub(crate) enum Entry {
 }
 
 /// A module that grows by one node after the other.
-pub(crate) struct Builder<'a> {
-    pub(crate) scope: Scope<'a>,
-    pub(crate) module: Module,
+pub struct Builder<'a> {
+    scope: Scope<'a>,
+    /// The module as far as it is built.
+    pub module: Module,
     /// Outputs of the part that is read.
-    outputs: BTreeSet<&'a str>,
+    outputs: BTreeSet<TensorId>,
     /// By tensor of the model.
     entries: Vec<Option<Entry>>,
     /// By tensor of the model: the value of a constant that is in the graph already.
@@ -66,46 +76,47 @@ pub(crate) struct Builder<'a> {
     /// Integers of i64 that narrower ones were cast to.
     pub(crate) widened: BTreeMap<ValueId, ValueId>,
     /// Outputs that are floats of another type than f32, to which they are rounded behind everything else.
-    pub(crate) rounded: BTreeSet<&'a str>,
+    pub(crate) rounded: BTreeSet<TensorId>,
     /// The names that nodes have.
     node_names: BTreeSet<Symbol>,
-    /// Graphs inside of nodes that were read, each as often as it was.
-    pub(super) bodies: usize,
     /// Named extents of the model's inputs, which are to be bound.
     pub(crate) free: BTreeSet<Dim>,
     /// The elements that are known of lists of integers of which a run finds the rest.
     pub(crate) partial: BTreeMap<ValueId, Vec<Option<i64>>>,
-    pub(super) unsupported: Vec<NodeFault>,
+    /// The nodes that are not known.
+    pub unsupported: Vec<NodeFault>,
     /// Elements of the constants that are written out from a shape.
-    pub(super) written: u64,
+    written: u64,
     /// Operations of all constants that were computed.
-    pub(super) worked: u64,
+    worked: u64,
 }
 
 /// Builds the module of a cut.
-pub(crate) fn build<'a>(scope: &Scope<'a>, cut: Cut<'a>) -> Result<Module, OnnxError> {
-    let rounded = rounded(scope.index, &cut);
-    let mut builder = Builder::new(scope, "main", cut.outputs.iter().copied().collect());
-    builder.rounded = rounded;
-    builder.run(&cut)?;
+///
+/// # Errors
+/// All nodes that are not known, at once; or the first that does not fit its operands, an input without a type, an output
+/// that is not what the file declares.
+pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Result<Module, ReadError> {
+    let mut builder = Builder::new(scope, "main", cut.outputs.iter().copied());
+    builder.rounded = rounded(scope.source, cut);
+    builder.run(reader, cut)?;
     Ok(builder.module)
 }
 
 impl<'a> Builder<'a> {
     /// In front of the first node of a graph with these outputs.
-    pub(super) fn new(scope: &Scope<'a>, name: &str, outputs: BTreeSet<&'a str>) -> Builder<'a> {
+    pub fn new(scope: Scope<'a>, name: &str, outputs: impl IntoIterator<Item = TensorId>) -> Builder<'a> {
         let mut names = Names::default();
         let graph = Graph::new(names.intern(name), Stage::Float);
         Builder {
-            scope: *scope,
+            scope,
             module: Module::new(graph, names),
-            outputs,
-            entries: vec![None; scope.index.tensor_count()],
-            placed: vec![None; scope.index.tensor_count()],
+            outputs: outputs.into_iter().collect(),
+            entries: vec![None; scope.wiring.tensor_count()],
+            placed: vec![None; scope.wiring.tensor_count()],
             widened: BTreeMap::new(),
             rounded: BTreeSet::new(),
             node_names: BTreeSet::new(),
-            bodies: 0,
             free: BTreeSet::new(),
             partial: BTreeMap::new(),
             unsupported: Vec::new(),
@@ -114,30 +125,44 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn run(&mut self, cut: &Cut<'a>) -> Result<(), OnnxError> {
-        for input in &cut.inputs {
-            let ty = self.input_type(input)?;
-            check_limits(&ty).map_err(|refusal| as_tensor(input, refusal))?;
-            let name = self.module.names.intern(input);
+    /// The wiring of the graph that is read.
+    pub fn wiring(&self) -> &'a Wiring<'a> {
+        self.scope.wiring
+    }
+
+    /// The graph that is read, and the values that are bound to its extents.
+    pub fn scope(&self) -> Scope<'a> {
+        self.scope
+    }
+
+    /// Takes over how much of the budgets another builder has used: one inside of this one, or around it.
+    pub fn share_budgets(&mut self, other: &Builder<'_>) {
+        (self.written, self.worked) = (other.written, other.worked);
+    }
+
+    fn run(&mut self, reader: &mut dyn Reader<'a>, cut: &Cut) -> Result<(), ReadError> {
+        for &input in &cut.inputs {
+            let ty = self.input_type(reader, input)?;
+            let refused = |refusal| as_tensor(self.scope.wiring.name(input), refusal);
+            check_limits(&ty).map_err(refused)?;
+            let name = self.module.names.intern(self.scope.wiring.name(input));
             self.free.extend(ty.shape.iter().filter(|dim| dim.fixed().is_none()));
             let elem = ty.elem;
             let mut value = self.module.main_mut().add_input(name, ty, None);
             if elem.is_float() && elem != Elem::F32 {
                 value = self
-                    .cast(value, Elem::F32, input, None)
-                    .map_err(|refusal| as_tensor(input, refusal))?;
+                    .cast(value, Elem::F32, input, false)
+                    .map_err(|refusal| as_tensor(self.scope.wiring.name(input), refusal))?;
             }
-            if let Some(id) = self.scope.index.id(input) {
-                self.define(id, Entry::Value(value));
-            }
+            self.define(input, Entry::Value(value));
         }
         for &position in &cut.nodes {
-            self.add(position)?;
+            self.add(reader, position)?;
         }
         if !self.unsupported.is_empty() {
-            return Err(OnnxError::Unsupported(std::mem::take(&mut self.unsupported)));
+            return Err(ReadError::Unsupported(std::mem::take(&mut self.unsupported)));
         }
-        for output in &cut.outputs {
+        for &output in &cut.outputs {
             self.add_output(output)?;
         }
         Ok(())
@@ -145,14 +170,14 @@ impl<'a> Builder<'a> {
 
     /// The type of a tensor that becomes an input: the declared one, or, for a tensor inside the graph that has none,
     /// what the part above it gives.
-    fn input_type(&mut self, input: &'a str) -> Result<TensorType, OnnxError> {
-        let index = self.scope.index;
-        let declared = match index.declared(input) {
-            Some(info) => declared_type(info, self.scope.bind, &mut self.module.names),
+    fn input_type(&mut self, reader: &mut dyn Reader<'a>, input: TensorId) -> Result<TensorType, ReadError> {
+        let Scope { wiring, source, bind } = self.scope;
+        let declared = match source.declared(input) {
+            Some(declared) => declared.tensor_type(bind, &mut self.module.names),
             None => Err("its type is not declared".into()),
         };
-        if declared.is_err() && index.id(input).and_then(|id| index.producer(id)).is_some() {
-            let above = build(&self.scope, between(index, Vec::new(), vec![input], true)?)?;
+        if declared.is_err() && wiring.producer(input).is_some() {
+            let above = build(self.scope, reader, &between(wiring, Vec::new(), vec![input], true)?)?;
             let graph = above.main();
             let value = graph.outputs().first().and_then(|&id| graph.value(id));
             if let Some(mut ty) = value.map(|v| v.ty.clone()) {
@@ -164,43 +189,48 @@ impl<'a> Builder<'a> {
                 return Ok(ty);
             }
         }
-        declared.map_err(|reason| OnnxError::Tensor {
-            tensor: input.into(),
+        declared.map_err(|reason| ReadError::Tensor {
+            tensor: wiring.name(input).into(),
             reason,
         })
     }
 
-    pub(super) fn add_output(&mut self, output: &'a str) -> Result<(), OnnxError> {
-        let id = self.scope.index.id(output);
-        let value = id.map_or(Err(Refusal::Unknown), |id| self.value(id));
-        let mut value = value.map_err(|refusal| as_tensor(output, refusal))?;
-        if self.rounded.contains(output)
-            && let Some(elem) = self.scope.index.declared(output).and_then(declared_elem)
+    /// Makes a tensor an output of the graph.
+    ///
+    /// # Errors
+    /// It is not computed, or is not of the type that the file declares.
+    pub fn add_output(&mut self, output: TensorId) -> Result<(), ReadError> {
+        let name = self.scope.wiring.name(output);
+        let mut value = self.value(output).map_err(|refusal| as_tensor(name, refusal))?;
+        let declared = self.scope.source.declared(output);
+        if self.rounded.contains(&output)
+            && let Some(elem) = declared.as_ref().and_then(Declared::known_elem)
         {
             value = self
-                .cast(value, elem, output, Some(output))
-                .map_err(|refusal| as_tensor(output, refusal))?;
+                .cast(value, elem, output, true)
+                .map_err(|refusal| as_tensor(name, refusal))?;
         }
         let graph = self.module.main_mut();
         graph.add_output(value);
-        let declared = self.scope.index.declared(output).zip(graph.value(value));
-        match declared.and_then(|(info, value)| contradiction(info, &value.ty, self.scope.bind)) {
+        let declared = declared.zip(graph.value(value));
+        match declared.and_then(|(declared, value)| declared.contradiction(&value.ty, self.scope.bind)) {
             None => Ok(()),
-            Some(text) => Err(OnnxError::model(
+            Some(text) => Err(ReadError::model(
                 ReasonCode::OutputType,
-                format!("output `{output}`: {text}"),
+                format!("output `{name}`: {text}"),
             )),
         }
     }
 
-    /// A value in another element type, at the border of the graph.
-    fn cast(&mut self, value: ValueId, to: Elem, port: &str, name: Option<&str>) -> Result<ValueId, Refusal> {
+    /// A value in another element type, at the border of the graph; under the tensor's name, or under one of its own.
+    fn cast(&mut self, value: ValueId, to: Elem, port: TensorId, is_named: bool) -> Result<ValueId, Refusal> {
         let Some(ty) = self.module.main().value(value).map(|v| v.ty.clone()) else {
             return Ok(value);
         };
-        let result = match name {
-            Some(name) => self.module.names.intern(name),
-            None => self.fresh(port),
+        let port = self.scope.wiring.name(port);
+        let result = match is_named {
+            true => self.module.names.intern(port),
+            false => self.fresh(port),
         };
         let node = self.node_name(port);
         let source = self.module.names.intern(port);
@@ -212,34 +242,16 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds what one node becomes, or notes why not.
-    pub(super) fn add(&mut self, position: usize) -> Result<(), OnnxError> {
-        let node = &self.scope.index.graph.node[position];
-        let domain = domain(&node.domain);
-        let own = self
-            .scope
-            .own_versions
-            .own
-            .get(&position)
-            .filter(|_| domain == STANDARD_DOMAIN);
-        let opset = own.or_else(|| self.scope.versions.get(domain)).copied();
-        let refusal = match self.mapper(node, domain, opset) {
-            Err(text) => Refusal::Unsupported(text),
-            Ok((opset, map)) => {
-                let mut site = NodeReader::new(self, position, opset);
-                match map(&mut site).and_then(|()| site.check_attributes()) {
-                    Ok(()) => {
-                        site.finish_results();
-                        return Ok(());
-                    }
-                    Err(refusal) => refusal,
-                }
-            }
+    ///
+    /// # Errors
+    /// A node that does not fit its operands, where all in front of it are known.
+    pub fn add(&mut self, reader: &mut dyn Reader<'a>, position: usize) -> Result<(), ReadError> {
+        let Err(refusal) = reader.read(self, position) else {
+            return Ok(());
         };
         let fault = |reason| NodeFault {
-            node: node_name(node).into(),
-            op: node.op_type.clone(),
-            domain: domain.into(),
-            opset,
+            node: self.scope.wiring.node_name(position).into(),
+            operator: reader.operator(position),
             reason,
         };
         match refusal {
@@ -251,13 +263,12 @@ impl<'a> Builder<'a> {
             Refusal::Invalid(_) | Refusal::Unknown => {}
         }
         // The reading goes on, to find everything that is missing at once. The module is never handed out.
-        let index = self.scope.index;
-        for &id in index.results(position).iter().flatten() {
-            let output = index.name(id);
-            let info = index.declared(output);
-            let ty = info.and_then(|info| declared_type(info, self.scope.bind, &mut self.module.names).ok());
+        let Scope { wiring, source, bind } = self.scope;
+        for &id in wiring.results(position).iter().flatten() {
+            let declared = source.declared(id);
+            let ty = declared.and_then(|declared| declared.tensor_type(bind, &mut self.module.names).ok());
             let entry = ty.map_or(Entry::Unknown, |ty| {
-                let name = self.module.names.intern(output);
+                let name = self.module.names.intern(wiring.name(id));
                 Entry::Value(self.module.main_mut().add_input(name, ty, None))
             });
             self.define(id, entry);
@@ -265,20 +276,21 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The function that knows the node's operator, and the version of its set.
-    fn mapper(&self, node: &NodeProto, domain: &str, opset: Option<i64>) -> Result<(i64, ops::Map), String> {
-        ops::find(domain, &node.op_type, opset).map_err(|why| format!("{why}{}", self.scope.index.ways_around(node)))
+    /// Said behind an operator that is not known: how it can be computed elsewhere.
+    pub fn ways_around(&self, node: usize) -> String {
+        let is_declared = |id| self.scope.source.declared(id).is_some();
+        self.scope.wiring.ways_around(node, is_declared)
     }
 
-    fn invalid(&self, position: usize, fault: NodeFault) -> OnnxError {
-        let error = OnnxError::Node(Box::new(fault));
+    fn invalid(&self, position: usize, fault: NodeFault) -> ReadError {
+        let error = ReadError::Node(Box::new(fault));
         // Where a symbolic dimension stands in the way, it is what has to be bound that helps.
         let is_symbolic = |&id: &TensorId| self.type_of(id).is_some_and(|ty| fixed_dims(&ty.shape).is_none());
         let free = free_dimensions(&self.module);
-        if free.is_empty() || !self.scope.index.operands(position).iter().flatten().any(is_symbolic) {
+        if free.is_empty() || !self.scope.wiring.operands(position).iter().flatten().any(is_symbolic) {
             return error;
         }
-        OnnxError::FreeDimensions {
+        ReadError::FreeDimensions {
             reason: error.to_string(),
             free,
         }
@@ -293,39 +305,32 @@ impl<'a> Builder<'a> {
     }
 
     /// Knowledge of a tensor. Constants are converted when they are first asked for.
-    pub(crate) fn entry(&mut self, id: TensorId) -> Result<Entry, Refusal> {
-        let index = self.scope.index;
+    ///
+    /// # Errors
+    /// It is not computed, or not a constant that is read.
+    pub fn entry(&mut self, id: TensorId) -> Result<Entry, Refusal> {
+        let name = self.scope.wiring.name(id);
         if let Some(entry) = &self.entries[id.position()] {
             return match entry {
                 Entry::Unknown => Err(Refusal::Unknown),
                 Entry::NotComputed(op, position) => {
-                    let name = index.name(id);
                     let text = format!("`{name}` is needed, but result {position} of {op} is not computed");
                     Err(Refusal::Unsupported(text))
                 }
                 known => Ok(known.clone()),
             };
         }
-        let name = index.name(id);
-        let Some(proto) = index.constant(id) else {
-            return Err(match index.is_sparse(id) {
-                true => Refusal::Unsupported(format!("the constant `{name}` is sparse")),
-                false => Refusal::invalid(ReasonCode::MissingTensor, format!("nothing defines `{name}`")),
-            });
+        let Some(tensor) = self.scope.source.constant(id) else {
+            let text = format!("nothing defines `{name}`");
+            return Err(Refusal::invalid(ReasonCode::MissingTensor, text));
         };
-        let tensor = tensor(proto, self.scope.files).map_err(|fault| match fault {
-            TensorFault::Unsupported(text) => Refusal::Unsupported(format!("the constant `{name}`: {text}")),
-            TensorFault::Invalid(text) => {
-                Refusal::invalid(ReasonCode::Constant, format!("the constant `{name}`: {text}"))
-            }
-        })?;
-        let tensor = widened_float(tensor);
+        let tensor = widened_float(tensor?);
         self.define(id, Entry::Constant(tensor.clone()));
         Ok(Entry::Constant(tensor))
     }
 
     /// The value of a tensor that is one already.
-    pub(crate) fn value_at(&self, id: TensorId) -> Option<ValueId> {
+    pub fn value_at(&self, id: TensorId) -> Option<ValueId> {
         match self.entries.get(id.position())? {
             Some(Entry::Value(value)) => Some(*value),
             _ => None,
@@ -333,31 +338,30 @@ impl<'a> Builder<'a> {
     }
 
     /// Notes what a tensor is.
-    pub(crate) fn define(&mut self, id: TensorId, entry: Entry) {
+    pub fn define(&mut self, id: TensorId, entry: Entry) {
         self.entries[id.position()] = Some(entry);
     }
 
     /// True if a node of the model takes the tensor, or if it is an output.
-    pub(crate) fn is_used(&self, id: TensorId) -> bool {
-        let index = self.scope.index;
-        index.is_used(id) || self.outputs.contains(index.name(id))
+    pub fn is_used(&self, id: TensorId) -> bool {
+        self.scope.wiring.is_used(id) || self.outputs.contains(&id)
     }
 
     /// True if something is known of a tensor already.
-    pub(crate) fn is_known(&self, id: TensorId) -> bool {
+    pub fn is_known(&self, id: TensorId) -> bool {
         self.entries[id.position()].is_some()
     }
 
     /// A tensor as a value of the graph; constants enter the pool, once each.
-    pub(crate) fn value(&mut self, id: TensorId) -> Result<ValueId, Refusal> {
+    pub fn value(&mut self, id: TensorId) -> Result<ValueId, Refusal> {
         match self.entry(id)? {
             Entry::Value(value) => Ok(value),
             Entry::Constant(tensor) => {
                 if let Some(value) = self.placed[id.position()] {
                     return Ok(value);
                 }
-                let name = self.scope.index.name(id);
-                let symbol = match self.rounded.contains(name) {
+                let name = self.scope.wiring.name(id);
+                let symbol = match self.rounded.contains(&id) {
                     true => self.fresh(name),
                     false => self.module.names.intern(name),
                 };
@@ -365,14 +369,14 @@ impl<'a> Builder<'a> {
                 self.placed[id.position()] = Some(value);
                 Ok(value)
             }
-            Entry::Sequence(_) => Err(no_tensor(self.scope.index.name(id))),
+            Entry::Sequence(_) => Err(no_tensor(self.scope.wiring.name(id))),
             // `entry` has refused these.
             Entry::NotComputed(..) | Entry::Unknown => Err(Refusal::Unknown),
         }
     }
 
     /// Puts a constant into pool and graph. NaN is refused: no grid could hold it. An infinity may be a mask's.
-    pub(crate) fn place(&mut self, name: Symbol, tensor: TensorData) -> Result<ValueId, Refusal> {
+    pub fn place(&mut self, name: Symbol, tensor: TensorData) -> Result<ValueId, Refusal> {
         if has_nan(&tensor) {
             let text = format!("the constant `{}` holds NaN", self.module.name(name));
             return Err(Refusal::invalid(ReasonCode::NotFinite, text));
@@ -384,7 +388,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Counts the operations that constants take; whether they are not too many together. What is refused is not counted.
-    pub(crate) fn may_take(&mut self, operations: u64) -> bool {
+    pub fn may_take(&mut self, operations: u64) -> bool {
         let worked = self.worked.saturating_add(operations);
         let may = worked <= MOST_OPERATIONS;
         if may {
@@ -394,13 +398,13 @@ impl<'a> Builder<'a> {
     }
 
     /// Counts the elements of constants that a few bytes of the file ask for; whether they are not too many together.
-    pub(crate) fn may_write(&mut self, elements: u64) -> bool {
+    pub fn may_write(&mut self, elements: u64) -> bool {
         self.written = self.written.saturating_add(elements);
         self.written <= MOST_WRITTEN
     }
 
     /// A name for a node, where one of the model becomes several, or several have one name: the name itself for the first.
-    pub(crate) fn node_name(&mut self, base: &str) -> Symbol {
+    pub fn node_name(&mut self, base: &str) -> Symbol {
         let names = &mut self.module.names;
         let mut name = names.intern(base);
         while !self.node_names.insert(name) {
@@ -410,11 +414,11 @@ impl<'a> Builder<'a> {
     }
 
     /// A name for a value that the model does not have.
-    pub(crate) fn fresh(&mut self, base: &str) -> Symbol {
+    pub fn fresh(&mut self, base: &str) -> Symbol {
         let mut number = 0usize;
         loop {
             let name = format!("{base}:{number}");
-            if !self.scope.index.defines(&name) && self.module.names.find(&name).is_none() {
+            if !self.scope.wiring.defines(&name) && self.module.names.find(&name).is_none() {
                 return self.module.names.intern(&name);
             }
             number += 1;
@@ -423,24 +427,24 @@ impl<'a> Builder<'a> {
 }
 
 /// A sequence where a tensor is needed.
-pub(super) fn no_tensor(name: &str) -> Refusal {
+pub fn no_tensor(name: &str) -> Refusal {
     Refusal::Unsupported(format!(
         "`{name}` is a sequence; a tensor has to be taken out of it first"
     ))
 }
 
 /// The outputs that are declared as floats of another type than f32.
-fn rounded<'a>(index: &Index<'a>, cut: &Cut<'a>) -> BTreeSet<&'a str> {
-    let is_rounded = |name: &&str| {
-        let elem = index.declared(name).and_then(declared_elem);
+fn rounded(source: &dyn Source, cut: &Cut) -> BTreeSet<TensorId> {
+    let is_rounded = |&id: &TensorId| {
+        let elem = source.declared(id).and_then(|declared| declared.known_elem());
         elem.is_some_and(|elem| elem.is_float() && elem != Elem::F32)
     };
     cut.outputs.iter().copied().filter(is_rounded).collect()
 }
 
 /// Error of an input or an output.
-fn as_tensor(tensor: &str, refusal: Refusal) -> OnnxError {
-    OnnxError::Tensor {
+fn as_tensor(tensor: &str, refusal: Refusal) -> ReadError {
+    ReadError::Tensor {
         tensor: tensor.into(),
         reason: match refusal {
             Refusal::Unsupported(text) => text,
@@ -451,7 +455,7 @@ fn as_tensor(tensor: &str, refusal: Refusal) -> OnnxError {
 }
 
 /// Refuses types past the limits of the IR.
-pub(crate) fn check_limits(ty: &TensorType) -> Result<(), Refusal> {
+pub fn check_limits(ty: &TensorType) -> Result<(), Refusal> {
     let too_large = fixed_dims(&ty.shape).is_some() && element_count(&ty.shape).is_none();
     if ty.shape.len() > MAX_RANK || too_large {
         return Err(Refusal::invalid(

@@ -1,12 +1,15 @@
 //! Shapes and bounds that a run finds, and what is known of them while a model is read.
 
-use super::site::{Arg, NodeReader, Refusal};
 use strait_core::op::{Binary, BinaryFunction, Gather, Range, ShapeOf};
 use strait_core::{Elem, ReasonCode, ValueId};
 
-impl NodeReader<'_, '_> {
+use crate::builder::Entry;
+use crate::layer::{Arg, Layer};
+use crate::refusal::Refusal;
+
+impl Layer<'_, '_> {
     /// The elements of a list of integers that is an operand, −1 for each that a run finds; `None` where all are known.
-    pub(crate) fn late_list(&mut self, position: usize) -> Result<Option<Vec<i64>>, Refusal> {
+    pub fn late_list(&mut self, position: usize) -> Result<Option<Vec<i64>>, Refusal> {
         // Numbers below 0 mean something else in a list that a run finds.
         let known = |known: Option<i64>| known.filter(|&known| known >= 0).unwrap_or(-1);
         let list = self.late_elements(position)?;
@@ -14,7 +17,7 @@ impl NodeReader<'_, '_> {
     }
 
     /// The elements of a list that is an operand, as far as they are known; `None` where all are.
-    pub(crate) fn late_elements(&mut self, position: usize) -> Result<Option<Vec<Option<i64>>>, Refusal> {
+    pub fn late_elements(&mut self, position: usize) -> Result<Option<Vec<Option<i64>>>, Refusal> {
         if !self.has(position) || self.constant(position)?.is_some() {
             return Ok(None);
         }
@@ -39,7 +42,7 @@ impl NodeReader<'_, '_> {
     }
 
     /// The extent of an axis of a value as a list of one: a constant, or what a run finds.
-    pub(crate) fn extent_at(&mut self, x: &Arg, axis: usize) -> Result<Arg, Refusal> {
+    pub fn extent_at(&mut self, x: &Arg, axis: usize) -> Result<Arg, Refusal> {
         match self.arg_type(x)?.shape.get(axis).and_then(|dim| dim.fixed()) {
             Some(extent) => Ok(Arg::Constant(self.integers(&[1], &[extent as i64])?)),
             None => {
@@ -51,7 +54,7 @@ impl NodeReader<'_, '_> {
 
     /// The elements of a value along an axis at positions from `first` to in front of `end`, both lists of one; behind the last
     /// element the first one follows again, and in front of it the other way round.
-    pub(crate) fn cyclic(&mut self, x: &Arg, axis: usize, first: Arg, end: Arg) -> Result<Arg, Refusal> {
+    pub fn cyclic(&mut self, x: &Arg, axis: usize, first: Arg, end: Arg) -> Result<Arg, Refusal> {
         let one = Arg::Constant(self.integers(&[1], &[1])?);
         let positions = self.push(Range {}, &[first, end, one])?;
         let extent = self.extent_at(x, axis)?;
@@ -61,7 +64,7 @@ impl NodeReader<'_, '_> {
     }
 
     /// A list for all axes of a list for some: in `all` its elements are at `places`, one for each.
-    pub(crate) fn late_spread(&mut self, list: &Arg, places: &[usize], mut all: Vec<Arg>) -> Result<Arg, Refusal> {
+    pub fn late_spread(&mut self, list: &Arg, places: &[usize], mut all: Vec<Arg>) -> Result<Arg, Refusal> {
         for (element, &place) in places.iter().enumerate() {
             let part = self.part(list, 0, element as i64, element as i64 + 1)?;
             if let Some(slot) = all.get_mut(place) {
@@ -72,7 +75,7 @@ impl NodeReader<'_, '_> {
     }
 
     /// Notes what is known of a list of integers that is joined of these operands, and that the node has made.
-    pub(crate) fn note_joined(&mut self, operands: usize) -> Result<(), Refusal> {
+    pub fn note_joined(&mut self, operands: usize) -> Result<(), Refusal> {
         let Some(result) = self.result_value() else {
             return Ok(());
         };
@@ -97,7 +100,7 @@ impl NodeReader<'_, '_> {
     }
 
     /// The operand from a position on as operands that stand in the place of attributes.
-    pub(crate) fn late_operands(&mut self, positions: &[usize]) -> Result<Vec<Arg>, Refusal> {
+    pub fn late_operands(&mut self, positions: &[usize]) -> Result<Vec<Arg>, Refusal> {
         let mut args = vec![Arg::Operand(0)];
         for &position in positions {
             args.push(self.indices(position)?);
@@ -107,13 +110,13 @@ impl NodeReader<'_, '_> {
 
     fn value_of(&mut self, position: usize) -> Result<Option<ValueId>, Refusal> {
         Ok(match self.entry(position)? {
-            super::build::Entry::Value(value) => Some(value),
+            Entry::Value(value) => Some(value),
             _ => None,
         })
     }
 
     /// True if an extent of an operand is one that a run finds: a named one, but not of an input that is to be bound.
-    pub(crate) fn has_open_extent(&mut self, position: usize) -> Result<bool, Refusal> {
+    pub fn has_open_extent(&mut self, position: usize) -> Result<bool, Refusal> {
         let shape = self.ty(position)?.shape;
         let free = &self.builder.free;
         let mut names = shape.iter().filter(|dim| dim.fixed().is_none());

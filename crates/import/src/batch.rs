@@ -1,22 +1,22 @@
 //! Which free dimensions are the batch.
 
-use super::cut::Cut;
-use super::index::Index;
-use super::types::{dimension_key, dims};
-use crate::error::FreeDimension;
-use crate::proto::ValueInfoProto;
 use std::collections::BTreeMap;
+
+use crate::cut::Cut;
+use crate::declared::{Extent, Source};
+use crate::error::FreeDimension;
+use crate::wiring::{TensorId, Wiring};
 
 /// The dimensions that are the batch and have no value yet.
 ///
 /// These are the first dimensions of the inputs, if that of every input is free in the file, and none of them stands at
 /// another axis too. Where `bind` gives one of them another value than 1, the batch is the caller's to choose, and there is
 /// none here. For a cut at a tensor whose shape is not declared, the model's own inputs decide.
-pub(crate) fn batch(index: &Index<'_>, cut: &Cut<'_>, bind: &BTreeMap<String, u64>) -> Vec<FreeDimension> {
-    let declared = |name: &&str| index.declared(name);
-    let inputs: Option<Vec<&ValueInfoProto>> = cut.inputs.iter().map(declared).collect();
-    let inputs = inputs.unwrap_or_else(|| index.inputs().collect());
-    first_dimensions(&inputs)
+pub fn batch(wiring: &Wiring<'_>, source: &dyn Source, cut: &Cut, bind: &BTreeMap<String, u64>) -> Vec<FreeDimension> {
+    let declared = |&id: &TensorId| source.declared(id).map(|declared| (id, declared.extents));
+    let inputs: Option<Vec<_>> = cut.inputs.iter().map(declared).collect();
+    let inputs = inputs.unwrap_or_else(|| wiring.inputs().iter().filter_map(declared).collect());
+    first_dimensions(wiring, &inputs)
         .filter(|first| {
             first
                 .iter()
@@ -29,20 +29,17 @@ pub(crate) fn batch(index: &Index<'_>, cut: &Cut<'_>, bind: &BTreeMap<String, u6
 }
 
 /// The first dimension of each input; `None` where one is a number, absent, or also another axis.
-fn first_dimensions(inputs: &[&ValueInfoProto]) -> Option<Vec<FreeDimension>> {
+fn first_dimensions(wiring: &Wiring<'_>, inputs: &[(TensorId, Option<Vec<Extent>>)]) -> Option<Vec<FreeDimension>> {
     let (mut first, mut rest) = (Vec::new(), Vec::new());
-    for info in inputs {
-        let mut keys = dims(info)?
-            .iter()
-            .enumerate()
-            .map(|(axis, dim)| dimension_key(&info.name, axis, dim));
+    for (id, extents) in inputs {
+        let mut keys = extents.as_ref()?.iter().map(Extent::key);
         first.push(FreeDimension {
-            input: info.name.clone(),
+            input: wiring.name(*id).into(),
             axis: 0,
-            name: keys.next()??,
+            name: keys.next()??.into(),
         });
         rest.extend(keys.flatten());
     }
-    let elsewhere = first.iter().any(|free| rest.contains(&free.name));
+    let elsewhere = first.iter().any(|free| rest.contains(&free.name.as_str()));
     (!elsewhere).then_some(first)
 }

@@ -5,7 +5,7 @@
 //! the steps that would run it in the graph: integers in i64, f64 in f64, every other float in f32. Weights past
 //! [`MOST_ELEMENTS`] are folded by the canonicaliser, by the same steps.
 
-use super::tensor::has_nan;
+use crate::numbers::has_nan;
 use smallvec::SmallVec;
 use strait_core::op::{Cast, Op};
 use strait_core::shape::fixed_dims;

@@ -1,0 +1,180 @@
+//! Which part of a graph is read, and in what order.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use smallvec::SmallVec;
+use strait_core::ReasonCode;
+
+use crate::error::ReadError;
+use crate::options::ReadOptions;
+use crate::wiring::{TensorId, Wiring};
+
+/// The part of a graph between some of its tensors.
+#[derive(Debug)]
+pub struct Cut {
+    /// Tensors that become inputs, in the order asked for, or that of the file.
+    pub inputs: Vec<TensorId>,
+    /// Tensors that become outputs, likewise.
+    pub outputs: Vec<TensorId>,
+    /// Positions of the nodes in between, each behind the producers of its operands; that of the file where it is right.
+    pub nodes: Vec<usize>,
+}
+
+/// Resolves the names in `options` and collects what is needed for the outputs.
+///
+/// # Errors
+/// A name that is not in the graph, or stands twice; a graph without outputs, with a tensor that nothing defines, or with a
+/// cycle.
+pub fn cut(wiring: &Wiring<'_>, options: &ReadOptions) -> Result<Cut, ReadError> {
+    let outputs = match options.outputs.as_slice() {
+        [] => wiring.outputs().to_vec(),
+        names => resolve(wiring, "output", names, |node| {
+            wiring.results(node).iter().flatten().copied().next()
+        })?,
+    };
+    if outputs.is_empty() {
+        return Err(ReadError::model(ReasonCode::NoOutputs, "it has no outputs"));
+    }
+    let begin = resolve(wiring, "input", &options.inputs, |node| {
+        let mut operands = wiring.operands(node).iter().flatten().copied();
+        operands.find(|&id| !wiring.is_constant(id))
+    })?;
+    for (option, what, ids) in [("outputs", "output", &outputs), ("inputs", "input", &begin)] {
+        let mut seen = BTreeSet::new();
+        if let Some(&twice) = ids.iter().find(|id| !seen.insert(**id)) {
+            let text = format!("the {what} `{}` is named twice", wiring.name(twice));
+            return Err(ReadError::Options { option, text });
+        }
+    }
+    between(wiring, begin, outputs, !options.outputs.is_empty())
+}
+
+/// The part that ends at `outputs`, and begins at `begin`, or at the graph's inputs where that is empty. Inputs of the
+/// graph that nothing needs are kept unless the caller has cut it.
+///
+/// # Errors
+/// A tensor that nothing defines; an output that depends on an input which `begin` does not name; a cycle.
+pub fn between(
+    wiring: &Wiring<'_>,
+    begin: Vec<TensorId>,
+    outputs: Vec<TensorId>,
+    is_cut: bool,
+) -> Result<Cut, ReadError> {
+    let mut begins = vec![false; wiring.tensor_count()];
+    for id in &begin {
+        begins[id.position()] = true;
+    }
+    let mut reached = vec![false; wiring.tensor_count()];
+    let mut needed = vec![false; wiring.node_count()];
+    let mut open = Vec::new();
+    for &output in &outputs {
+        reached[output.position()] = true;
+        open.push(output);
+    }
+    while let Some(tensor) = open.pop() {
+        if begins[tensor.position()] {
+            continue;
+        }
+        if !wiring.is_defined(tensor) {
+            let text = format!("the tensor `{}` is used, but nothing defines it", wiring.name(tensor));
+            return Err(ReadError::model(ReasonCode::MissingTensor, text));
+        }
+        let Some(position) = wiring.producer(tensor) else {
+            continue;
+        };
+        if !std::mem::replace(&mut needed[position], true) {
+            for operand in wiring.reads(position) {
+                if !std::mem::replace(&mut reached[operand.position()], true) {
+                    open.push(operand);
+                }
+            }
+        }
+    }
+    let is_reached = |id: &TensorId| reached[id.position()];
+    if let Some(&unused) = begin.iter().find(|id| !is_reached(id)) {
+        let name = wiring.name(unused);
+        let text = format!("no output depends on the input `{name}`, at which the graph was to begin");
+        return Err(ReadError::Options { option: "inputs", text });
+    }
+    let mut own = wiring.inputs().iter().copied();
+    let inputs = if begin.is_empty() {
+        own.filter(|id| !is_cut || is_reached(id)).collect()
+    } else if let Some(left) = own.find(|id| is_reached(id) && !begin.contains(id)) {
+        let name = wiring.name(left);
+        let text =
+            format!("the outputs depend on the model's input `{name}` too; name it among the inputs, or cut it off");
+        return Err(ReadError::Options { option: "inputs", text });
+    } else {
+        begin
+    };
+    let nodes = order(wiring, &needed, &begins)?;
+    Ok(Cut { inputs, outputs, nodes })
+}
+
+/// The tensors that `names` stand for: tensors themselves, or what `of_node` takes of a node.
+fn resolve(
+    wiring: &Wiring<'_>,
+    what: &'static str,
+    names: &[String],
+    of_node: impl Fn(usize) -> Option<TensorId>,
+) -> Result<Vec<TensorId>, ReadError> {
+    let mut by_name: BTreeMap<&str, TensorId> = BTreeMap::new();
+    if !names.is_empty() {
+        for node in (0..wiring.node_count()).rev() {
+            by_name.extend(of_node(node).map(|tensor| (wiring.node_name(node), tensor)));
+        }
+        // A tensor comes before a node of the same name.
+        let results = (0..wiring.node_count()).flat_map(|node| wiring.results(node).iter().flatten());
+        let tensors = results.chain(wiring.inputs());
+        by_name.extend(tensors.map(|&id| (wiring.name(id), id)));
+    }
+    let find = |name: &String| {
+        let known = by_name.get(name.as_str()).copied();
+        known.ok_or_else(|| ReadError::unknown(what, name, by_name.keys().copied()))
+    };
+    names.iter().map(find).collect()
+}
+
+/// Sorts nodes so that each stands behind the producers of its operands; the position in the file decides where that
+/// leaves a choice, so a graph that is sorted stays as it is.
+fn order(wiring: &Wiring<'_>, needed: &[bool], begins: &[bool]) -> Result<Vec<usize>, ReadError> {
+    // By node: how many of its operands are still to be made, and who waits for it.
+    let mut waiting = vec![0usize; needed.len()];
+    let mut users: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); needed.len()];
+    let mut ready: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
+    let nodes = needed.iter().enumerate().filter(|(_, needed)| **needed);
+    let mut left = 0;
+    for (position, _) in nodes {
+        for operand in wiring.reads(position).filter(|operand| !begins[operand.position()]) {
+            if let Some(producer) = wiring.producer(operand) {
+                waiting[position] += 1;
+                users[producer].push(position);
+            }
+        }
+        if waiting[position] == 0 {
+            ready.push(Reverse(position));
+        }
+        left += 1;
+    }
+    let mut order = Vec::with_capacity(left);
+    while let Some(Reverse(position)) = ready.pop() {
+        order.push(position);
+        for user in std::mem::take(&mut users[position]) {
+            waiting[user] -= 1;
+            if waiting[user] == 0 {
+                ready.push(Reverse(user));
+            }
+        }
+    }
+    if order.len() == left {
+        return Ok(order);
+    }
+    let first = needed
+        .iter()
+        .zip(&waiting)
+        .position(|(needed, count)| *needed && *count > 0);
+    let name = first.map_or("", |position| wiring.node_name(position));
+    let text = format!("the node `{name}` lies on a cycle, or behind one");
+    Err(ReadError::model(ReasonCode::Cycle, text))
+}

@@ -1,0 +1,130 @@
+//! The tensors of a format beside their wiring: elements of constants, and declared types with the values that are
+//! bound to their extents.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strait_core::shape::MAX_RANK;
+use strait_core::{Dim, Elem, Names, Shape, TensorData, TensorType};
+
+use crate::error::ReadError;
+use crate::refusal::Refusal;
+use crate::wiring::TensorId;
+
+/// The tensors of a graph, as its format has them.
+pub trait Source {
+    /// The elements of a constant; `None` for any other tensor.
+    fn constant(&self, tensor: TensorId) -> Option<Result<TensorData, Refusal>>;
+
+    /// The type that the file declares of a tensor, if it declares one.
+    fn declared(&self, tensor: TensorId) -> Option<Declared>;
+}
+
+/// The type that a file declares of a tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The type of its elements, or the name of one that is not ours; `None` where the file does not say.
+    pub elem: Option<Result<Elem, String>>,
+    /// Its extents; `None` where not even their number is said.
+    pub extents: Option<Vec<Extent>>,
+}
+
+/// An extent that a file declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// A number.
+    Known(u64),
+    /// No number: the key by which it is bound, its own name or `<tensor>.<axis>`.
+    Open(String),
+}
+
+impl Extent {
+    /// The key of an extent without a number.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Extent::Known(_) => None,
+            Extent::Open(key) => Some(key),
+        }
+    }
+}
+
+impl Declared {
+    /// The declared element type, where it is one of ours.
+    pub fn known_elem(&self) -> Option<Elem> {
+        self.elem.clone()?.ok()
+    }
+
+    /// The declared type, where element type and rank are known; or what is missing. An extent without a value is symbolic,
+    /// under its key.
+    pub(crate) fn tensor_type(&self, bind: &BTreeMap<String, u64>, names: &mut Names) -> Result<TensorType, String> {
+        let elem = match &self.elem {
+            Some(Ok(elem)) => *elem,
+            Some(Err(name)) => return Err(format!("its element type is {name}")),
+            None => return Err("its element type is not declared".into()),
+        };
+        let extents = self.extents.as_ref().ok_or("its rank is not declared")?;
+        if extents.len() > MAX_RANK {
+            let rank = extents.len();
+            return Err(format!("it has {rank} dimensions, at most {MAX_RANK} are read"));
+        }
+        let mut shape = Shape::new();
+        for extent in extents {
+            shape.push(match extent {
+                Extent::Known(extent) => Dim::Fixed(*extent),
+                Extent::Open(key) => match bind.get(key) {
+                    Some(&value) => Dim::Fixed(value),
+                    None => Dim::Named(names.intern(key)),
+                },
+            });
+        }
+        Ok(TensorType { elem, shape })
+    }
+
+    /// Contradiction between the declared and the inferred type of a tensor, if any. Symbols contradict nothing.
+    pub(crate) fn contradiction(&self, inferred: &TensorType, bind: &BTreeMap<String, u64>) -> Option<String> {
+        if let Some(elem) = &self.elem
+            && *elem != Ok(inferred.elem)
+        {
+            let declared = match elem {
+                Ok(elem) => elem.to_string(),
+                Err(name) => name.clone(),
+            };
+            return Some(format!("it is declared as {declared}, but is {}", inferred.elem));
+        }
+        let extents = self.extents.as_ref()?;
+        if extents.len() != inferred.shape.len() {
+            return Some(format!(
+                "it is declared with rank {}, but has {}",
+                extents.len(),
+                inferred.shape.len()
+            ));
+        }
+        let pairs = extents.iter().zip(&inferred.shape).enumerate();
+        pairs.into_iter().find_map(|(axis, (extent, inferred))| {
+            let declared = match extent {
+                Extent::Known(extent) => *extent,
+                Extent::Open(key) => *bind.get(key)?,
+            };
+            let found = inferred.fixed()?;
+            (declared != found).then(|| format!("its dimension {axis} is declared as {declared}, but is {found}"))
+        })
+    }
+}
+
+/// Refuses values for extents that are none of `keys`, and zero.
+///
+/// # Errors
+/// The first such value.
+pub fn check_bind(bind: &BTreeMap<String, u64>, keys: impl FnOnce() -> BTreeSet<String>) -> Result<(), ReadError> {
+    if let Some((name, _)) = bind.iter().find(|(_, value)| **value == 0) {
+        let text = format!("the dimension `{name}` is bound to 0");
+        return Err(ReadError::Options { option: "bind", text });
+    }
+    if bind.is_empty() {
+        return Ok(());
+    }
+    let keys = keys();
+    match bind.keys().find(|name| !keys.contains(*name)) {
+        None => Ok(()),
+        Some(name) => Err(ReadError::unknown("dimension", name, keys.iter().map(String::as_str))),
+    }
+}

@@ -1,0 +1,271 @@
+//! One node while it is read: its operands, and what becomes of it.
+
+use smallvec::SmallVec;
+use strait_core::op::Cast;
+use strait_core::{Elem, Op, ReasonCode, TensorData, TensorType, ValueId};
+
+use crate::builder::{Builder, Entry, no_tensor};
+use crate::fold;
+use crate::numbers::widened_float;
+use crate::refusal::Refusal;
+use crate::wiring::{TensorId, Wiring};
+
+/// An operand of an op that a node becomes.
+#[derive(Clone, Debug)]
+pub enum Arg {
+    /// The node's operand at this position; it may be left out.
+    Operand(usize),
+    /// A value that the node has added.
+    Value(ValueId),
+    /// A constant that the model does not have.
+    Constant(TensorData),
+    /// Left out.
+    Absent,
+}
+
+/// A node while it is read. A format has its own view of the node's attributes beside it.
+pub struct Layer<'b, 'a> {
+    /// The module that the node becomes a part of.
+    pub builder: &'b mut Builder<'a>,
+    wiring: &'a Wiring<'a>,
+    /// Of the node in its graph.
+    position: usize,
+}
+
+impl<'b, 'a> Layer<'b, 'a> {
+    /// The node at a position of the builder's graph.
+    pub fn new(builder: &'b mut Builder<'a>, position: usize) -> Self {
+        let wiring = builder.wiring();
+        Layer {
+            builder,
+            wiring,
+            position,
+        }
+    }
+
+    /// Its position in its graph.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'a str {
+        self.wiring.node_name(self.position)
+    }
+
+    // ---- operands ----
+
+    /// The tensor that is an operand; `None` where it is left out.
+    pub fn operand(&self, position: usize) -> Option<TensorId> {
+        self.wiring.operands(self.position).get(position).copied().flatten()
+    }
+
+    pub(crate) fn result(&self, position: usize) -> Option<TensorId> {
+        self.wiring.results(self.position).get(position).copied().flatten()
+    }
+
+    /// True if the operand is there.
+    pub fn has(&self, position: usize) -> bool {
+        self.operand(position).is_some()
+    }
+
+    /// Number of operands, including those left out in between.
+    pub fn operand_count(&self) -> usize {
+        self.wiring.operands(self.position).len()
+    }
+
+    /// Knowledge of an operand.
+    pub fn entry(&mut self, position: usize) -> Result<Entry, Refusal> {
+        match self.operand(position) {
+            Some(id) => self.builder.entry(id),
+            None => Err(Refusal::invalid(
+                ReasonCode::MissingOperand,
+                format!("operand {position} is missing"),
+            )),
+        }
+    }
+
+    /// The tensor that is the node's first result.
+    pub fn first_result(&self) -> Option<TensorId> {
+        self.wiring.results(self.position).first().copied().flatten()
+    }
+
+    /// The type of an operand.
+    pub fn ty(&mut self, position: usize) -> Result<TensorType, Refusal> {
+        match self.entry(position)? {
+            Entry::Constant(tensor) => Ok(tensor.tensor_type()),
+            Entry::Value(id) => Ok(self.type_of(id)),
+            Entry::Sequence(_) => Err(no_tensor(self.operand(position).map_or("", |id| self.wiring.name(id)))),
+            Entry::NotComputed(..) | Entry::Unknown => Err(Refusal::Unknown),
+        }
+    }
+
+    /// The type of a value that a node takes or has made.
+    pub fn arg_type(&mut self, arg: &Arg) -> Result<TensorType, Refusal> {
+        match arg {
+            Arg::Operand(position) => self.ty(*position),
+            Arg::Value(id) => Ok(self.type_of(*id)),
+            Arg::Constant(tensor) => Ok(tensor.tensor_type()),
+            Arg::Absent => Err(Refusal::invalid(ReasonCode::MissingOperand, "an operand is missing")),
+        }
+    }
+
+    pub(crate) fn type_of(&self, id: ValueId) -> TensorType {
+        // Every id in an entry came from this graph, and nothing is taken out of a graph while it is built.
+        let value = self.builder.module.main().value(id);
+        value.map_or_else(|| TensorType::fixed(Elem::F32, &[]), |v| v.ty.clone())
+    }
+
+    /// Refuses operands of several types where the operator has one for all. What is left out is of any. Floats are all f32 here, but
+    /// for constants of f64.
+    pub fn one_type(&mut self, positions: impl IntoIterator<Item = usize>) -> Result<(), Refusal> {
+        let mut first = None;
+        for position in positions {
+            if !self.has(position) {
+                continue;
+            }
+            let elem = self.ty(position)?.elem;
+            let one = *first.get_or_insert(elem);
+            if one != elem && !(one.is_float() && elem.is_float()) {
+                let text = format!("an operand is {one} and another {elem}; the operator takes one type");
+                return Err(Refusal::invalid(ReasonCode::ElementTypes, text));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rank of an operand.
+    pub fn rank(&mut self, position: usize) -> Result<usize, Refusal> {
+        Ok(self.ty(position)?.shape.len())
+    }
+
+    /// An operand whose elements are known, if they are; `None` also where it is left out.
+    pub fn constant(&mut self, position: usize) -> Result<Option<TensorData>, Refusal> {
+        if !self.has(position) {
+            return Ok(None);
+        }
+        match self.entry(position)? {
+            Entry::Constant(tensor) => Ok(Some(tensor)),
+            _ => Ok(None),
+        }
+    }
+
+    /// An operand that we need to know the elements of; `None` where it is left out.
+    pub fn known(&mut self, position: usize, what: &str) -> Result<Option<TensorData>, Refusal> {
+        match (self.has(position), self.constant(position)?) {
+            (true, None) => Err(Refusal::Unsupported(format!("its {what} is computed at run time"))),
+            (_, constant) => Ok(constant),
+        }
+    }
+
+    /// A list of integers that is an operand.
+    pub fn known_ints(&mut self, position: usize, what: &str) -> Result<Option<Vec<i64>>, Refusal> {
+        let Some(tensor) = self.known(position, what)? else {
+            return Ok(None);
+        };
+        match tensor.elem() {
+            Elem::I64 | Elem::I32 => Ok(Some(tensor.to_i64()?)),
+            other => Err(Refusal::invalid(
+                ReasonCode::OperandType,
+                format!("its {what} is of type {other}"),
+            )),
+        }
+    }
+
+    /// One float that is an operand. NaN is refused.
+    pub fn known_float(&mut self, position: usize, what: &str) -> Result<Option<f32>, Refusal> {
+        let Some(tensor) = self.known(position, what)? else {
+            return Ok(None);
+        };
+        let values = match tensor.elem().is_float() {
+            true => tensor.to_f32()?,
+            false => return Err(Refusal::Unsupported(format!("its {what} is of type {}", tensor.elem()))),
+        };
+        match *values {
+            [value] if value.is_nan() => Err(Refusal::invalid(ReasonCode::Nan, format!("its {what} is NaN"))),
+            [value] => Ok(Some(value)),
+            _ => Err(Refusal::invalid(
+                ReasonCode::OperandType,
+                format!("its {what} is not a single number"),
+            )),
+        }
+    }
+
+    // ---- results ----
+
+    /// Number of results of the node, including those without a name.
+    pub fn result_count(&self) -> usize {
+        self.wiring.results(self.position).len()
+    }
+
+    /// Adds an op in front of the node's last one, and answers with its first result.
+    pub fn push(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<Arg, Refusal> {
+        let results = self.apply(op.into(), args, &[])?;
+        Ok(results.into_iter().next().unwrap_or(Arg::Absent))
+    }
+
+    /// The same, with all of its results.
+    pub fn push_all(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<SmallVec<[Arg; 1]>, Refusal> {
+        self.apply(op.into(), args, &[])
+    }
+
+    /// Adds the op whose results are the node's.
+    pub fn finish(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
+        self.finish_result(0, op, args)
+    }
+
+    /// True if the model uses the result at this position.
+    pub fn has_result(&self, position: usize) -> bool {
+        self.result(position).is_some_and(|id| self.builder.is_used(id))
+    }
+
+    /// Adds an op whose results are the node's from `position` on; nothing where the node has no such result
+    /// that is used. A node's first result is there all the same.
+    pub fn finish_result(&mut self, position: usize, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
+        let names = self.wiring.results(self.position).get(position..).unwrap_or_default();
+        if names.is_empty() || (position > 0 && !self.has_result(position)) {
+            return Ok(());
+        }
+        let results = self.apply(op.into(), args, names)?;
+        for (offset, result) in results.into_iter().enumerate() {
+            let Some(id) = self.result(position + offset) else {
+                continue;
+            };
+            match result {
+                Arg::Value(value) => self.builder.define(id, Entry::Value(value)),
+                Arg::Constant(tensor) => self.builder.define(id, Entry::Constant(tensor)),
+                Arg::Operand(_) | Arg::Absent => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// An operand that holds positions or counts, as i64.
+    pub fn indices(&mut self, position: usize) -> Result<Arg, Refusal> {
+        match self.ty(position)?.elem {
+            Elem::I64 => Ok(Arg::Operand(position)),
+            elem if fold::is_narrow(elem) => self.push(Cast { to: Elem::I64 }, &[Arg::Operand(position)]),
+            other => Err(Refusal::invalid(
+                ReasonCode::OperandType,
+                format!("operand {position} is of type {other}, and not of integers"),
+            )),
+        }
+    }
+
+    /// Makes the node's first result a constant.
+    pub fn finish_constant(&mut self, tensor: TensorData) {
+        if let Some(id) = self.result(0) {
+            self.builder.define(id, Entry::Constant(widened_float(tensor)));
+        }
+    }
+
+    /// Notes the results that the node's ops do not have; `operator` is the node's.
+    pub fn finish_results(&mut self, operator: &str) {
+        for (position, id) in self.wiring.results(self.position).iter().enumerate() {
+            if let Some(id) = id.filter(|&id| !self.builder.is_known(id)) {
+                let entry = Entry::NotComputed(operator.into(), position);
+                self.builder.define(id, entry);
+            }
+        }
+    }
+}

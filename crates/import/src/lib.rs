@@ -1,0 +1,35 @@
+//! The common part of every reader of models.
+//!
+//! A format says how the tensors and nodes of its graph hang together ([`Wiring`]), which elements its constants have and
+//! which types it declares ([`Source`]), and what each of its nodes becomes ([`Reader`], in terms of a [`Layer`]). The rest is
+//! here: which part of the graph is read and in what order ([`cut()`]), the module that grows ([`Builder`]), arithmetic on
+//! constants, budgets for what a few bytes of a file can ask for, names, and the errors that say whose fault it is.
+//!
+//! Types and shapes come from the inference functions of `strait-core`, and from nowhere else.
+
+mod batch;
+mod builder;
+mod compose;
+mod cut;
+mod declared;
+mod error;
+mod fold;
+mod grow;
+mod late;
+mod layer;
+mod numbers;
+mod options;
+mod refusal;
+mod wiring;
+
+pub use batch::batch;
+pub use builder::{Builder, Entry, Reader, Scope, build, check_limits, no_tensor};
+pub use compose::{matrix_product, reduction_over};
+pub use cut::{Cut, between, cut};
+pub use declared::{Declared, Extent, Source, check_bind};
+pub use error::{DataFault, FreeDimension, NodeFault, ReadError};
+pub use layer::{Arg, Layer};
+pub use numbers::{has_nan, is_finite, narrowed_float, widened_float};
+pub use options::{ReadOptions, free_dimensions};
+pub use refusal::Refusal;
+pub use wiring::{TensorId, Wiring};

@@ -1,0 +1,83 @@
+//! The numbers of constants: whether they are finite, and floats of other widths as f32.
+
+use strait_core::{Elem, TensorData};
+
+/// True if every element is a finite number; true for integers.
+pub fn is_finite(tensor: &TensorData) -> bool {
+    all(tensor, f64::is_finite)
+}
+
+/// True if an element is NaN.
+pub fn has_nan(tensor: &TensorData) -> bool {
+    !all(tensor, |x| !x.is_nan())
+}
+
+/// True if all elements are as `holds` says; true for integers. The bytes may be unaligned, so they are taken one element
+/// at a time.
+fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
+    let bytes = tensor.bytes();
+    match tensor.elem() {
+        Elem::F32 => bytes
+            .chunks_exact(4)
+            .all(|b| holds(f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into())),
+        Elem::F16 => bytes
+            .chunks_exact(2)
+            .all(|b| holds(half::f16::from_le_bytes([b[0], b[1]]).into())),
+        Elem::BF16 => bytes
+            .chunks_exact(2)
+            .all(|b| holds(half::bf16::from_le_bytes([b[0], b[1]]).into())),
+        Elem::F64 => tensor
+            .values::<f64>()
+            .is_ok_and(|values| values.iter().all(|&v| holds(v))),
+        Elem::I8
+        | Elem::U8
+        | Elem::I16
+        | Elem::U16
+        | Elem::I32
+        | Elem::U32
+        | Elem::I64
+        | Elem::U64
+        | Elem::Bool
+        | Elem::I4
+        | Elem::U4 => true,
+    }
+}
+
+/// Floats of 16 bits are computed with as f32.
+pub fn widened_float(tensor: TensorData) -> TensorData {
+    if !matches!(tensor.elem(), Elem::F16 | Elem::BF16) {
+        return tensor;
+    }
+    narrowed_float(tensor)
+}
+
+/// Any float as f32, as which it is in a graph.
+pub fn narrowed_float(tensor: TensorData) -> TensorData {
+    if tensor.elem() == Elem::F32 || !tensor.elem().is_float() {
+        return tensor;
+    }
+    let floats = tensor
+        .to_f32()
+        .ok()
+        .map(|values| TensorData::from_values(tensor.shape(), &values));
+    // As many elements as before, in a type that was looked at.
+    floats.and_then(Result::ok).unwrap_or(tensor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn infinities_are_found_at_any_alignment() {
+        for (value, finite, nan) in [
+            (1.0f32, true, false),
+            (f32::NAN, false, true),
+            (f32::INFINITY, false, false),
+        ] {
+            let bytes: Vec<u8> = [vec![0], 0f32.to_le_bytes().to_vec(), value.to_le_bytes().to_vec()].concat();
+            let tensor = TensorData::new(Elem::F32, &[2], bytes::Bytes::from(bytes).slice(1..)).unwrap();
+            assert_eq!((is_finite(&tensor), has_nan(&tensor)), (finite, nan));
+        }
+    }
+}

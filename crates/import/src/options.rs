@@ -1,0 +1,39 @@
+//! Options of reading a model.
+
+use std::collections::BTreeMap;
+
+use strait_core::{Dim, Module};
+
+use crate::error::FreeDimension;
+
+/// Options of reading a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Values of symbolic dimensions, by their name in the model, or by `<input>.<axis>` where a dimension of an input
+    /// has none. Dimensions without a value stay symbolic where the operators allow it.
+    pub bind: BTreeMap<String, u64>,
+    /// Where the graph begins instead of at its inputs: tensors, or nodes, which stand for their first operand that is
+    /// not a constant. Empty: at its inputs.
+    pub inputs: Vec<String>,
+    /// Where the graph ends instead of at its outputs: tensors, or nodes, which stand for their first result. Empty: at
+    /// its outputs.
+    pub outputs: Vec<String>,
+}
+
+/// The dimensions of the main graph's inputs that have no value, in the order of inputs and axes.
+pub fn free_dimensions(module: &Module) -> Vec<FreeDimension> {
+    let graph = module.main();
+    let mut free = Vec::new();
+    for input in graph.inputs().iter().filter_map(|&id| graph.value(id)) {
+        for (axis, dim) in input.ty.shape.iter().enumerate() {
+            if let Dim::Named(name) = *dim {
+                free.push(FreeDimension {
+                    input: module.name(input.name).into(),
+                    axis,
+                    name: module.name(name).into(),
+                });
+            }
+        }
+    }
+    free
+}
