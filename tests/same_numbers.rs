@@ -123,3 +123,100 @@ fn a_transposed_convolution_is_a_convolution_whose_results_are_put_in_their_plac
     }
     assert!(compared > 150, "{compared}");
 }
+
+/// A network with the channels last, by chance: each step takes values of `f32[2,3,4,5]` that are there and makes another.
+fn channels_last(seed: u64) -> String {
+    const TY: &str = "f32[2,3,4,5]";
+    let mut state = seed;
+    let mut below = |count: u64| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) % count
+    };
+    let (mut body, mut data) = (String::new(), String::new());
+    let mut values = vec!["%x".to_owned()];
+    for step in 0..12 {
+        let mut one = || values[below(values.len() as u64) as usize].clone();
+        let (a, b) = (one(), one());
+        let v = format!("%v{step}");
+        let constant = |data: &mut String, shape: &str| {
+            *data += &format!("data @c{step}: f32[{shape}] = random {}\n", step + 1);
+            format!("@c{step}")
+        };
+        let line = match below(9) {
+            0 => format!("{v}: {TY} = unary({a}) {{function=sigmoid}}"),
+            1 => format!("{v}: {TY} = add({a}, {b})"),
+            2 => {
+                let shape = ["5", "4,5", "3,1,5", "2,3,4,5", "1"][below(5) as usize];
+                format!(
+                    "{v}: {TY} = mul({a}, {}) {{a_zero=0, b_zero=0}}",
+                    constant(&mut data, shape)
+                )
+            }
+            3 => {
+                let sizes = ["2,3,4,10", "2,3,8,5", "2,6,4,5"];
+                let axis = below(3) as usize;
+                format!(
+                    "{v}.j: f32[{}] = concat({a}, {b}) {{axis={}}}
+  {v}: {TY} = slice({v}.j) {{starts=[1], ends=[{}], axes=[{}], steps=[1]}}",
+                    sizes[axis],
+                    3 - axis as i64,
+                    1 + [5, 4, 3][axis],
+                    -1 - axis as i64,
+                )
+            }
+            4 => format!(
+                "{v}.p: f32[2,4,5,5] = pad({a}) {{amounts=[0,1,0,0,0,0,1,0], mode=constant, value=0.5}}
+  {v}: {TY} = slice({v}.p) {{starts=[0,1], ends=[3,5], axes=[1,2], steps=[1,1]}}"
+            ),
+            5 => {
+                let axes = ["1,2", "2", "1"][below(3) as usize];
+                let shape = match axes {
+                    "1,2" => "2,1,1,5",
+                    "2" => "2,3,1,5",
+                    _ => "2,1,4,5",
+                };
+                format!(
+                    "{v}.m: f32[{shape}] = reduce({a}) {{reduction=mean, axes=[{axes}], keep_dims=1, accumulator=i32}}
+  {v}: {TY} = mul({b}, {v}.m) {{a_zero=0, b_zero=0}}"
+                )
+            }
+            6 => format!(
+                "{v}.u: f32[2,3,1,4,5] = unsqueeze({a}) {{axes=[2]}}
+  {v}.r: f32[2,3,1,4,5] = relu({v}.u)
+  {v}: {TY} = squeeze({v}.r) {{axes=[2]}}"
+            ),
+            _ => format!(
+                "{v}.in: f32[2,5,3,4] = transpose({a}) {{permutation=[0,3,1,2]}}
+  {v}.conv: f32[2,5,3,4] = conv({v}.in, {}) {{stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=1, pad_value=0}}
+  {v}: {TY} = transpose({v}.conv) {{permutation=[0,2,3,1]}}",
+                constant(&mut data, "5,5,3,3")
+            ),
+        };
+        body += &format!("  {line}\n");
+        values.push(v);
+    }
+    let last = values.split_off(values.len() - 2).join(", ");
+    format!("strait 1 float\ngraph @main(%x: {TY}) {{\n{body}  return {last}\n}}\n{data}")
+}
+
+#[test]
+fn transposes_cancel_between_ops_that_do_not_mind_them() {
+    let (mut saved, mut left) = (0, 0);
+    for seed in 0..200 {
+        let model = channels_last(seed);
+        let models = both(&model);
+        let near = apart(&models);
+        assert!(near > 100.0, "seed {seed}: {near} dB\n{model}");
+        let [before, behind] = models.map(|module| {
+            let nodes = module.main().nodes();
+            nodes.filter(|(_, node)| matches!(node.op, Op::Transpose(_))).count()
+        });
+        assert!(behind <= before, "seed {seed}\n{model}");
+        saved += before - behind;
+        left += behind;
+    }
+    // One in front of the first convolution, and one behind the last in front of each of two outputs.
+    assert!(saved > left && left < 3 * 200, "{saved} saved, {left} left");
+}

@@ -6,6 +6,8 @@
 //! the documentation of the files in [`rules`].
 
 mod matching;
+mod permute;
+mod region;
 pub mod rules;
 
 use strait_core::{Rule, RuleSet};
@@ -36,6 +38,8 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::RemoveIdentity),
         Box::new(rules::MergeReshapes),
         Box::new(rules::MergeTransposes),
+        Box::new(rules::TransposeToReshape),
+        Box::new(rules::CancelTransposes),
         Box::new(rules::ClampBeforeMove),
         Box::new(rules::GatherToSlice),
         Box::new(rules::CanonicalGemm),

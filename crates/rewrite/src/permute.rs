@@ -1,0 +1,247 @@
+//! Permutations of axes, and ops that can be computed on permuted operands.
+//!
+//! A permutation p is that of a transpose: axis i of the result is axis p\[i\] of the operand. A value v is carried by p where
+//! its readers take `transpose(v, p)` in its place.
+
+use crate::matching::GraphNode;
+use smallvec::SmallVec;
+use strait_core::op::{ArgReduce, Concat, Pad, Reduce, Reshape, Slice, Split};
+use strait_core::{Dim, Op, ValueId};
+
+/// A permutation of axes.
+pub(crate) type Permutation = SmallVec<[u32; 4]>;
+
+/// The permutation that moves nothing.
+pub(crate) fn identity(rank: usize) -> Permutation {
+    (0..rank as u32).collect()
+}
+
+/// True if a permutation moves nothing.
+pub(crate) fn is_identity(p: &[u32]) -> bool {
+    p.iter().enumerate().all(|(i, &axis)| i == axis as usize)
+}
+
+/// One permutation and then another: axis i of what comes out is axis `first[second[i]]`.
+pub(crate) fn behind(first: &[u32], second: &[u32]) -> Permutation {
+    second.iter().map(|&axis| first[axis as usize]).collect()
+}
+
+/// The permutation that leads from what `from` gives to what `to` gives.
+pub(crate) fn between(from: &[u32], to: &[u32]) -> Permutation {
+    let place = |axis: &u32| from.iter().position(|own| own == axis).unwrap_or(0) as u32;
+    to.iter().map(place).collect()
+}
+
+/// The permutation that undoes one.
+pub(crate) fn inverse(p: &[u32]) -> Permutation {
+    between(p, &identity(p.len()))
+}
+
+/// True if a transpose moves elements: if more than axes of extent 1 change their places.
+pub(crate) fn moves(shape: &[Dim], p: &[u32]) -> bool {
+    let mut long = p.iter().filter(|&&axis| shape[axis as usize] != Dim::Fixed(1));
+    let mut last = None;
+    long.any(|axis| last.replace(axis).is_some_and(|last| last > axis))
+}
+
+/// A list with one entry for each axis, as it is for the permuted axes.
+pub(crate) fn permuted<T: Clone>(list: &[T], p: &[u32]) -> impl Iterator<Item = T> {
+    p.iter().map(|&axis| list[axis as usize].clone())
+}
+
+/// A node on permuted operands.
+pub(crate) struct Carried {
+    /// The op that it becomes.
+    pub(crate) op: Op,
+    /// The permutation of each operand. One that is longer than the operand has axes first puts axes of extent 1 in front.
+    pub(crate) operands: Vec<Permutation>,
+    /// The permutation that each result then has.
+    pub(crate) results: Vec<Permutation>,
+}
+
+/// From which side the permutation comes to a node.
+#[derive(Clone, Copy)]
+pub(crate) enum Side {
+    /// That of an operand.
+    Operand,
+    /// That of a result.
+    Result,
+}
+
+/// The node on permuted operands, of which one, or of whose results one, is permuted by `p`; nothing where it cannot be computed so.
+pub(crate) fn carried(site: &GraphNode<'_>, side: Side, p: &Permutation) -> Option<Carried> {
+    let op = &site.node.op;
+    let shape = |v: ValueId| site.graph.value(v).map(|v| &v.ty.shape);
+    let count = site.node.inputs.len();
+    let rank = shape(site.output()?)?.len();
+    let everywhere = |op: Op| {
+        Some(Carried {
+            op,
+            operands: vec![p.clone(); count],
+            results: vec![p.clone(); site.node.outputs.len()],
+        })
+    };
+    let place = |axis: usize| p.iter().position(|&own| own as usize == axis);
+    // A place in a shape; negative ones count from the end.
+    let axis = |axis: i64, rank: usize| {
+        let axis = if axis < 0 { axis + rank as i64 } else { axis };
+        usize::try_from(axis).ok().filter(|&axis| axis < rank)
+    };
+    match op {
+        Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) | Op::Unary(_) => {
+            everywhere(op.clone())
+        }
+        Op::Cast(_) | Op::Identity(_) => everywhere(op.clone()),
+        Op::Add(_)
+        | Op::Sub(_)
+        | Op::Mul(_)
+        | Op::Div(_)
+        | Op::Pow(_)
+        | Op::Binary(_)
+        | Op::Compare(_)
+        | Op::Select(_) => (p.len() == rank).then(|| everywhere(op.clone())).flatten(),
+        Op::Concat(concat) => {
+            let axis = place(axis(concat.axis, rank)?)? as i64;
+            everywhere(Concat { axis }.into())
+        }
+        Op::Split(split) => {
+            let axis = place(axis(split.axis, rank)?)? as i64;
+            let sizes = split.sizes.clone();
+            everywhere(Split { axis, sizes }.into())
+        }
+        Op::Slice(slice) if count == 1 => {
+            let axes: Option<_> = (slice.axes.iter())
+                .map(|&own| Some(place(axis(own, rank)?)? as i64))
+                .collect();
+            let axes = axes?;
+            everywhere(Slice { axes, ..*slice.clone() }.into())
+        }
+        Op::Pad(pad) if count == 1 => {
+            let (begins, ends) = pad.amounts.split_at(pad.amounts.len() / 2);
+            let amounts = permuted(begins, p).chain(permuted(ends, p)).collect();
+            everywhere(
+                Pad {
+                    amounts,
+                    ..*pad.clone()
+                }
+                .into(),
+            )
+        }
+        Op::Reduce(reduce) => {
+            let rank = shape(site.input(0)?)?.len();
+            let reduced = reduce.reduced(rank).ok()?;
+            let axes = reduced
+                .iter()
+                .map(|&axis| Some(place(axis)? as i64))
+                .collect::<Option<_>>()?;
+            let op = Reduce {
+                axes,
+                ..*reduce.clone()
+            }
+            .into();
+            reducing(op, side, p, &reduced, reduce.keep_dims)
+        }
+        Op::ArgReduce(arg) => {
+            let rank = shape(site.input(0)?)?.len();
+            let reduced = axis(arg.axis, rank)?;
+            let axis = place(reduced)? as i64;
+            let op = ArgReduce { axis, ..*arg.clone() }.into();
+            reducing(op, side, p, &[reduced], arg.keep_dims)
+        }
+        Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) if count == 1 => {
+            let (from, to) = (shape(site.input(0)?)?, shape(site.output()?)?);
+            let (operand, result) = match side {
+                Side::Operand => (p.clone(), renumbered(from, to, p)?),
+                Side::Result => (renumbered(to, from, p)?, p.clone()),
+            };
+            let named = to.iter().filter(|dim| dim.fixed().is_none()).count();
+            let extent = |dim: Dim| match dim.fixed() {
+                Some(0) => None,
+                Some(extent) => i64::try_from(extent).ok(),
+                None => (named == 1).then_some(-1),
+            };
+            let shape = permuted(to, &result).map(extent).collect::<Option<_>>()?;
+            Some(Carried {
+                op: Reshape { shape }.into(),
+                operands: vec![operand],
+                results: vec![result],
+            })
+        }
+        _ => None,
+    }
+}
+
+/// A node that drops axes, or leaves them with an extent of 1.
+fn reducing(op: Op, side: Side, p: &Permutation, reduced: &[usize], keeps: bool) -> Option<Carried> {
+    let result = match (side, keeps) {
+        (_, true) => p.clone(),
+        (Side::Operand, false) => {
+            let left = p.iter().filter(|&&axis| !reduced.contains(&(axis as usize)));
+            let before = |axis: u32| reduced.iter().filter(|&&other| other < axis as usize).count() as u32;
+            left.map(|&axis| axis - before(axis)).collect()
+        }
+        (Side::Result, false) => return None,
+    };
+    Some(Carried {
+        op,
+        operands: vec![p.clone()],
+        results: vec![result],
+    })
+}
+
+/// The permutation of the shape `to` that is p on the shape `from`, where both are the same but for axes of extent 1, which
+/// stay where they are.
+fn renumbered(from: &[Dim], to: &[Dim], p: &[u32]) -> Option<Permutation> {
+    let long = |shape: &[Dim]| -> Vec<usize> {
+        let axes = 0..shape.len();
+        axes.filter(|&axis| shape[axis] != Dim::Fixed(1)).collect()
+    };
+    let (own, other) = (long(from), long(to));
+    let same = own.len() == other.len() && own.iter().zip(&other).all(|(&a, &b)| from[a] == to[b]);
+    same.then_some(())?;
+    let mut order = p.iter().filter_map(|&axis| {
+        let place = own.iter().position(|&long| long == axis as usize)?;
+        Some(other[place] as u32)
+    });
+    (0..to.len())
+        .map(|axis| match to[axis] {
+            Dim::Fixed(1) => Some(axis as u32),
+            _ => order.next(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn p(axes: &[u32]) -> Permutation {
+        axes.into()
+    }
+
+    #[test]
+    fn a_permutation_and_its_inverse_move_nothing() {
+        let back = p(&[0, 2, 3, 1]);
+        assert_eq!(inverse(&back), p(&[0, 3, 1, 2]));
+        assert!(is_identity(&behind(&back, &inverse(&back))));
+        assert_eq!(behind(&back, &between(&back, &p(&[3, 2, 1, 0]))), p(&[3, 2, 1, 0]));
+    }
+
+    #[test]
+    fn axes_of_extent_one_move_no_elements() {
+        let shape = [1, 1, 1, 8].map(Dim::Fixed);
+        assert!(!moves(&shape, &[0, 3, 1, 2]));
+        let shape = [2, 1, 1, 8].map(Dim::Fixed);
+        assert!(!moves(&shape, &[0, 3, 1, 2]));
+        assert!(moves(&shape, &[3, 0, 1, 2]));
+        assert!(!moves(&[2, 0].map(Dim::Fixed), &[0, 1]));
+    }
+
+    #[test]
+    fn a_permutation_goes_through_axes_of_extent_one() {
+        let (line, image) = ([5, 7, 3].map(Dim::Fixed), [5, 1, 7, 3].map(Dim::Fixed));
+        assert_eq!(renumbered(&line, &image, &[0, 2, 1]), Some(p(&[0, 1, 3, 2])));
+        assert_eq!(renumbered(&image, &line, &[0, 3, 1, 2]), Some(p(&[0, 2, 1])));
+        assert_eq!(renumbered(&line, &[5, 3, 7].map(Dim::Fixed), &[0, 2, 1]), None);
+    }
+}

@@ -1,0 +1,366 @@
+//! Regions of nodes that are computed on permuted operands together, and what that does to the transposes around them.
+
+use crate::matching::GraphNode;
+use crate::permute::{self, Carried, Permutation, Side, between, carried, identity, is_identity};
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use strait_core::op::{Reduction, Transpose, Unsqueeze};
+use strait_core::{Dim, NewNode, NodeId, Op, Patch, Source, Term, ValueId};
+
+/// The most nodes of a region; what lies behind stays as it is.
+const MOST_NODES: usize = 1024;
+
+/// The transposes that move elements, and how many elements they move.
+pub(crate) type Cost = (usize, u64);
+
+/// Nodes that would be computed on permuted operands.
+pub(crate) struct Region<'a> {
+    site: GraphNode<'a>,
+    nodes: BTreeMap<NodeId, Carried>,
+    /// The permutation by which a value is asked for first.
+    wanted: BTreeMap<ValueId, Permutation>,
+    queue: VecDeque<ValueId>,
+    /// True if a normalization stands here that is told by its mean over the last axis.
+    is_held: bool,
+}
+
+impl<'a> Region<'a> {
+    /// All nodes around `value` that can be computed where it is permuted by `p`.
+    pub(crate) fn around(site: GraphNode<'a>, value: ValueId, p: Permutation) -> Region<'a> {
+        let mut region = Region::empty(site);
+        region.want(value, &p);
+        while let Some(value) = region.queue.pop_front() {
+            region.grow(value);
+        }
+        region
+    }
+
+    /// One node, of which an operand is permuted by `p`.
+    pub(crate) fn of_one(site: GraphNode<'a>, node: NodeId, p: &Permutation) -> Region<'a> {
+        let mut region = Region::empty(site);
+        region.take(node, Side::Operand, p);
+        region.queue.clear();
+        region
+    }
+
+    fn empty(site: GraphNode<'a>) -> Region<'a> {
+        Region {
+            site,
+            nodes: BTreeMap::new(),
+            wanted: BTreeMap::new(),
+            queue: VecDeque::new(),
+            is_held: false,
+        }
+    }
+
+    fn shape(&self, value: ValueId) -> &'a [Dim] {
+        self.site.graph.value(value).map_or(&[], |v| &v.ty.shape)
+    }
+
+    fn want(&mut self, value: ValueId, p: &Permutation) {
+        let whole = self.shape(value).len() == p.len();
+        if whole && !is_identity(p) && !self.wanted.contains_key(&value) {
+            self.wanted.insert(value, p.clone());
+            self.queue.push_back(value);
+        }
+    }
+
+    /// True for a constant, and for one that has been moved and is not folded yet.
+    fn is_constant(&self, mut value: ValueId) -> bool {
+        let graph = self.site.graph;
+        while let Some((_, node)) = graph.producer(value) {
+            match (&node.op, node.inputs.as_slice()) {
+                (Op::Transpose(_) | Op::Unsqueeze(_) | Op::Reshape(_), &[Some(moved)]) => value = moved,
+                _ => return false,
+            }
+        }
+        graph.data_of(value).is_some()
+    }
+
+    /// Takes in what makes and what reads a value.
+    fn grow(&mut self, value: ValueId) {
+        let graph = self.site.graph;
+        let Some(p) = self.wanted.get(&value).cloned() else {
+            return;
+        };
+        // A constant is permuted once and for all; others that read it have nothing to do with this.
+        if self.is_constant(value) {
+            return;
+        }
+        if let Some((id, _)) = graph.producer(value) {
+            self.take(id, Side::Result, &p);
+        }
+        for reader in graph.uses(value) {
+            self.take(reader.node, Side::Operand, &p);
+        }
+    }
+
+    fn take(&mut self, id: NodeId, side: Side, p: &Permutation) {
+        if self.nodes.contains_key(&id) || self.nodes.len() >= MOST_NODES {
+            return;
+        }
+        let Some(node) = self.site.graph.node(id) else {
+            return;
+        };
+        let site = GraphNode { id, node, ..self.site };
+        self.is_held |= is_last_mean(&site.node.op, p);
+        let Some(node) = carried(&site, side, p).filter(|_| !self.is_held) else {
+            return;
+        };
+        let operands = site.node.inputs.iter().zip(&node.operands);
+        for (&operand, p) in operands {
+            if let Some(operand) = operand {
+                self.want(operand, p);
+            }
+        }
+        for (&result, p) in site.node.outputs.iter().zip(&node.results) {
+            self.want(result, p);
+        }
+        self.nodes.insert(id, node);
+    }
+
+    /// The nodes, each behind those whose results it takes.
+    fn order(&self) -> Vec<NodeId> {
+        let graph = self.site.graph;
+        let operands = |id: NodeId| {
+            let inputs = graph.node(id).into_iter().flat_map(|node| node.inputs.iter().flatten());
+            inputs.filter_map(|&value| self.behind_transposes(value))
+        };
+        let mut order = Vec::new();
+        let mut placed = BTreeSet::new();
+        for &first in self.nodes.keys() {
+            let mut stack = vec![(first, false)];
+            while let Some((id, is_ready)) = stack.pop() {
+                if is_ready {
+                    order.push(id);
+                } else if placed.insert(id) {
+                    stack.push((id, true));
+                    stack.extend(operands(id).map(|id| (id, false)));
+                }
+            }
+        }
+        order
+    }
+
+    /// The node of the region that makes a value, at most behind transposes.
+    fn behind_transposes(&self, mut value: ValueId) -> Option<NodeId> {
+        loop {
+            let (id, node) = self.site.graph.producer(value)?;
+            if self.nodes.contains_key(&id) {
+                return Some(id);
+            }
+            value = (node.op.term() == Term::Transpose).then(|| node.inputs.first().copied().flatten())??;
+        }
+    }
+
+    /// The patch, with the cost of the transposes that it saves and of those that it adds; nothing where there is nothing to
+    /// change, or where two outputs would become one value.
+    pub(crate) fn patch(&self) -> Option<(Patch, Cost, Cost)> {
+        let graph = self.site.graph;
+        let mut draft = Draft {
+            region: self,
+            patch: Patch::default(),
+            made: BTreeMap::new(),
+            supplied: BTreeMap::new(),
+            added: (0, 0),
+            origin: self.site.id,
+        };
+        for id in self.order() {
+            let (Some(node), Some(carried)) = (graph.node(id), self.nodes.get(&id)) else {
+                continue;
+            };
+            let mut inputs: SmallVec<[Option<Source>; 3]> = SmallVec::new();
+            for (&operand, p) in node.inputs.iter().zip(&carried.operands) {
+                inputs.push(match operand {
+                    Some(operand) => Some(draft.supply(operand, p)?),
+                    None => None,
+                });
+            }
+            let position = draft.add(NewNode::new(carried.op.clone(), &inputs, &[id]))?;
+            for (index, (&result, p)) in node.outputs.iter().zip(&carried.results).enumerate() {
+                let source = Source::New(position, u8::try_from(index).ok()?);
+                draft.made.insert(result, (source, p.clone()));
+            }
+        }
+        let mut saved: BTreeSet<NodeId> = BTreeSet::new();
+        let mut outputs: Vec<Source> = Vec::new();
+        for (&id, node) in self.nodes.keys().filter_map(|id| Some((id, graph.node(*id)?))) {
+            for &result in &node.outputs {
+                let mut is_needed = graph.is_output(result);
+                let mut readers: Vec<(NodeId, Op, ValueId)> = Vec::new();
+                for at in graph.uses(result).filter(|at| !self.nodes.contains_key(&at.node)) {
+                    match graph.node(at.node) {
+                        Some(reader) if reader.op.term() == Term::Transpose => {
+                            readers.push((at.node, reader.op.clone(), *reader.outputs.first()?));
+                        }
+                        _ => is_needed = true,
+                    }
+                }
+                for (reader, op, moved) in readers {
+                    let Op::Transpose(transpose) = op else { continue };
+                    saved.insert(reader);
+                    draft.patch.remove.push(reader);
+                    // What leads from one node of the region to others is in their permutations.
+                    if !graph.is_output(moved) && graph.uses(moved).all(|at| self.nodes.contains_key(&at.node)) {
+                        continue;
+                    }
+                    draft.origin = reader;
+                    let source = draft.supply(result, &transpose.permutation)?;
+                    draft.replace(moved, source, &mut outputs)?;
+                }
+                if is_needed {
+                    draft.origin = self.site.id;
+                    let source = draft.supply(result, &identity(self.shape(result).len()))?;
+                    draft.replace(result, source, &mut outputs)?;
+                }
+            }
+            draft.patch.remove.push(id);
+        }
+        // A transpose in front goes where nothing else reads it.
+        let reads: BTreeSet<ValueId> = (draft.patch.add.iter())
+            .flat_map(|node| node.inputs.iter().flatten())
+            .filter_map(|source| {
+                if let Source::Old(value) = source {
+                    Some(*value)
+                } else {
+                    None
+                }
+            })
+            .collect();
+        for (&value, _) in self.wanted.iter().filter(|(value, _)| !reads.contains(value)) {
+            let dead = !graph.is_output(value) && graph.uses(value).all(|at| self.nodes.contains_key(&at.node));
+            let transpose = graph
+                .producer(value)
+                .filter(|(_, node)| node.op.term() == Term::Transpose);
+            if let Some((id, _)) = transpose.filter(|_| dead) {
+                saved.insert(id);
+            }
+        }
+        let mut cost = (0, 0);
+        for node in saved.iter().filter_map(|&id| graph.node(id)) {
+            if let (Op::Transpose(transpose), Some(Some(x))) = (&node.op, node.inputs.first())
+                && !self.is_constant(*x)
+            {
+                add(&mut cost, self.shape(*x), &transpose.permutation);
+            }
+        }
+        (!self.nodes.is_empty() && !self.is_held).then_some((draft.patch, cost, draft.added))
+    }
+}
+
+/// True for a mean over the last axis alone, where `p` would make that another one.
+fn is_last_mean(op: &Op, p: &[u32]) -> bool {
+    let Op::Reduce(reduce) = op else {
+        return false;
+    };
+    let last = p.len().checked_sub(1);
+    let moved = last.is_some_and(|last| p.get(last) != Some(&(last as u32)));
+    let reduced = reduce.reduced(p.len()).unwrap_or_default();
+    reduce.reduction == Reduction::Mean && moved && reduced.first().copied() == last
+}
+
+/// Counts a transpose of a tensor of this shape. An extent that is not known counts as 1.
+pub(crate) fn add(cost: &mut Cost, shape: &[Dim], p: &[u32]) {
+    if permute::moves(shape, p) {
+        let elements = shape
+            .iter()
+            .map(|dim| dim.fixed().unwrap_or(1))
+            .fold(1, u64::saturating_mul);
+        *cost = (cost.0 + 1, cost.1.saturating_add(elements));
+    }
+}
+
+/// A patch while it is made.
+struct Draft<'r, 'a> {
+    region: &'r Region<'a>,
+    patch: Patch,
+    /// Results of the region's nodes, as they have become, with the permutation that they then have.
+    made: BTreeMap<ValueId, (Source, Permutation)>,
+    supplied: BTreeMap<(ValueId, Permutation), Source>,
+    added: Cost,
+    /// The transpose that a new one stands for.
+    origin: NodeId,
+}
+
+impl Draft<'_, '_> {
+    fn add(&mut self, node: NewNode) -> Option<u16> {
+        let position = u16::try_from(self.patch.add.len()).ok()?;
+        self.patch.add.push(node);
+        Some(position)
+    }
+
+    /// A value, permuted by `p`; where p has more axes than it, with axes of extent 1 in front.
+    fn supply(&mut self, value: ValueId, p: &Permutation) -> Option<Source> {
+        let key = (value, p.clone());
+        if let Some(&source) = self.supplied.get(&key) {
+            return Some(source);
+        }
+        let source = self.make(value, p)?;
+        self.supplied.insert(key, source);
+        Some(source)
+    }
+
+    fn make(&mut self, value: ValueId, p: &Permutation) -> Option<Source> {
+        let region = self.region;
+        let graph = region.site.graph;
+        let shape = region.shape(value);
+        let missing = p.len().saturating_sub(shape.len());
+        if missing > 0 {
+            let plain = self.supply(value, &identity(shape.len()))?;
+            if shape.iter().all(|&dim| dim == Dim::Fixed(1)) {
+                return Some(plain);
+            }
+            let axes = (0..missing as i64).collect();
+            let node = self.add(NewNode::new(Unsqueeze { axes }, &[Some(plain)], &[self.origin]))?;
+            let long: Vec<Dim> = std::iter::repeat_n(Dim::Fixed(1), missing)
+                .chain(shape.iter().copied())
+                .collect();
+            return self.transposed(Source::New(node, 0), &long, p, region.is_constant(value));
+        }
+        if let Some((source, own)) = self.made.get(&value).cloned() {
+            let dims: Vec<Dim> = permute::permuted(shape, &own).collect();
+            return self.transposed(source, &dims, &between(&own, p), false);
+        }
+        if is_identity(p) {
+            return Some(Source::Old(value));
+        }
+        if let Some((_, node)) = graph.producer(value)
+            && let (Op::Transpose(transpose), Some(Some(x))) = (&node.op, node.inputs.first())
+        {
+            return self.supply(*x, &permute::behind(&transpose.permutation, p));
+        }
+        // It may be there already.
+        for at in graph.uses(value) {
+            if let Some(node) = graph.node(at.node)
+                && let Op::Transpose(transpose) = &node.op
+                && transpose.permutation == *p
+            {
+                return node.outputs.first().map(|&there| Source::Old(there));
+            }
+        }
+        self.transposed(Source::Old(value), shape, p, region.is_constant(value))
+    }
+
+    fn transposed(&mut self, x: Source, shape: &[Dim], p: &[u32], is_constant: bool) -> Option<Source> {
+        if is_identity(p) {
+            return Some(x);
+        }
+        if !is_constant {
+            add(&mut self.added, shape, p);
+        }
+        let permutation = p.into();
+        let node = self.add(NewNode::new(Transpose { permutation }, &[Some(x)], &[self.origin]))?;
+        Some(Source::New(node, 0))
+    }
+
+    /// Moves the readers of a value; nothing where two outputs of the graph would become one value.
+    fn replace(&mut self, old: ValueId, new: Source, outputs: &mut Vec<Source>) -> Option<()> {
+        if self.region.site.graph.is_output(old) {
+            let is_new = matches!(new, Source::New(..)) && !outputs.contains(&new);
+            is_new.then_some(())?;
+            outputs.push(new);
+        }
+        self.patch.replace.push((old, new));
+        Some(())
+    }
+}

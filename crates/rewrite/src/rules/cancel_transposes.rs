@@ -1,0 +1,75 @@
+//! **Pattern**: transposes around nodes that can as well be computed on permuted axes: functions and operations element by
+//! element, concat, split, slice, pad, reductions, and reshapes that only put axes of extent 1 in or out.
+//! **Why**: TensorFlow and TFLite have the channels last, and all ops here have them first: what comes from there has a transpose
+//! in front of each convolution and one behind. Between the convolutions they cancel, and what is between them stands next to the
+//! convolution that it becomes a part of.
+//! **Preconditions**: fewer transposes move elements than before, or as many move fewer elements; or a function, or an operation
+//! with a constant, stands behind the transpose of a sum of products that nothing else reads. A mean over the last axis stays
+//! one, since normalizations are told by it.
+//! **Exactness**: exact but for sums over several axes, which are in another order.
+
+use crate::matching::GraphNode;
+use crate::permute::{Permutation, inverse, moves};
+use crate::region::Region;
+use strait_core::{GraphId, Kind, Module, NodeId, Op, Outcome, PassError, Patch, Rule, Term, ValueId};
+
+/// See the module's documentation.
+pub struct CancelTransposes;
+
+/// The patch that takes a function, or an operation with a constant, in front of the transpose of a sum of products.
+fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> Option<Patch> {
+    let (_, sum) = site.graph.producer(x)?;
+    let sums = matches!(sum.op, Op::Conv(_) | Op::ConvTranspose(_) | Op::Gemm(_) | Op::MatMul(_));
+    let reader = site.graph.only_use(y).filter(|_| sums && site.used_once(x))?;
+    let node = site.graph.node(reader.node)?;
+    let is_elementwise =
+        node.op.term().kind() == Kind::Function || matches!(node.op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
+    let others = node.inputs.iter().flatten().filter(|&&operand| operand != y);
+    let are_constants = others.copied().all(|operand| site.graph.data_of(operand).is_some());
+    let keeps = GraphNode {
+        id: reader.node,
+        node,
+        ..site
+    }
+    .keeps_type(y);
+    if !(is_elementwise && are_constants && keeps) {
+        return None;
+    }
+    let region = Region::of_one(site, reader.node, back);
+    let (patch, saved, added) = region.patch()?;
+    (added <= saved).then_some(patch)
+}
+
+impl Rule for CancelTransposes {
+    fn name(&self) -> &'static str {
+        "cancel-transposes"
+    }
+
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Transpose]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Op::Transpose(transpose), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let p = &transpose.permutation;
+        let shape = site.graph.value(x).map_or(&[][..], |value| &value.ty.shape);
+        if site.graph.data_of(x).is_some() || !moves(shape, p) {
+            return Ok(Outcome::NoMatch);
+        }
+        let back = inverse(p);
+        for region in [
+            Region::around(site, y, back.clone()),
+            Region::around(site, x, p.clone()),
+        ] {
+            if let Some((patch, saved, added)) = region.patch()
+                && added < saved
+            {
+                return Ok(Outcome::Apply(patch));
+            }
+        }
+        Ok(in_front(site, x, y, &back).map_or(Outcome::NoMatch, Outcome::Apply))
+    }
+}

@@ -1,0 +1,52 @@
+//! **Pattern**: transpose that only axes of extent 1 are moved by.
+//! **Why**: no element changes its place; a reshape says so, costs nothing, and is merged with others.
+//! **Preconditions**: at most one extent is not known.
+//! **Exactness**: exact.
+
+use crate::matching::GraphNode;
+use crate::permute::{moves, permuted};
+use smallvec::SmallVec;
+use strait_core::op::Reshape;
+use strait_core::{Dim, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+
+/// See the module's documentation.
+pub struct TransposeToReshape;
+
+impl Rule for TransposeToReshape {
+    fn name(&self) -> &'static str {
+        "transpose-to-reshape"
+    }
+
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Transpose]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Op::Transpose(transpose), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let Some(value) = site.graph.value(x) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let dims: Vec<Dim> = permuted(&value.ty.shape, &transpose.permutation).collect();
+        // An extent of 0 would be read as "copy".
+        let is_open = |dim: &&Dim| dim.fixed().is_none();
+        if moves(&value.ty.shape, &transpose.permutation)
+            || dims.contains(&Dim::Fixed(0))
+            || dims.iter().filter(is_open).count() > 1
+        {
+            return Ok(Outcome::NoMatch);
+        }
+        let shape: SmallVec<[i64; 4]> = dims
+            .iter()
+            .map(|dim| dim.fixed().map_or(-1, |extent| extent as i64))
+            .collect();
+        Ok(Outcome::Apply(Patch {
+            add: vec![NewNode::new(Reshape { shape }, &[Some(Source::Old(x))], &[at])],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: vec![at],
+            ..Patch::default()
+        }))
+    }
+}
