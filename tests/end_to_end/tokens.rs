@@ -307,21 +307,20 @@ fn outputs_of_truth_values_agree_as_a_whole() {
         file: &model,
         any: false,
     };
-    let accuracy = eval::eval(&opened, &data, None, Some(float), None, &session()).unwrap();
-    let agreement = accuracy.agreement.unwrap();
-    assert_eq!((agreement.count, agreement.samples), (SAMPLES as u64, SAMPLES as u64));
+    let accuracy = eval::eval(&opened, &data, None, &[], Some(float), None, &session()).unwrap();
+    let agreement = accuracy.of("agreement").unwrap();
+    let count = agreement.integer.unwrap().count;
+    assert_eq!((count, agreement.samples), (Some(SAMPLES as u64), SAMPLES as u64));
     save(&given.at("labels.npy"), NumberType::U8, &[SAMPLES], &[0u8; SAMPLES]);
     let labelled = eval::eval(
         &opened,
         &data,
         Some(&given.at("labels.npy")),
+        &[],
         Some(float),
         None,
         &session(),
     );
     let told = message(labelled.err().unwrap());
-    assert!(
-        told.contains("the first output holds 108 integers or truth values"),
-        "{told}"
-    );
+    assert!(told.contains("holds 108 integers or truth values"), "{told}");
 }

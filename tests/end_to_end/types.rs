@@ -2,6 +2,12 @@
 
 use super::*;
 
+/// Percent of the samples on which float and integer model agree.
+fn agreed(report: &strait_driver::report::Report) -> f64 {
+    let accuracy = report.accuracy.as_ref().unwrap();
+    accuracy.of("agreement").unwrap().integer.unwrap().value
+}
+
 #[test]
 fn types_are_chosen_for_all_layers_or_by_rules_and_lose_little() {
     let agreement_for = |target: &str, assignments: &[&str]| {
@@ -16,7 +22,7 @@ fn types_are_chosen_for_all_layers_or_by_rules_and_lose_little() {
             .nodes()
             .filter(|(_, node)| matches!(node.op, Op::Conv(_) | Op::Gemm(_)));
         let wide = products.filter(|(_, node)| read(node) == Some(Elem::I16)).count();
-        (wide, compiled.report.accuracy.unwrap().agreement.unwrap().percent())
+        (wide, agreed(&compiled.report))
     };
     let agreement = |assignments: &[&str]| agreement_for("generic-int8", assignments);
     let (wide, of_16) = agreement_for("sima", &["quantize.activations.type='int16'"]);
@@ -62,7 +68,7 @@ fn weights_alone_have_codes_and_cost_next_to_nothing() {
         );
         let summary = &compiled.report.summary;
         assert_eq!((summary.accelerator, summary.conversions), (5, 0), "{case}");
-        let found = compiled.report.accuracy.unwrap().agreement.unwrap().percent();
+        let found = agreed(&compiled.report);
         let size = fs::metadata(compiled.folder.join("model.strait")).unwrap().len();
         let tensors = &compiled.report.size;
         let ratio = tensors.float_bytes as f64 / tensors.integer_bytes as f64;
@@ -89,10 +95,7 @@ fn weights_that_alone_have_codes_have_scales_by_block_where_they_are_whole_block
         let graph = opened.module().main();
         let grids = graph.values().filter_map(|(_, value)| value.quant.as_deref());
         let blocks = grids.filter_map(|grid| Some((grid.block?.get(), grid.scale.channels()?)));
-        (
-            blocks.collect::<Vec<_>>(),
-            compiled.report.accuracy.unwrap().agreement.unwrap().percent(),
-        )
+        (blocks.collect::<Vec<_>>(), agreed(&compiled.report))
     };
     let (none, by_channel) = compile("");
     let (blocks, by_block) = compile("quantize.weights.per='block' quantize.weights.block=16");
@@ -205,7 +208,7 @@ fn a_layer_that_runs_in_float_keeps_codes_of_weights_where_a_rule_asks_for_both(
             Some(module.constant(graph, made.inputs[0]?)?.elem())
         });
         let codes: Vec<Option<Elem>> = codes.collect();
-        let agreement = compiled.report.accuracy.unwrap().agreement.unwrap().percent();
+        let agreement = agreed(&compiled.report);
         assert!(agreement > 95.0, "{rules}: {agreement} %");
         codes
     };
@@ -250,7 +253,7 @@ fn weights_with_a_zero_point_are_chosen_by_their_type_verify_and_lose_little() {
         zeros.len() == 5 && zeros.iter().all(|zero| (1..255).contains(zero)),
         "{zeros:?}"
     );
-    let agreement = compiled.report.accuracy.unwrap().agreement.unwrap().percent();
+    let agreement = agreed(&compiled.report);
     assert!(agreement > 95.0, "{agreement} %");
     let artifact = Artifact::open(&compiled.folder).unwrap();
     let threads = strait_execute::Threads::one().unwrap();

@@ -1,7 +1,7 @@
 //! The keys of a deployment's configuration.
 
-use super::Effect::{self, Bits, Error, Files, Placement, Report, Warning};
-use super::{compiled, differences, repository, unmatched};
+use super::Effect::{self, Bits, Error, Files, Placement, Report};
+use super::{compiled, differences, evaluation, repository, unmatched};
 use std::collections::BTreeMap;
 use strait_builtin as _;
 use strait_document::Document as _;
@@ -9,18 +9,18 @@ use strait_driver::{config::types::Config, targets};
 
 /// A key, the assignments before, those that change the key, and where the change is seen. `DIGITS` stands for the folder
 /// of the model in the repository.
-struct Case {
+pub(super) struct Case {
     key: &'static str,
     before: &'static [&'static str],
     change: &'static [&'static str],
     effect: Effect,
 }
 
-const fn case(key: &'static str, effect: Effect, change: &'static [&'static str]) -> Case {
+pub(super) const fn case(key: &'static str, effect: Effect, change: &'static [&'static str]) -> Case {
     given(key, effect, &[], change)
 }
 
-const fn given(
+pub(super) const fn given(
     key: &'static str,
     effect: Effect,
     before: &'static [&'static str],
@@ -34,11 +34,6 @@ const fn given(
     }
 }
 
-const EVALUATED: &[&str] = &[
-    "evaluation.data='DIGITS/eval_x.npy'",
-    "evaluation.labels='DIGITS/eval_y.npy'",
-    "evaluation.samples=40",
-];
 const RGB: &str = "preprocess.stored.color='RGB'";
 const RULE: &[&str] = &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='float' }]"];
 
@@ -476,48 +471,6 @@ const CASES: &[Case] = &[
         &["target.use=['ascend']", "fusion.accept='exact'"],
         &["fusion.refused='error'"],
     ),
-    given(
-        "evaluation.data",
-        Report,
-        &["evaluation.data='DIGITS/eval_x.npy'"],
-        &["evaluation.data='DIGITS/calib_x.npy'"],
-    ),
-    given(
-        "evaluation.labels",
-        Error,
-        EVALUATED,
-        &["evaluation.labels='DIGITS/eval_x.npy'"],
-    ),
-    given(
-        "evaluation.expect_float",
-        Warning,
-        // Images that are nearly black.
-        &[
-            "evaluation.data='DIGITS/eval_x.npy'",
-            "evaluation.labels='DIGITS/eval_y.npy'",
-            "preprocess.steps=[{ scale = 0.0001 }, { layout = 'NCHW' }]",
-        ],
-        &["evaluation.expect_float=98"],
-    ),
-    given("evaluation.samples", Report, EVALUATED, &["evaluation.samples=80"]),
-    given(
-        "evaluation.metrics",
-        Report,
-        EVALUATED,
-        &["evaluation.metrics=['agreement']"],
-    ),
-    given(
-        "gate.accuracy_drop.top1.points",
-        Report,
-        EVALUATED,
-        &["gate.accuracy_drop.top1.points=1"],
-    ),
-    given(
-        "gate.accuracy_drop.agreement.points",
-        Report,
-        EVALUATED,
-        &["gate.accuracy_drop.agreement.points=1"],
-    ),
     case("gate.host_layers", Report, &["gate.host_layers=[]"]),
     case("gate.fusions", Report, &["gate.fusions='exact'"]),
     case("output.dir", Error, &["output.dir='DIGITS/digits.onnx'"]),
@@ -529,8 +482,9 @@ const OF_LIBRARIES: &[&str] = &["plugin[].sha256", "trust.unpinned"];
 
 #[test]
 fn every_key_of_a_configuration_takes_effect_or_is_refused() {
+    let cases = || CASES.iter().chain(evaluation::CASES);
     let of_libraries = OF_LIBRARIES.iter().copied();
-    let keys: Vec<&str> = CASES.iter().map(|case| case.key).chain(of_libraries).collect();
+    let keys: Vec<&str> = cases().map(|case| case.key).chain(of_libraries).collect();
     let mut wrong = unmatched(Config::shape(), &keys);
     let digits = repository().join("models/digits").display().to_string();
     let mut outcomes = BTreeMap::new();
@@ -538,7 +492,7 @@ fn every_key_of_a_configuration_takes_effect_or_is_refused() {
         let compile = || compiled(|| targets::registry([]).unwrap(), "generic-int8", &set);
         outcomes.entry(set.clone()).or_insert_with(compile).clone()
     };
-    for case in CASES {
+    for case in cases() {
         let all = |lists: &[&[&str]]| -> Vec<String> {
             lists
                 .concat()

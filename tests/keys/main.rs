@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod configuration;
+mod evaluation;
 mod table;
 
 use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, path::PathBuf, sync::Mutex};

@@ -13,6 +13,8 @@ packages of small networks likewise, of the ops that the model in the repository
 
 Layers that LiteRT and ONNX Runtime ran are recorded: `strait identify` finds their arithmetic, and the kit replays them.
 
+The metrics of `[evaluation]` are held against NumPy's formulas, intervals included.
+
 With the real models: our metrics of the float models against the stored figures, which another program computed.
 """
 
@@ -21,6 +23,7 @@ import json
 import sys
 from pathlib import Path
 
+import evaluation
 import metrics
 import numpy as np
 import onnx
@@ -70,6 +73,8 @@ def main():
     for good, text in sima_package_ops.compared(arguments.strait, arguments.work / "package-ops"):
         report.expect(good, text)
     for good, text in recorded.compared(arguments.strait, arguments.work / "recorded"):
+        report.expect(good, text)
+    for good, text in evaluation.compared(arguments.strait, arguments.work / "evaluation"):
         report.expect(good, text)
     if arguments.shared:
         stored_figures(arguments, report)

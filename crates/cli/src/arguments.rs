@@ -11,7 +11,7 @@ use std::{
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use strait_driver::{
     artifact::Kernels,
-    config::Override,
+    config::{Override, types::Metric},
     limits::{Limits, Operations},
     pipeline::Share,
     verification::Digest,
@@ -374,9 +374,13 @@ pub(crate) struct Eval {
     /// Samples, stored as those of the calibration
     #[arg(long, value_name = "PATH")]
     pub(crate) data: PathBuf,
-    /// The right class of each sample; needed where there is no --model
+    /// The labels that a metric needs, such as the right class of each sample; needed where there is no --model
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
+    /// A metric; may be given several times [default: top1 where there are labels, and agreement where there is something
+    /// to compare with]
+    #[arg(long, value_name = "NAME", value_parser = metric)]
+    pub(crate) metric: Vec<Metric>,
     /// The float model to compare with: the one that the artifact was made from; needed where there are no --labels
     #[arg(long, value_name = "FLOAT")]
     pub(crate) model: Option<PathBuf>,
@@ -389,6 +393,13 @@ pub(crate) struct Eval {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A metric by its name.
+fn metric(text: &str) -> Result<Metric, String> {
+    let names = || Metric::ALL.iter().map(|metric| metric.name());
+    let found = Metric::ALL.into_iter().find(|metric| metric.name() == text);
+    found.ok_or_else(|| format!("the metrics are {}", names().collect::<Vec<_>>().join(", ")))
 }
 
 impl Eval {

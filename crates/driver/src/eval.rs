@@ -3,15 +3,19 @@
 use std::path::Path;
 
 use strait_core::Module;
+use strait_document::KeyPath;
 use strait_execute::PlanOptions;
-use strait_samples::{Samples, read_labels};
+use strait_samples::Samples;
 use strait_target::Registry;
 
 use crate::{
     artifact::Opened,
-    config::Loaded,
+    config::{
+        Loaded,
+        types::{Metric, MetricTable},
+    },
     diagnostic::Diagnostic,
-    evaluation::{Accuracy, Asked, Side, Simulated, answers, asked, doubts},
+    evaluation::{Accuracy, Asked, Share, Side, Subject, doubts, measures, notes},
     failure::{self, codes},
     pipeline,
     session::Session,
@@ -35,7 +39,8 @@ pub struct SimulatedSide {
     pub registry: Registry,
 }
 
-/// Top-1 where there are labels, agreement where there is a float model or a configuration to simulate.
+/// The metrics of these words, or where there are none top-1 where there are labels, and agreement where there is a float
+/// model or a configuration to simulate.
 ///
 /// The float model is read as the one that was compiled: with the same sizes, cut at the same places.
 ///
@@ -46,19 +51,40 @@ pub fn eval(
     opened: &Opened,
     data: &Path,
     labels: Option<&Path>,
+    metrics: &[Metric],
     float: Option<FloatSide<'_>>,
     simulated: Option<SimulatedSide>,
     session: &Session<'_>,
 ) -> Result<Accuracy, Stop> {
     let inputs = opened.inputs()?;
     let samples = Samples::open(data, &inputs, None).map_err(failure::data)?;
-    let labels = labels.map(|labels| read_labels(labels, samples.count(), samples.stored()));
-    let labels = labels.transpose().map_err(failure::data)?;
     let integer = opened.plan(session, true)?;
-    let wanted = asked(&integer.plan)?;
-    if let Some(labels) = &labels {
-        check_labels(labels, wanted)?;
-    }
+    let outputs = integer.outputs();
+    let wanted = match metrics {
+        [] => {
+            let compares = float.is_some() || simulated.is_some();
+            let both = [(labels.is_some(), Metric::Top1), (compares, Metric::Agreement)];
+            both.into_iter()
+                .filter(|(given, _)| *given)
+                .map(|(_, metric)| metric)
+                .collect()
+        }
+        metrics => metrics.to_vec(),
+    };
+    let wanted: Vec<_> = (wanted.into_iter())
+        .map(|metric| (KeyPath::of(&["evaluation", "metrics"]), MetricTable::of(metric)))
+        .collect();
+    let subject = Subject {
+        outputs: &outputs,
+        inputs: &inputs,
+        samples: &samples,
+        labels,
+    };
+    let measures = measures(&wanted, &subject)?;
+    let options = PlanOptions {
+        context: session.context,
+        ..PlanOptions::default()
+    };
     let float = float.map(|float| {
         let file = float.file;
         let mut module = session.phase("read", None, |_| float_module(opened, float))?;
@@ -69,33 +95,36 @@ pub fn eval(
             .iter()
             .map(|input| (&input.name, input.elem, &input.shape))
             .eq(inputs.iter().map(|input| (&input.name, input.elem, &input.shape)));
-        let options = PlanOptions {
-            context: session.context,
-            ..PlanOptions::default()
-        };
         let side = Side::new(&*pipeline::whole_of(&bodies, &canonical)?, &options, session)?;
-        if !same || asked(&side.plan)? != wanted {
+        if !same || side.outputs() != outputs {
             let message = format!("{} has other inputs or outputs than the artifact", file.display());
             return Err(Diagnostic::error(codes::EVALUATION, message).into());
         }
-        answers(&side, &samples, session, "evaluate (float)")
+        let found = notes(&side, [None; 2], &measures, &samples, session, "evaluate (float)")?;
+        Ok::<_, Stop>((side, found))
     });
     let float = float.transpose()?;
     let simulated = simulated.map(|SimulatedSide { loaded, registry }| {
         let module = pipeline::simulated(&loaded, registry, opened, session)?;
-        let options = PlanOptions {
-            context: session.context,
-            ..PlanOptions::default()
-        };
         let side = Side::new(&module, &options, session)?;
-        answers(&side, &samples, session, "evaluate (simulated)")
+        let found = notes(&side, [None; 2], &measures, &samples, session, "evaluate (simulated)")?;
+        Ok::<_, Stop>((side, found))
     });
     let simulated = simulated.transpose()?;
-    let integer = answers(&integer, &samples, session, "evaluate (integer)")?;
-    let mut accuracy = Accuracy::new(&integer, float.as_deref(), labels.as_deref());
-    accuracy.simulated = simulated.map(|simulated| Simulated::new(&integer, &simulated, labels.as_deref()));
-    if let Some(share) = accuracy.top1.as_ref().and_then(|top1| top1.float) {
-        doubts(share, wanted.classes(), None)
+    let beside = [&float, &simulated].map(|side| side.as_ref().map(|(side, _)| side));
+    let found = notes(&integer, beside, &measures, &samples, session, "evaluate (integer)")?;
+    let [float, simulated] = [&float, &simulated].map(|side| side.as_ref().map(|(_, found)| found.as_slice()));
+    let accuracy = Accuracy::new(&measures, samples.count(), &found, float, simulated);
+    if let Some(top1) = accuracy.of(Metric::Top1.name())
+        && let Some(count) = top1.float.and_then(|figure| figure.count)
+    {
+        let output = outputs.iter().find(|output| Some(&output.name) == top1.output.as_ref());
+        let classes = output.and_then(Asked::of).and_then(Asked::classes);
+        let share = Share {
+            count,
+            samples: top1.samples,
+        };
+        doubts(share, classes, None)
             .0
             .iter()
             .for_each(|doubt| session.remark(doubt));
@@ -116,29 +145,4 @@ fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
         read.digest
     ));
     Err(finding.help("`--any-model` compares with it all the same").into())
-}
-
-/// Every label is one of the model's classes, as far as these are known.
-pub(crate) fn check_labels(labels: &[u32], asked: Asked) -> Result<(), Stop> {
-    let classes = match asked {
-        Asked::Scores(classes) => classes,
-        Asked::Class => return Ok(()),
-        Asked::Numbers(count) => {
-            let message = format!("a label is one class, and the first output holds {count} integers or truth values");
-            let finding = Diagnostic::error(codes::EVALUATION, message);
-            return Err(finding.help("leave the labels out: what agrees can be measured").into());
-        }
-    };
-    match labels.iter().position(|&label| label as usize >= classes) {
-        None => Ok(()),
-        Some(sample) => {
-            let message = format!(
-                "label {sample} is {}, and the model has {classes} classes",
-                labels[sample]
-            );
-            Err(Diagnostic::error(codes::EVALUATION, message)
-                .help("classes count from 0")
-                .into())
-        }
-    }
 }

@@ -54,6 +54,10 @@ pub mod codes {
     pub const GUESSING: &str = "E002";
     /// The float model is worse than `expect_float` says. A warning.
     pub const EXPECTED: &str = "E003";
+    /// An output that a metric is to judge holds NaN or infinity.
+    pub const NOT_A_NUMBER: &str = "E004";
+    /// The float model has another figure than the one that is known.
+    pub const UNEXPECTED: &str = "E005";
     /// All numbers of the calibration samples of an input are the same. A warning.
     pub const CONSTANT: &str = "D011";
     /// Files of statistics cannot be joined: they are none, damaged, or do not belong together.

@@ -54,6 +54,29 @@ impl Array {
         self.number_type().to_f32(&numbers, &mut reals);
         reals
     }
+
+    /// As [`Array::integers`], of one sample.
+    ///
+    /// # Panics
+    /// As [`Array::sample`].
+    pub fn integers_of(&self, sample: usize) -> Option<Vec<i64>> {
+        let (numbers, size) = (self.sample(sample), self.number_type().size());
+        numbers
+            .chunks_exact(size)
+            .map(|bytes| self.number_type().to_whole(bytes))
+            .collect()
+    }
+
+    /// As [`Array::reals`], of one sample.
+    ///
+    /// # Panics
+    /// As [`Array::sample`].
+    pub fn reals_of(&self, sample: usize) -> Vec<f32> {
+        let numbers = self.sample(sample);
+        let mut reals = vec![0.0; numbers.len() / self.number_type().size()];
+        self.number_type().to_f32(&numbers, &mut reals);
+        reals
+    }
 }
 
 #[cfg(test)]

@@ -40,5 +40,14 @@ fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
         })
     });
     let labels = arguments.labels.as_deref();
-    eval(&opened, &arguments.data, labels, float, simulated.transpose()?, session)
+    let metrics = &arguments.metric;
+    eval(
+        &opened,
+        &arguments.data,
+        labels,
+        metrics,
+        float,
+        simulated.transpose()?,
+        session,
+    )
 }

@@ -1,5 +1,7 @@
 //! Keys that are right one by one, but do not go together.
 
+use strait_document::nearest;
+
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 use super::{
@@ -7,7 +9,7 @@ use super::{
     overrides::OUT,
     preprocess,
     rule::Settings,
-    types::{Accept, Activation, Evaluation, Metric, Observer, ObserverOptions, Preprocess, Run},
+    types::{Accept, Activation, Drop, Evaluation, Metric, MetricTable, Observer, ObserverOptions, Preprocess, Run},
 };
 
 /// Checks the keys with each other.
@@ -161,47 +163,83 @@ impl Checker<'_> {
 
     fn evaluation(&mut self) {
         let config = &self.loaded.config;
-        let metrics = config.evaluation.as_ref().map(Evaluation::metrics).unwrap_or_default();
-        if let Some(evaluation) = &config.evaluation
-            && evaluation.labels.is_none()
-            && metrics.contains(&Metric::Top1)
-        {
-            let path = KeyPath::of(&["evaluation", "metrics"]);
-            self.conflict(
-                &path,
-                "the metric \"top1\" needs labels",
-                "give evaluation.labels, or leave top1 out",
-            );
+        let wanted = config.evaluation.as_ref().map(Evaluation::wanted).unwrap_or_default();
+        for (index, (place, table)) in wanted.iter().enumerate() {
+            if wanted[..index].iter().any(|(_, other)| other.name == table.name) && table.metric().is_some() {
+                let in_words = place.to_string().starts_with("evaluation.metrics");
+                let message = match in_words {
+                    true => format!("`{place}` is in the list already"),
+                    false => format!("`{place}` is not the only metric of the name {:?}", table.name),
+                };
+                let help = if in_words {
+                    "leave it out"
+                } else {
+                    "give it another `name`, and `kind`"
+                };
+                self.conflict(place, message, help);
+            } else {
+                self.metric(place, table);
+            }
         }
         let path = KeyPath::of(&["evaluation", "expect_float"]);
-        if self.loaded.has(&path)
-            && config
-                .evaluation
-                .as_ref()
-                .is_some_and(|evaluation| evaluation.labels.is_none())
-        {
-            self.conflict(
-                &path,
-                format!("`{path}` needs labels"),
-                "give evaluation.labels, or leave expect_float out",
-            );
+        let unlabelled = (config.evaluation.as_ref()).is_some_and(|evaluation| evaluation.labels.is_none());
+        if self.loaded.has(&path) && unlabelled {
+            let help = "give evaluation.labels, or leave expect_float out";
+            self.conflict(&path, format!("`{path}` needs labels"), help);
         }
-        let Some(drop) = &config.gate.accuracy_drop else { return };
-        let gates = [
-            ("top1", &drop.top1, Metric::Top1),
-            ("agreement", &drop.agreement, Metric::Agreement),
-        ];
-        for (name, _, _) in gates
+        let drops = config
+            .gate
+            .accuracy_drop
             .iter()
-            .filter(|(_, gate, metric)| gate.is_some() && !metrics.contains(metric))
-        {
-            let path = KeyPath::of(&["gate", "accuracy_drop", name]);
-            let help = "add it to evaluation.metrics; top1 needs labels";
-            self.conflict(
-                &path,
-                format!("`{path}` needs the metric {name:?}, which is not evaluated"),
-                help,
+            .map(|(name, drop)| ("accuracy_drop", name, Some(drop)));
+        let least = config.gate.least.keys().map(|name| ("least", name, None));
+        for (key, name, drop) in drops.chain(least) {
+            self.gate(&KeyPath::of(&["gate", key, name]), name, drop, &wanted);
+        }
+    }
+
+    fn metric(&mut self, place: &KeyPath, table: &MetricTable) {
+        let Some(metric) = table.metric() else {
+            let message = format!("`{place}` does not say which metric {:?} is", table.name);
+            let words: Vec<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
+            self.conflict(place, message, &format!("give `kind`, one of {}", words.join(", ")));
+            return;
+        };
+        for (key, reader) in table.given().filter(|(_, reader)| *reader != metric) {
+            let path = place.clone().key(key);
+            let message = format!(
+                "`{path}` is of the metric {:?}, and this is {:?}",
+                reader.name(),
+                metric.name()
             );
+            self.conflict(&path, message, "leave it out");
+        }
+        let evaluation = self.loaded.config.evaluation.as_ref();
+        let labels = table
+            .labels
+            .as_ref()
+            .or(evaluation.and_then(|evaluation| evaluation.labels.as_ref()));
+        if let (Some(needed), None) = (metric.labels(), labels) {
+            let message = format!("the metric {:?} needs labels: {needed}", table.name);
+            let help = format!("give evaluation.labels, or leave {} out", table.name);
+            self.conflict(place, message, &help);
+        }
+    }
+
+    /// A demand on a metric: it is measured, and has what is demanded.
+    fn gate(&mut self, path: &KeyPath, name: &str, drop: Option<&Drop>, wanted: &[(KeyPath, MetricTable)]) {
+        let Some((_, table)) = wanted.iter().find(|(_, table)| table.name == name) else {
+            let names: Vec<&str> = wanted.iter().map(|(_, table)| table.name.as_str()).collect();
+            let help = match nearest::did_you_mean(name, names.iter().copied()).first() {
+                Some(near) => format!("did you mean {near:?}?"),
+                None => "add it to evaluation.metrics; most metrics need labels".to_owned(),
+            };
+            let message = format!("`{path}` needs the metric {name:?}, which is not evaluated");
+            return self.conflict(path, message, &help);
+        };
+        if drop.is_some() && table.metric() == Some(Metric::Snr) {
+            let message = format!("`{path}` has nothing to be held against: the float model has no error");
+            self.conflict(path, message, "`least` of [gate] demands so many decibels");
         }
     }
 
@@ -224,11 +262,6 @@ impl Checker<'_> {
     fn lists(&mut self) {
         let config = &self.loaded.config;
         self.twice(&config.target.ids, &KeyPath::of(&["target", "use"]));
-        let metrics = config
-            .evaluation
-            .as_ref()
-            .and_then(|evaluation| evaluation.metrics.as_deref());
-        self.twice(metrics.unwrap_or_default(), &KeyPath::of(&["evaluation", "metrics"]));
         self.twice(
             config.output.emit.as_deref().unwrap_or_default(),
             &KeyPath::of(&["output", "emit"]),

@@ -4,6 +4,7 @@
 //! reference page are made of them by `strait_document`. Keys that have to go together are checked in `consistency.rs`.
 
 mod consistency;
+pub mod evaluation;
 mod given;
 pub mod glob;
 pub mod leaf;

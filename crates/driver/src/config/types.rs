@@ -15,6 +15,7 @@ pub use strait_target::spec::{
     WeightPer,
 };
 
+pub use super::evaluation::{Drop, Evaluation, Expected, Metric, MetricTable, Score};
 use super::leaf::{ActivationWord, CodesWord, FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
 pub use super::plugins::{Pin, PinnedFile, Plugin, TableFile, Trust, Unpinned};
 
@@ -421,77 +422,21 @@ pub enum Refused {
     Error,
 }
 
-/// Labelled samples on which float and integer model are compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Evaluation {
-    /// As `data` of `[calibration]`; the same preprocessing applies.
-    pub data: FilePath,
-    /// An `.npy` with the right class of each sample of the set, or of those that `samples` takes. Needed by `top1`.
-    pub labels: Option<FilePath>,
-    /// Only the first so many. Fewer in the set is an error. Absent: all.
-    pub samples: Option<NonZeroU32>,
-    /// The `top1` in percent that the float model is known to have, from its training or its paper. Less than that on
-    /// these samples is warned of where their number cannot explain it. Needs `labels`.
-    #[schemars(range(min = 0, max = 100))]
-    pub expect_float: Option<f64>,
-    /// Metrics that are computed. Absent: `agreement`, and `top1` where there are `labels`.
-    #[schemars(length(min = 1))]
-    pub metrics: Option<Vec<Metric>>,
-}
-
-impl Evaluation {
-    /// The metrics asked for, or those that the data allows.
-    pub fn metrics(&self) -> Vec<Metric> {
-        match (&self.metrics, &self.labels) {
-            (Some(metrics), _) => metrics.clone(),
-            (None, Some(_)) => vec![Metric::Top1, Metric::Agreement],
-            (None, None) => vec![Metric::Agreement],
-        }
-    }
-}
-
-/// A measure of quality, in percent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Metric {
-    /// Share of samples whose answer is the right class: the position of the largest number of the first output, or the output
-    /// itself where it is one integer.
-    Top1,
-    /// Share of samples whose answer is that of the float model. Where the first output holds several integers or truth values,
-    /// all of them are to be equal.
-    Agreement,
-}
-
 /// Demands on the result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
-    /// Largest loss of accuracy of the integer model against the float model. Needs `[evaluation]`.
-    pub accuracy_drop: Option<AccuracyDrop>,
+    /// Largest loss of the integer model against the float model, by the name of a metric of `[evaluation]`. The float model's
+    /// agreement is 100, and its cosine 1. Of a metric of several outputs, each is to meet it.
+    #[serde(default)]
+    pub accuracy_drop: BTreeMap<String, Drop>,
+    /// Smallest figure of the integer model, by the name of a metric of `[evaluation]`, in its unit: `least = { snr = 30 }`.
+    #[serde(default)]
+    pub least: BTreeMap<String, f64>,
     /// The only layers that may run on the host, by their source names, each of which is in the model. `[]`: none. Absent: any.
     pub host_layers: Option<Vec<Pattern>>,
     /// Demand on the fusions that are made.
     pub fusions: Option<FusionGate>,
-}
-
-/// The largest loss for each metric. The float model's agreement is 100.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AccuracyDrop {
-    /// Of `top1`.
-    pub top1: Option<Drop>,
-    /// Of `agreement`.
-    pub agreement: Option<Drop>,
-}
-
-/// The largest loss of one metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Drop {
-    /// In percentage points.
-    #[schemars(range(min = 0, max = 100))]
-    pub points: f64,
 }
 
 /// Demand on the fusions.

@@ -1,145 +1,383 @@
-//! Counting answers.
+//! Measured accuracy, as reports state it.
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    answers::Answer,
-    share::{Paired, Share},
+    interval::Spread,
+    meter::{Measure, Note, Runs},
+    share::Share,
 };
 
-/// Measured accuracy.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Measured accuracy of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Accuracy {
     /// On how many samples.
     pub samples: u64,
-    /// Share of samples whose answer is the right class.
-    pub top1: Option<Top1>,
-    /// Share of samples on which the answer of the integer model is that of the float model.
-    pub agreement: Option<Share>,
-    /// The float graph that rounds where the integer one has codes; measured where it is asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub simulated: Option<Simulated>,
-}
-
-/// Accuracy of the simulation. Against that of the float model it says what the grids cost, against that of the integer
-/// model what the target's arithmetic does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Simulated {
-    /// Share of samples whose answer is the right class.
-    pub top1: Option<Share>,
-    /// Share of samples on which the answer of the integer model is that of the simulation.
-    pub agreement: Share,
-}
-
-impl Simulated {
-    /// Compares the answers of the simulation to the same samples with those of the integer model, and with what is right.
-    pub fn new(integer: &[Answer], simulated: &[Answer], labels: Option<&[u32]>) -> Simulated {
-        Simulated {
-            top1: labels.map(|labels| same(simulated, labels)),
-            agreement: same(integer, simulated),
-        }
-    }
-}
-
-/// Share of samples with the same answer.
-fn same<A: PartialEq<B>, B>(left: &[A], right: &[B]) -> Share {
-    Share {
-        count: left.iter().zip(right).filter(|&(left, right)| left == right).count() as u64,
-        samples: left.len() as u64,
-    }
-}
-
-/// Top-1 accuracy of the models.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Top1 {
-    /// The integer model.
-    pub integer: Share,
-    /// The float model.
-    pub float: Option<Share>,
-    /// From float to integer.
-    pub change: Option<Paired>,
+    /// The metrics in the order in which they are asked for; one that looks at several outputs is there once for each.
+    pub metrics: Vec<Measured>,
 }
 
 impl Accuracy {
-    /// Compares answers to the same samples, with each other and with what is right.
-    pub fn new(integer: &[Answer], float: Option<&[Answer]>, labels: Option<&[u32]>) -> Accuracy {
-        let samples = integer.len() as u64;
-        let top1 = labels.map(|labels| {
-            // Of the samples, those where one model is right and the other is not.
-            let only = |right: &[Answer], wrong: &[Answer]| {
-                let answers = right.iter().zip(wrong).zip(labels);
-                answers
-                    .filter(|&((right, wrong), label)| right == label && wrong != label)
-                    .count() as u64
-            };
-            Top1 {
-                integer: same(integer, labels),
-                float: float.map(|float| same(float, labels)),
-                change: float.map(|float| Paired {
-                    gained: only(integer, float),
-                    lost: only(float, integer),
-                    samples,
-                }),
-            }
-        });
+    /// The figures of all metrics, from what they noted of each model.
+    pub(crate) fn new<'a>(
+        measures: &[Measure],
+        samples: usize,
+        integer: &'a [Vec<Note>],
+        float: Option<&'a [Vec<Note>]>,
+        simulated: Option<&'a [Vec<Note>]>,
+    ) -> Accuracy {
+        let of = |notes: Option<&'a [Vec<Note>]>, index: usize| -> Option<&'a [Note]> {
+            notes?.get(index).map(Vec::as_slice)
+        };
+        let measured = measures
+            .iter()
+            .zip(integer)
+            .enumerate()
+            .map(|(index, (measure, integer))| {
+                measure.measured(Runs {
+                    integer,
+                    float: of(float, index),
+                    simulated: of(simulated, index),
+                })
+            });
         Accuracy {
-            samples,
-            top1,
-            agreement: float.map(|float| same(integer, float)),
-            simulated: None,
+            samples: samples as u64,
+            metrics: measured.collect(),
         }
+    }
+
+    /// The first metric of this name.
+    pub fn of(&self, name: &str) -> Option<&Measured> {
+        self.metrics.iter().find(|metric| metric.name == name)
+    }
+}
+
+/// One metric of one output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// The name by which configuration and gates know it.
+    pub name: String,
+    /// The output that it looks at; absent where it looks at several together.
+    pub output: Option<String>,
+    /// Number of samples, or of groups of samples that have a label together.
+    pub samples: u64,
+    /// Unit of the figures.
+    pub unit: Unit,
+    /// Direction in which figures get better.
+    pub better: Better,
+    /// The float model; absent where it was not measured, and where the metric compares with it.
+    pub float: Option<Figure>,
+    /// The integer model, or how it compares with the float model; absent where only the simulation was there to compare
+    /// with.
+    pub integer: Option<Figure>,
+    /// The float graph that rounds where the integer one has codes, or how the integer model compares with it; measured
+    /// where it is asked for. Against the float model it says what the grids cost, against the integer model what the
+    /// target's arithmetic does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Figure>,
+    /// From float to integer.
+    pub change: Option<Change>,
+    /// Why there is no interval, or what else is worth knowing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Unit of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Percent.
+    Percent,
+    /// Decibels.
+    Decibel,
+    /// None. A point is a hundredth.
+    Number,
+    /// None. A point is 1.
+    Points,
+}
+
+impl Unit {
+    /// A figure for people.
+    pub(crate) fn shown(self, value: f64) -> String {
+        match self {
+            Unit::Percent => format!("{value:.2} %"),
+            Unit::Decibel => format!("{value:.2} dB"),
+            Unit::Number => format!("{value:.4}"),
+            Unit::Points => format!("{value:.3}"),
+        }
+    }
+
+    /// The ends of an interval, for people.
+    fn ends(self, [low, high]: [f64; 2]) -> String {
+        match self {
+            Unit::Percent | Unit::Decibel => format!("[{low:.2}, {high:.2}]"),
+            Unit::Number => format!("[{low:.4}, {high:.4}]"),
+            Unit::Points => format!("[{low:.3}, {high:.3}]"),
+        }
+    }
+
+    /// A difference in points: percentage points, decibels, or hundredths.
+    pub(crate) fn points(self, difference: f64) -> f64 {
+        match self {
+            Unit::Percent | Unit::Decibel | Unit::Points => difference,
+            Unit::Number => 100.0 * difference,
+        }
+    }
+}
+
+/// Direction of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+/// A figure of one model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// In the metric's unit.
+    pub value: f64,
+    /// The 95 % interval, where there is one.
+    pub interval: Option<[f64; 2]>,
+    /// The samples that are counted, where the figure is a share of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+}
+
+impl Figure {
+    /// A figure without an interval.
+    pub(crate) fn plain(value: f64) -> Figure {
+        Figure {
+            value,
+            interval: None,
+            count: None,
+        }
+    }
+
+    /// A mean over samples, with the interval of its spread.
+    pub(crate) fn mean(numbers: &[f64]) -> Figure {
+        let (value, spread) = Spread::of_mean(numbers);
+        Figure {
+            interval: spread.interval(value),
+            ..Figure::plain(value)
+        }
+    }
+}
+
+impl From<Share> for Figure {
+    fn from(share: Share) -> Figure {
+        Figure {
+            value: share.percent(),
+            interval: Some(share.interval()),
+            count: Some(share.count),
+        }
+    }
+}
+
+/// Difference of two models on the same samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// The integer model's figure less the float model's, in the metric's unit.
+    pub value: f64,
+    /// Standard error of the difference, where it is known.
+    pub standard_error: Option<f64>,
+    /// The paired 95 % interval of the difference, where there is one.
+    pub interval: Option<[f64; 2]>,
+    /// The way in which the interval was found.
+    pub by: Option<String>,
+    /// The distribution behind the interval, for gates with another confidence.
+    #[serde(skip)]
+    pub(crate) spread: Spread,
+}
+
+impl Change {
+    /// A difference that is spread so.
+    pub(crate) fn new(value: f64, spread: Spread) -> Change {
+        Change {
+            value,
+            standard_error: spread.standard_error(),
+            interval: spread.interval(value),
+            by: spread.by().map(str::to_owned),
+            spread,
+        }
+    }
+
+    /// The change of a mean over samples, from the numbers of each.
+    pub(crate) fn of_means(float: &[f64], integer: &[f64]) -> Change {
+        let differences: Vec<f64> = float
+            .iter()
+            .zip(integer)
+            .map(|(float, integer)| integer - float)
+            .collect();
+        let (value, spread) = Spread::of_mean(&differences);
+        Change::new(value, spread)
+    }
+}
+
+impl Measured {
+    /// Points that the integer model loses, and with a confidence from 0 to 1 the points that it loses at most.
+    ///
+    /// `None` where the metric has no loss, and where its interval is not known.
+    pub(crate) fn loss(&self, confidence: Option<f64>) -> Option<f64> {
+        let change = self.change.as_ref()?;
+        let (sign, p) = match self.better {
+            Better::Higher => (-1.0, 1.0 - confidence.unwrap_or_default()),
+            Better::Lower => (1.0, confidence.unwrap_or_default()),
+        };
+        let value = match confidence {
+            None => change.value,
+            Some(_) => change.spread.quantile(change.value, p)?,
+        };
+        Some(self.unit.points(sign * value))
+    }
+
+    fn figure(&self, figure: Option<Figure>) -> String {
+        let interval = |figure: Figure| figure.interval.map(|ends| format!(" {}", self.unit.ends(ends)));
+        figure.map_or_else(String::new, |figure| {
+            self.unit.shown(figure.value) + &interval(figure).unwrap_or_default()
+        })
+    }
+
+    /// The cells of a table for people.
+    fn row(&self) -> [String; 6] {
+        // Of a metric that compares, the figure says the same.
+        let change = self.change.as_ref().filter(|_| self.float.is_some()).map(|change| {
+            let value = match self.unit {
+                Unit::Percent => format!("{:+.2} points", change.value),
+                Unit::Decibel => format!("{:+.2} dB", change.value),
+                Unit::Number => format!("{:+.4}", change.value),
+                Unit::Points => format!("{:+.3}", change.value),
+            };
+            let interval = change.interval.map(|ends| format!(" {}", self.unit.ends(ends)));
+            value + &interval.unwrap_or_default()
+        });
+        [
+            self.name.clone(),
+            self.output.as_deref().map(crate::table::shortened).unwrap_or_default(),
+            self.figure(self.float),
+            self.figure(self.simulated),
+            self.figure(self.integer),
+            change.unwrap_or_default(),
+        ]
+    }
+}
+
+impl fmt::Display for Accuracy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let samples = crate::table::count(self.samples as usize, "sample");
+        writeln!(f, "accuracy on {samples}, with 95 % intervals:")?;
+        let heading = ["", "output", "float", "simulated", "integer", "change"].map(str::to_owned);
+        let rows: Vec<[String; 6]> = std::iter::once(heading)
+            .chain(self.metrics.iter().map(Measured::row))
+            .collect();
+        // Columns in which no metric has anything are left out.
+        let filled: Vec<usize> = (0..6)
+            .filter(|&column| rows.iter().skip(1).any(|row| !row[column].is_empty()))
+            .collect();
+        let cell =
+            |row: &[String; 6], column: usize| filled.get(column).map_or_else(String::new, |&at| row[at].clone());
+        let rows = rows
+            .iter()
+            .map(|row| std::array::from_fn::<String, 6, _>(|column| cell(row, column)));
+        let mut text = String::new();
+        crate::table::write(&mut text, rows)?;
+        for line in text.lines() {
+            writeln!(f, "  {line}")?;
+        }
+        for metric in &self.metrics {
+            if let Some(note) = &metric.note {
+                writeln!(f, "  {}: {note}", metric.name)?;
+            }
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluation::share::Paired;
 
-    fn classes<const N: usize>(of: [i64; N]) -> [Answer; N] {
-        of.map(Answer::Class)
+    fn measured(unit: Unit, better: Better, change: Change) -> Measured {
+        Measured {
+            name: "one".into(),
+            output: Some("y".into()),
+            samples: 100,
+            unit,
+            better,
+            float: Some(Figure::plain(0.5)),
+            integer: Some(Figure::plain(0.4)),
+            simulated: None,
+            change: Some(change),
+            note: None,
+        }
     }
 
     #[test]
-    fn answers_are_counted_by_what_they_are() {
-        let (float, integer, labels) = (classes([1, 1, 2, 3, 1]), classes([1, 2, 1, 3, 1]), [1; 5]);
-        let accuracy = Accuracy::new(&integer, Some(&float), Some(&labels));
-        let top1 = accuracy.top1.unwrap();
-        let counts = (
-            top1.integer.count,
-            top1.float.unwrap().count,
-            accuracy.agreement.unwrap().count,
-        );
-        assert_eq!(counts, (3, 3, 3));
-        let expected = Paired {
+    fn a_loss_is_in_points_whatever_is_better() {
+        let change = |value| Change::new(value, Spread::Normal(0.01));
+        let higher = measured(Unit::Number, Better::Higher, change(-0.1));
+        assert!((higher.loss(None).unwrap() - 10.0).abs() < 1e-9);
+        // One-sided: 1.645 standard errors further.
+        assert!((higher.loss(Some(0.95)).unwrap() - 11.645).abs() < 1e-3);
+        let lower = measured(Unit::Points, Better::Lower, change(0.1));
+        assert!((lower.loss(None).unwrap() - 0.1).abs() < 1e-9);
+        assert!((lower.loss(Some(0.95)).unwrap() - 0.116_45).abs() < 1e-5);
+        let unknown = measured(Unit::Percent, Better::Higher, Change::new(-3.0, Spread::Unknown));
+        assert_eq!((unknown.loss(None), unknown.loss(Some(0.9))), (Some(3.0), None));
+    }
+
+    #[test]
+    fn people_read_what_was_measured_and_no_empty_columns() {
+        let paired = Paired {
             gained: 1,
-            lost: 1,
-            samples: 5,
+            lost: 2,
+            samples: 640,
         };
-        assert_eq!(top1.change, Some(expected));
-    }
-
-    #[test]
-    fn a_simulation_is_counted_beside_the_integers() {
-        let simulated = Simulated::new(&classes([1, 2, 3]), &classes([1, 2, 1]), Some(&[1, 1, 1]));
-        assert_eq!((simulated.agreement.count, simulated.top1.unwrap().count), (2, 2));
-        assert_eq!(Simulated::new(&classes([1]), &classes([2]), None).top1, None);
-    }
-
-    #[test]
-    fn what_is_not_known_is_not_stated() {
-        let accuracy = Accuracy::new(&classes([1]), None, Some(&[1]));
-        assert_eq!((accuracy.agreement, accuracy.top1.unwrap().float), (None, None));
-        let accuracy = Accuracy::new(&classes([1]), Some(&classes([1])), None);
-        assert_eq!((accuracy.top1, accuracy.agreement.unwrap().count), (None, 1));
-    }
-
-    #[test]
-    fn several_numbers_agree_as_a_whole_and_are_no_class() {
-        let numbers = [[1; 32], [2; 32]].map(Answer::Numbers);
-        let other = [[1; 32], [3; 32]].map(Answer::Numbers);
-        let accuracy = Accuracy::new(&numbers, Some(&other), Some(&[1, 1]));
-        assert_eq!(accuracy.agreement.map(|share| share.count), Some(1));
-        assert_eq!(accuracy.top1.map(|top1| top1.integer.count), Some(0));
-        assert!(Answer::Class(-1) != u32::MAX);
+        let mut top1 = measured(
+            Unit::Percent,
+            Better::Higher,
+            Change::new(paired.points(), Spread::Counted(paired)),
+        );
+        top1.float = Some(
+            Share {
+                count: 632,
+                samples: 640,
+            }
+            .into(),
+        );
+        top1.integer = Some(
+            Share {
+                count: 631,
+                samples: 640,
+            }
+            .into(),
+        );
+        let accuracy = Accuracy {
+            samples: 640,
+            metrics: vec![top1],
+        };
+        let text = accuracy.to_string();
+        assert!(
+            text.contains("98.75 % [97.55, 99.37]") && text.contains("-0.16 points ["),
+            "{text}"
+        );
+        assert!(!text.contains("simulated"), "{text}");
+        let json = serde_json::to_value(&accuracy).unwrap();
+        assert_eq!(
+            (&json["metrics"][0]["unit"], &json["metrics"][0]["integer"]["count"]),
+            (&"percent".into(), &631.into())
+        );
+        let back: Accuracy = serde_json::from_value(json).unwrap();
+        assert_eq!(back.metrics[0].integer, accuracy.metrics[0].integer);
     }
 }

@@ -10,11 +10,32 @@
 //! | high < `expect_float`, and the share at least one point below it | the model is not as good as it is known to be |
 
 use crate::{
+    config::types::Expected,
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
 
-use super::share::Share;
+use super::{accuracy::Measured, share::Share};
+
+/// The refusal of a float model whose figure is not the one that is known.
+pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diagnostic> {
+    let found = measured.integer?.value;
+    let off = (found - expected.value).abs();
+    // NaN is off, too.
+    if off <= expected.within {
+        return None;
+    }
+    let shown = |value| measured.unit.shown(value);
+    let message = format!(
+        "the float model has {} {}, and {} within {} is expected",
+        measured.name,
+        shown(found),
+        shown(expected.value),
+        expected.within
+    );
+    let finding = Diagnostic::error(codes::UNEXPECTED, message);
+    Some(finding.help("look at the preprocessing, and whether the samples are those that the figure was measured on"))
+}
 
 /// An accuracy closer to what is expected is not worth a word, however many samples there are: decoders of images and
 /// resizing make as much.

@@ -1,12 +1,27 @@
-//! Accuracy of the integer model: top-1 and agreement, float and integer side by side on the same samples.
+//! Quality of the integer model: float and integer side by side on the same samples.
+//!
+//! A metric (`meter.rs`) notes something small of each sample and makes a figure of the notes. It is one file of
+//! `metrics`; `set.rs` makes it from its key in the configuration, and holds what it needs against model and labels.
+//! `interval.rs` says how far a difference can be trusted.
 
 mod accuracy;
 mod answers;
 mod doubts;
+mod interval;
+mod meter;
+mod metrics;
+mod resample;
+mod set;
 mod share;
+mod side;
+mod truth;
 
-pub use accuracy::{Accuracy, Simulated, Top1};
-pub(crate) use answers::views;
-pub use answers::{Answer, Asked, Side, answers, asked};
-pub(crate) use doubts::doubts;
+pub use accuracy::{Accuracy, Better, Change, Figure, Measured, Unit};
+pub use answers::Asked;
+pub(crate) use doubts::{doubts, unexpected};
+pub use meter::Output;
+pub(crate) use meter::{Measure, Note};
+pub(crate) use set::{Subject, measures};
 pub use share::{Paired, Share};
+pub use side::Side;
+pub(crate) use side::{notes, views};

@@ -34,14 +34,19 @@ impl Share {
     ///
     /// Unlike p ± z·√(p(1−p)/n) it stays between 0 and 100 and is honest for shares near either.
     pub fn interval(self) -> [f64; 2] {
+        self.interval_at(Z)
+    }
+
+    /// The same, for another quantile than that of 95 %.
+    pub(crate) fn interval_at(self, z: f64) -> [f64; 2] {
         if self.samples == 0 {
             return [0.0, 100.0];
         }
         let n = self.samples as f64;
         let p = self.count as f64 / n;
-        let centre = p + Z * Z / (2.0 * n);
-        let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-        let scale = 100.0 / (1.0 + Z * Z / n);
+        let centre = p + z * z / (2.0 * n);
+        let half = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
+        let scale = 100.0 / (1.0 + z * z / n);
         [(scale * (centre - half)).max(0.0), (scale * (centre + half)).min(100.0)]
     }
 }

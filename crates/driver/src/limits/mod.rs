@@ -94,7 +94,7 @@ impl Demand {
     }
 
     /// Another graph beside this one.
-    fn beside(self, other: Demand) -> Demand {
+    pub(crate) fn beside(self, other: Demand) -> Demand {
         let larger = |a: Share, b: Share| if b.amount > a.amount { b } else { a };
         Demand {
             weights: self.weights.saturating_add(other.weights),

@@ -6,18 +6,17 @@ use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersio
 use strait_core::{Module, Rewritten};
 use strait_execute::PlanOptions;
 use strait_quantize::annotate::given_away;
-use strait_samples::{InputSpec, Samples, read_labels};
+use strait_samples::{InputSpec, Samples};
 use strait_target::Registry;
 
 use crate::{
     config::{
         KeyPath, Loaded,
-        types::{Evaluation, Metric},
+        types::{Evaluation, Metric, MetricTable},
     },
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
     diagnostic::Diagnostic,
-    eval::check_labels,
-    evaluation::{Accuracy, Answer, Side, answers, asked, doubts},
+    evaluation::{Accuracy, Asked, Measure, Note, Output, Share, Side, Subject, doubts, measures, notes, unexpected},
     failure::{self, codes},
     report::{self, Material, Quantization, Report},
     session::Session,
@@ -90,7 +89,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let evaluation = config
         .evaluation
         .as_ref()
-        .map(|e| prepare(loaded, e, &specs))
+        .map(|e| prepare(loaded, e, &specs, whole_of(&bodies, &canonical)?.as_ref()))
         .transpose()?;
     let observation = observe::statistics(
         (&canonical, &bodies),
@@ -102,10 +101,18 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let constant = observe::constant_inputs(&canonical, &bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     constant.0.iter().for_each(|finding| session.remark(finding));
-    let float_answers = evaluation
-        .as_ref()
-        .map(|e| float_answers(e, whole_of(&bodies, &canonical)?.as_ref(), loaded, session))
-        .transpose()?;
+    let float = evaluation.as_ref().map(|evaluation| {
+        let options = PlanOptions {
+            context: session.context,
+            ..PlanOptions::default()
+        };
+        let side = Side::new(whole_of(&bodies, &canonical)?.as_ref(), &options, session)?;
+        let notes = float_notes(evaluation, &side, loaded, session)?;
+        // The plan stays only for metrics that run it again beside each target's.
+        let compares = evaluation.measures.iter().any(|measure| measure.meter.compares());
+        Ok::<_, Stop>((Some(side).filter(|_| compares), notes))
+    });
+    let float = float.transpose()?;
 
     let ranges = inputs::ranges(&specs, &samples);
     let mut sources = Sources {
@@ -154,14 +161,9 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             .map(Into::into)
             .collect();
         report.own_model = lowered.own_model;
-        if let Some(evaluation) = &evaluation {
-            report.accuracy = Some(accuracy(
-                evaluation,
-                float_answers.as_deref(),
-                &job,
-                &lowered.module,
-                session,
-            )?);
+        if let (Some(evaluation), Some((side, notes))) = (&evaluation, &float) {
+            let float = (side.as_ref(), notes.as_slice());
+            report.accuracy = Some(accuracy(evaluation, float, &job, &lowered.module, session)?);
         }
         report.gates = gates::gates(&config.gate, &report, lowered.open());
         let id = job.target.spec().id.to_string();
@@ -222,14 +224,14 @@ pub(crate) fn canonical(mut module: Module) -> Result<(Module, Rewritten), Stop>
     Ok((module, rewritten))
 }
 
-/// Labelled samples, open.
+/// Samples to evaluate on, open, and the metrics that are ready for them.
 struct Prepared {
     samples: Samples,
-    labels: Option<Vec<u32>>,
-    metrics: Vec<Metric>,
+    wanted: Vec<(KeyPath, MetricTable)>,
+    measures: Vec<Measure>,
 }
 
-fn prepare(loaded: &Loaded, evaluation: &Evaluation, specs: &[InputSpec]) -> Result<Prepared, Stop> {
+fn prepare(loaded: &Loaded, evaluation: &Evaluation, specs: &[InputSpec], float: &Module) -> Result<Prepared, Stop> {
     let samples = inputs::samples(
         loaded,
         "evaluation",
@@ -237,50 +239,87 @@ fn prepare(loaded: &Loaded, evaluation: &Evaluation, specs: &[InputSpec]) -> Res
         evaluation.samples,
         specs,
     )?;
-    let labels = evaluation.labels.as_ref().map(|labels| {
-        read_labels(labels.as_ref(), samples.count(), samples.stored())
-            .map_err(|error| inputs::at(loaded, &["evaluation", "labels"], failure::data(error)))
-    });
+    let wanted = evaluation.wanted();
+    let subject = Subject {
+        outputs: &outputs(float),
+        inputs: specs,
+        samples: &samples,
+        labels: evaluation.labels.as_ref().map(AsRef::as_ref),
+    };
+    let measures = measures(&wanted, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
     Ok(Prepared {
-        labels: labels.transpose()?,
         samples,
-        metrics: evaluation.metrics(),
+        wanted,
+        measures,
     })
 }
 
-/// The float model's answers; it is also what labels are first held against, and what is doubted with them.
-fn float_answers(
+/// The outputs of a main graph.
+fn outputs(module: &Module) -> Vec<Output> {
+    let graph = module.main();
+    let output = |&id| {
+        let value = graph.value(id)?;
+        let extents = value.ty.shape.iter().map(|extent| extent.fixed().unwrap_or(0) as usize);
+        Some(Output {
+            name: module.name(value.name).to_owned(),
+            elem: value.ty.elem,
+            shape: extents.collect(),
+        })
+    };
+    graph.outputs().iter().filter_map(output).collect()
+}
+
+/// The notes that metrics make of the float model: figures that are known are held against it, and it is doubted with the
+/// labels.
+fn float_notes(
     evaluation: &Prepared,
-    canonical: &Module,
+    float: &Side,
     loaded: &Loaded,
     session: &Session<'_>,
-) -> Result<Vec<Answer>, Stop> {
-    let options = PlanOptions {
-        context: session.context,
-        ..PlanOptions::default()
-    };
-    let side = Side::new(canonical, &options, session)?;
-    let asked = asked(&side.plan)?;
-    if let Some(labels) = &evaluation.labels {
-        check_labels(labels, asked)?;
+) -> Result<Vec<Vec<Note>>, Stop> {
+    let notes = notes(
+        float,
+        [None; 2],
+        &evaluation.measures,
+        &evaluation.samples,
+        session,
+        "evaluate (float)",
+    )
+    .map_err(|stop| inputs::placed(loaded, stop))?;
+    let expected = (loaded.config.evaluation.as_ref()).and_then(|evaluation| evaluation.expect_float);
+    let asked = |output: &Output| Asked::of(output).and_then(Asked::classes);
+    let outputs = float.outputs();
+    for (measure, notes) in evaluation.measures.iter().zip(&notes) {
+        let table = evaluation.wanted.iter().find(|(_, table)| table.name == measure.name);
+        let known = table.and_then(|(place, table)| Some((place, table.expect_float?)));
+        if known.is_none() && measure.name != Metric::Top1.name() {
+            continue;
+        }
+        let measured = measure.alone(notes);
+        if let Some((place, finding)) = known.and_then(|(place, known)| Some((place, unexpected(&measured, known)?))) {
+            let place = place.clone().key("expect_float");
+            return Err(inputs::placed(loaded, finding.about(place).into()));
+        }
+        if measure.name == Metric::Top1.name()
+            && let Some((count, samples)) = measured
+                .integer
+                .and_then(|figure| Some((figure.count?, measured.samples)))
+        {
+            let classes = outputs
+                .iter()
+                .find(|output| Some(&output.name) == measure.output.as_ref())
+                .and_then(asked);
+            let doubts = doubts(Share { count, samples }, classes, expected);
+            let doubts = inputs::at(loaded, &["evaluation", "labels"], doubts);
+            doubts.0.iter().for_each(|doubt| session.remark(doubt));
+        }
     }
-    let answers = answers(&side, &evaluation.samples, session, "evaluate (float)")?;
-    if let Some(top1) = Accuracy::new(&answers, None, evaluation.labels.as_deref()).top1 {
-        let expected = loaded
-            .config
-            .evaluation
-            .as_ref()
-            .and_then(|evaluation| evaluation.expect_float);
-        let doubts = doubts(top1.integer, asked.classes(), expected);
-        let doubts = inputs::at(loaded, &["evaluation", "labels"], doubts);
-        doubts.0.iter().for_each(|doubt| session.remark(doubt));
-    }
-    Ok(answers)
+    Ok(notes)
 }
 
 fn accuracy(
     evaluation: &Prepared,
-    float: Option<&[Answer]>,
+    (float, float_notes): (Option<&Side>, &[Vec<Note>]),
     job: &Job<'_>,
     integer: &Module,
     session: &Session<'_>,
@@ -293,15 +332,15 @@ fn accuracy(
     };
     let side = Side::new(integer, &options, session)?;
     let phase = format!("evaluate ({})", job.target.spec().id);
-    let answers = answers(&side, &evaluation.samples, session, &phase)?;
-    let mut accuracy = Accuracy::new(&answers, float, evaluation.labels.as_deref());
-    if !evaluation.metrics.contains(&Metric::Top1) {
-        accuracy.top1 = None;
-    }
-    if !evaluation.metrics.contains(&Metric::Agreement) {
-        accuracy.agreement = None;
-    }
-    Ok(accuracy)
+    let (measures, samples) = (&evaluation.measures, &evaluation.samples);
+    let integer = notes(&side, [float, None], measures, samples, session, &phase)?;
+    Ok(Accuracy::new(
+        measures,
+        samples.count(),
+        &integer,
+        Some(float_notes),
+        None,
+    ))
 }
 
 fn report_of(job: &Job<'_>, lowered: &Lowered, rewrites: &[(&'static str, String)]) -> Report {

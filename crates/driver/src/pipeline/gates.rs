@@ -5,9 +5,9 @@ use strait_core::{Module, Op, Placement};
 use crate::{
     config::{
         leaf::Pattern,
-        types::{FusionGate, Gate},
+        types::{Drop, FusionGate, Gate},
     },
-    evaluation::Share,
+    evaluation::{Measured, Unit},
     report::{GateReport, Report},
 };
 
@@ -23,25 +23,27 @@ pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateR
             text,
         });
     };
-    let accuracy = report.accuracy.as_ref();
-    if let Some(drop) = &gate.accuracy_drop {
-        let top1 = accuracy
-            .and_then(|accuracy| accuracy.top1.as_ref()?.change)
-            .map(|change| -change.points());
-        let agreement = accuracy.and_then(|accuracy| accuracy.agreement).map(Share::lost);
-        for (name, drop, found) in [("top1", &drop.top1, top1), ("agreement", &drop.agreement, agreement)] {
-            if let Some(drop) = drop {
-                let text = match found {
-                    Some(found) => format!("{found:.2} points are lost, {:.2} are allowed", drop.points),
-                    None => "it was not measured".to_owned(),
-                };
-                add(
-                    &format!("accuracy_drop.{name}"),
-                    found.is_some_and(|found| found <= drop.points),
-                    text,
-                );
-            }
-        }
+    let metrics = report.accuracy.as_ref().map_or(&[][..], |accuracy| &accuracy.metrics);
+    for (name, drop) in &gate.accuracy_drop {
+        let (met, text) = of_each(metrics, name, |metric| dropped(metric, drop));
+        add(&format!("accuracy_drop.{name}"), met, text);
+    }
+    for (name, &least) in &gate.least {
+        let (met, text) = of_each(metrics, name, |metric| {
+            let found = metric.integer.map(|figure| figure.value);
+            let text = found.map_or_else(
+                || "it was not measured".to_owned(),
+                |found| {
+                    format!(
+                        "{}, {} are demanded",
+                        metric.unit.shown(found),
+                        metric.unit.shown(least)
+                    )
+                },
+            );
+            (found.is_some_and(|found| found >= least), text)
+        });
+        add(&format!("least.{name}"), met, text);
     }
     if let Some(allowed) = &gate.host_layers {
         let patterns: Vec<_> = allowed.iter().map(Pattern::glob).collect();
@@ -68,4 +70,59 @@ pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateR
         add("fusions", bounded == 0, text);
     }
     gates
+}
+
+/// Holds each output of a metric against a demand; the text is that of those that do not meet it, or of all.
+fn of_each(metrics: &[Measured], name: &str, holds: impl Fn(&Measured) -> (bool, String)) -> (bool, String) {
+    let of_name: Vec<&Measured> = metrics.iter().filter(|metric| metric.name == name).collect();
+    let found: Vec<(bool, String)> = (of_name.iter())
+        .map(|metric| {
+            let (met, text) = holds(metric);
+            let output = metric.output.as_deref().filter(|_| of_name.len() > 1);
+            (met, output.map_or(text.clone(), |output| format!("{output}: {text}")))
+        })
+        .collect();
+    let met = !found.is_empty() && found.iter().all(|(met, _)| *met);
+    let told = found
+        .iter()
+        .filter(|(one, _)| met || !one)
+        .map(|(_, text)| text.as_str());
+    let text = told.collect::<Vec<_>>().join("; ");
+    (
+        met,
+        if found.is_empty() {
+            "it was not measured".to_owned()
+        } else {
+            text
+        },
+    )
+}
+
+/// Holds the loss of one metric against the largest one.
+fn dropped(metric: &Measured, drop: &Drop) -> (bool, String) {
+    let Some(loss) = metric.loss(None) else {
+        return (false, "it was not measured".to_owned());
+    };
+    let unit = match metric.unit {
+        Unit::Decibel => "dB",
+        _ => "points",
+    };
+    let Some(confidence) = drop.confidence else {
+        let text = format!("{loss:.2} {unit} are lost, {:.2} are allowed", drop.points);
+        return (loss <= drop.points, text);
+    };
+    let sure = format!("with a confidence of {} %", 100.0 * confidence);
+    match metric.loss(Some(confidence)) {
+        Some(most) => {
+            let text = format!(
+                "{loss:.2} {unit} are lost, at most {most:.2} {sure}; {:.2} are allowed",
+                drop.points
+            );
+            (most <= drop.points, text)
+        }
+        None => (
+            false,
+            format!("{loss:.2} {unit} are lost, and {sure} nothing is known: there is no interval"),
+        ),
+    }
 }

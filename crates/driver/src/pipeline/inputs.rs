@@ -15,6 +15,7 @@ use crate::{
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
+    stop::Stop,
 };
 
 /// An input of the main graph.
@@ -183,6 +184,17 @@ fn blame_batch(loaded: &Loaded, inputs: &[InputSpec], finding: &mut Diagnostic) 
         finding.excerpt = loaded.error("", &path, "", "one sample at a time needs 1").excerpt;
         finding.help = vec![format!("samples are given to the model one by one: set `{path}` to 1")];
     }
+}
+
+/// Gives findings that name a key, and have no place, the place of the key.
+pub(super) fn placed(loaded: &Loaded, stop: Stop) -> Stop {
+    let Stop::Found(mut found) = stop else { return stop };
+    for finding in found.0.iter_mut().filter(|finding| finding.excerpt.is_none()) {
+        if let Some(key) = &finding.key {
+            finding.excerpt = loaded.error("", key, "", "").excerpt;
+        }
+    }
+    Stop::Found(found)
 }
 
 /// Gives findings without a place that of a key.

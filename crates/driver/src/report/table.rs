@@ -5,10 +5,7 @@ use std::fmt::{self, Display};
 use strait_requantize::Verdict;
 use strait_target::spec::Evidence;
 
-use crate::{
-    evaluation::{Accuracy, Share},
-    table,
-};
+use crate::table;
 
 use super::{EvidenceReport, FiredReport, Ground, Layer, ReasonReport, Report, nearness, rules};
 
@@ -76,8 +73,8 @@ impl Display for Report {
             table::bytes(self.size.integer_bytes),
         );
         writeln!(f, "parameters: {before} before, {after} after ({ratio:.2} to 1)")?;
-        if let Some(found) = &self.accuracy {
-            accuracy(f, found)?;
+        if let Some(accuracy) = &self.accuracy {
+            write!(f, "{accuracy}")?;
         }
         for gate in &self.gates {
             writeln!(
@@ -193,46 +190,5 @@ fn fusion(fired: &FiredReport) -> String {
         Verdict::Exact => format!("{}: exact{without}", fired.row),
         Verdict::Unknown => format!("{}: undecided", fired.row),
         bounded => format!("{}: within {} LSB", fired.row, bounded.max_lsb()),
-    }
-}
-
-fn accuracy(f: &mut fmt::Formatter<'_>, accuracy: &Accuracy) -> fmt::Result {
-    writeln!(
-        f,
-        "accuracy on {} (with 95 % intervals):",
-        table::count(accuracy.samples as usize, "sample")
-    )?;
-    if let Some(top1) = &accuracy.top1 {
-        if let Some(float) = top1.float {
-            writeln!(f, "  top-1, float      {}", share(float))?;
-        }
-        if let Some(simulated) = accuracy.simulated.and_then(|simulated| simulated.top1) {
-            writeln!(f, "  top-1, simulated  {}", share(simulated))?;
-        }
-        writeln!(f, "  top-1, integer    {}", share(top1.integer))?;
-        if let Some(change) = top1.change {
-            let error = change
-                .standard_error()
-                .map_or_else(String::new, |error| format!(" ± {error:.2} (paired standard error)"));
-            writeln!(f, "  change            {:+.2} points{error}", change.points())?;
-        }
-    }
-    if let Some(agreement) = accuracy.agreement {
-        writeln!(f, "  agreement         {}", share(agreement))?;
-    }
-    if let Some(simulated) = accuracy.simulated {
-        writeln!(f, "  as simulated      {}", share(simulated.agreement))?;
-    }
-    Ok(())
-}
-
-fn share(share: Share) -> String {
-    let [low, high] = share.interval();
-    format!("{:.2} %  [{low:.2}, {high:.2}]", share.percent())
-}
-
-impl Display for Accuracy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        accuracy(f, self)
     }
 }

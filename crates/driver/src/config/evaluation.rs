@@ -1,0 +1,220 @@
+//! `[evaluation]` and the demands on what it finds.
+
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{KeyPath, leaf::FilePath};
+
+/// Samples on which float and integer model are compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// As `data` of `[calibration]`; the same preprocessing applies.
+    pub data: FilePath,
+    /// Labels for each sample of the set, or for those that `samples` takes, for the metrics that need them: an `.npy`, or an
+    /// `.npz` with an array of the metric's or the output's name, or one array. Each metric says what it needs.
+    pub labels: Option<FilePath>,
+    /// Only the first so many. Fewer in the set is an error. Absent: all.
+    pub samples: Option<NonZeroU32>,
+    /// The `top1` in percent that the float model is known to have, from its training or its paper. Less than that on
+    /// these samples is warned of where their number cannot explain it. Needs `labels`.
+    #[schemars(range(min = 0, max = 100))]
+    pub expect_float: Option<f64>,
+    /// Metrics that are computed, as they are by default. Absent, where there is no `[[evaluation.metric]]`: `agreement`, and `top1`
+    /// where there are `labels`.
+    #[schemars(length(min = 1))]
+    pub metrics: Option<Vec<Metric>>,
+    /// Metrics with settings of their own.
+    #[serde(default)]
+    pub metric: Vec<MetricTable>,
+}
+
+impl Evaluation {
+    /// All metrics asked for, or those that the data allows, each with the place of its key.
+    pub fn wanted(&self) -> Vec<(KeyPath, MetricTable)> {
+        let words = match (&self.metrics, &self.labels) {
+            (Some(metrics), _) => metrics.clone(),
+            (None, _) if !self.metric.is_empty() => Vec::new(),
+            (None, Some(_)) => vec![Metric::Top1, Metric::Agreement],
+            (None, None) => vec![Metric::Agreement],
+        };
+        let words = words.into_iter().enumerate().map(|(index, metric)| {
+            let place = KeyPath::of(&["evaluation", "metrics"]).index(index);
+            (place, MetricTable::of(metric))
+        });
+        let tables = self.metric.iter().enumerate().map(|(index, table)| {
+            let place = KeyPath::of(&["evaluation", "metric"]).index(index);
+            (place, table.clone())
+        });
+        words.chain(tables).collect()
+    }
+}
+
+/// A measure of quality.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Metric {
+    /// Share of samples whose answer is the right class, in percent: the position of the largest number of the output, or the
+    /// output itself where it is one integer. Labels are the class of each sample, from 0 on.
+    Top1,
+    /// Share of samples whose class is among the five largest numbers of the output, in percent. Labels as for `top1`.
+    Top5,
+    /// Share of samples whose answer is that of the float model, in percent; for each output. Where an output holds several
+    /// integers or truth values, all of them are to be equal.
+    Agreement,
+    /// Cosine between the output and the float model's, the mean over samples; for each output of floats.
+    Cosine,
+    /// Ratio of the power of the float model's output to that of the difference, over all samples, in decibels; for each
+    /// output of floats.
+    Snr,
+    /// Mean over classes of intersection over union, in percent. Labels are masks: the class of each pixel, `[samples,
+    /// height, width]`; 255, or `ignore`, is a pixel that does not count.
+    Miou,
+    /// Peak signal-to-noise ratio, the mean over samples, in decibels. Labels are references: an array with as many numbers
+    /// for each sample as the output has.
+    Psnr,
+    /// Area under the ROC curve, from 0 to 1. Labels are 0 or 1 for each sample. The score is an output of one number, or of
+    /// two classes the second less the first.
+    Auc,
+}
+
+impl Metric {
+    /// All, in the order in which they are documented.
+    pub const ALL: [Metric; 8] = [
+        Metric::Top1,
+        Metric::Top5,
+        Metric::Agreement,
+        Metric::Cosine,
+        Metric::Snr,
+        Metric::Miou,
+        Metric::Psnr,
+        Metric::Auc,
+    ];
+
+    /// The word of configurations and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Top1 => "top1",
+            Metric::Top5 => "top5",
+            Metric::Agreement => "agreement",
+            Metric::Cosine => "cosine",
+            Metric::Snr => "snr",
+            Metric::Miou => "miou",
+            Metric::Psnr => "psnr",
+            Metric::Auc => "auc",
+        }
+    }
+
+    /// The labels that it needs, in a few words.
+    pub fn labels(self) -> Option<&'static str> {
+        match self {
+            Metric::Top1 | Metric::Top5 => Some("the class of each sample, from 0 on"),
+            Metric::Miou => Some("a mask for each sample, with the class of each pixel"),
+            Metric::Psnr => Some("a reference for each sample, with as many numbers as the output"),
+            Metric::Auc => Some("0 or 1 for each sample"),
+            Metric::Agreement | Metric::Cosine | Metric::Snr => None,
+        }
+    }
+}
+
+/// A metric with settings of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MetricTable {
+    /// The name by which report and gates know it; no two metrics have the same.
+    #[schemars(length(min = 1))]
+    pub name: String,
+    /// The metric. Absent: the one that `name` names.
+    pub kind: Option<Metric>,
+    /// The output that it looks at, by its name. Absent: each for `agreement`, `cosine` and `snr`, and the first for all others.
+    pub output: Option<String>,
+    /// Its labels, where they are not those of `[evaluation]`.
+    pub labels: Option<FilePath>,
+    /// Of `miou`: the label of pixels that do not count. Absent: 255.
+    pub ignore: Option<u32>,
+    /// Of `psnr`: the largest that a number can be, such as 255. Absent: 1.
+    #[schemars(range(min = 1e-30, max = 1e30))]
+    pub peak: Option<f64>,
+    /// Of `auc`: where the score comes from. Absent: `output`.
+    pub score: Option<Score>,
+    /// Of `auc`: so many samples that follow each other, such as the windows of a recording, have one label; their score is
+    /// the mean. Absent: 1.
+    pub group: Option<NonZeroU32>,
+    /// The float model's figure, where it is known. Another one stops the work: then preprocessing or data are not those that
+    /// the figure was measured on.
+    pub expect_float: Option<Expected>,
+}
+
+impl MetricTable {
+    /// A metric without settings.
+    pub fn of(metric: Metric) -> MetricTable {
+        MetricTable {
+            name: metric.name().to_owned(),
+            kind: Some(metric),
+            output: None,
+            labels: None,
+            ignore: None,
+            peak: None,
+            score: None,
+            group: None,
+            expect_float: None,
+        }
+    }
+
+    /// The metric that is meant.
+    pub fn metric(&self) -> Option<Metric> {
+        let named = || Metric::ALL.into_iter().find(|metric| metric.name() == self.name);
+        self.kind.or_else(named)
+    }
+
+    /// The settings that are given, each with the metric that knows it.
+    pub(super) fn given(&self) -> impl Iterator<Item = (&'static str, Metric)> {
+        let all = [
+            ("ignore", self.ignore.is_some(), Metric::Miou),
+            ("peak", self.peak.is_some(), Metric::Psnr),
+            ("score", self.score.is_some(), Metric::Auc),
+            ("group", self.group.is_some(), Metric::Auc),
+        ];
+        all.into_iter()
+            .filter(|(_, given, _)| *given)
+            .map(|(key, _, metric)| (key, metric))
+    }
+}
+
+/// Where the score of `auc` comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Score {
+    /// The output is the score, or has one for each of two classes.
+    #[default]
+    Output,
+    /// The output reconstructs the input; the mean of the squared differences is the score, as of an autoencoder that is to find
+    /// anomalies.
+    Reconstruction,
+}
+
+/// A figure that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// The figure, in the unit of the metric.
+    pub value: f64,
+    /// The largest distance from it.
+    #[schemars(range(min = 0, max = 1e30))]
+    pub within: f64,
+}
+
+/// The largest loss of one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Drop {
+    /// In percentage points; of `psnr` in decibels, and in hundredths of `auc` and `cosine`.
+    #[schemars(range(min = 0, max = 100))]
+    pub points: f64,
+    /// The loss is to be within `points` with this probability: the upper end of its one-sided interval is, not only the
+    /// loss on these samples.
+    #[schemars(range(min = 0.5, max = 0.9999))]
+    pub confidence: Option<f64>,
+}

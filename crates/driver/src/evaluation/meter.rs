@@ -1,0 +1,189 @@
+//! Metrics that are built up sample by sample: what each notes down of a sample, and what it makes of the notes.
+//!
+//! A model runs over the samples once. Of each sample a metric keeps a note that is small and does not grow with the
+//! outputs' size: a truth value, a number, counts for each class. The float model's notes serve every target. Only metrics
+//! that compare outputs number by number need another model beside the one at hand. Sums of floats run in the order of a
+//! tensor's numbers, and then in the order of the samples.
+
+use strait_core::Elem;
+use strait_execute::Tensor;
+use strait_samples::Sample;
+
+use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
+
+use super::{
+    accuracy::{Better, Change, Figure, Measured, Unit},
+    answers::Answer,
+};
+
+/// An output of the model, as metrics know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Its name.
+    pub name: String,
+    /// The type of its numbers.
+    pub elem: Elem,
+    /// Its extents, 0 where data decides.
+    pub shape: Vec<usize>,
+}
+
+impl Output {
+    /// The numbers of one sample.
+    pub(crate) fn count(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+/// One sample, and what models make of it.
+pub(crate) struct Seen<'a> {
+    /// Its position in the set, from 0 on.
+    pub(crate) sample: usize,
+    /// The inputs behind the preprocessing.
+    pub(crate) inputs: &'a [Sample],
+    /// The outputs of the model at hand.
+    pub(crate) outputs: &'a [Tensor],
+    /// Those of the float model and of the simulation, for a metric that compares.
+    pub(crate) beside: [Option<&'a [Tensor]>; 2],
+}
+
+impl<'a> Seen<'a> {
+    /// An output of the model at hand.
+    pub(crate) fn output(&self, index: usize) -> Result<&'a Tensor, Stop> {
+        (self.outputs.get(index)).ok_or_else(|| Stop::Defect("a run has fewer outputs than its plan".into()))
+    }
+
+    /// The numbers of an output as floats, none of which is NaN; of integers and truth values the numbers themselves.
+    pub(crate) fn numbers(&self, index: usize, name: &str) -> Result<Vec<f32>, Stop> {
+        let numbers = floats(self.output(index)?)?;
+        match numbers.iter().position(|x| x.is_nan()) {
+            None => Ok(numbers),
+            Some(at) => {
+                let message = format!(
+                    "the output {name:?} holds NaN at {at}: sample {} cannot be judged",
+                    self.sample
+                );
+                let finding = Diagnostic::error(codes::NOT_A_NUMBER, message);
+                Err(finding.help("look at the model, or leave the sample out").into())
+            }
+        }
+    }
+}
+
+/// The numbers of a tensor of any type as float32.
+pub(crate) fn floats(tensor: &Tensor) -> Result<Vec<f32>, Stop> {
+    let defect = |error: strait_core::TensorError| Stop::Defect(error.to_string());
+    if tensor.elem() == Elem::F32 {
+        return Ok(tensor.values::<f32>().map_err(defect)?.to_vec());
+    }
+    let data = tensor.to_data().map_err(defect)?;
+    if tensor.elem().is_float() {
+        return Ok(data.to_f32().map_err(defect)?.into_owned());
+    }
+    Ok(data.to_i64().map_err(defect)?.iter().map(|&x| x as f32).collect())
+}
+
+/// A metric's note of one sample.
+#[derive(Clone, Debug)]
+pub(crate) enum Note {
+    /// Nothing: there was no model to compare with.
+    Nothing,
+    /// True if the sample counts.
+    Right(bool),
+    /// The model's answer.
+    Answer(Answer),
+    /// A number.
+    Number(f64),
+    /// Numbers of a comparison with the float model, and of one with the simulation.
+    Compared([Option<[f64; 2]>; 2]),
+    /// For each class that occurs: the class, and the pixels in both and in either.
+    Regions(Vec<(u32, [u64; 2])>),
+}
+
+/// The notes of all models, in the order of the samples.
+#[derive(Clone, Copy)]
+pub(crate) struct Runs<'a> {
+    /// The integer model.
+    pub(crate) integer: &'a [Note],
+    /// The float model.
+    pub(crate) float: Option<&'a [Note]>,
+    /// The simulation.
+    pub(crate) simulated: Option<&'a [Note]>,
+}
+
+/// The figures of a metric.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) float: Option<Figure>,
+    pub(crate) integer: Option<Figure>,
+    pub(crate) simulated: Option<Figure>,
+    pub(crate) change: Option<Change>,
+    pub(crate) note: Option<String>,
+}
+
+/// See the module.
+pub(crate) trait Meter: Send + Sync {
+    /// True for one that needs the outputs of other models on the same sample.
+    fn compares(&self) -> bool {
+        false
+    }
+
+    /// Number of samples that have one label together.
+    fn group(&self) -> usize {
+        1
+    }
+
+    /// The note of one sample.
+    ///
+    /// # Errors
+    /// Labels and outputs that do not fit each other.
+    fn note(&self, seen: &Seen<'_>) -> Result<Note, Stop>;
+
+    /// The figures of all models. A metric that compares has none for what it was not compared with.
+    fn measure(&self, runs: Runs<'_>) -> Found;
+}
+
+/// A metric of one or several outputs.
+pub(crate) struct Measure {
+    pub(crate) name: String,
+    pub(crate) output: Option<String>,
+    pub(crate) unit: Unit,
+    pub(crate) better: Better,
+    pub(crate) meter: Box<dyn Meter>,
+}
+
+impl Measure {
+    /// The figure of one model by itself, as that of an integer model.
+    pub(crate) fn alone(&self, notes: &[Note]) -> Measured {
+        self.measured(Runs {
+            integer: notes,
+            float: None,
+            simulated: None,
+        })
+    }
+
+    /// The metric's figures from the notes of all models.
+    pub(crate) fn measured(&self, runs: Runs<'_>) -> Measured {
+        let found = self.meter.measure(runs);
+        Measured {
+            name: self.name.clone(),
+            output: self.output.clone(),
+            samples: (runs.integer.len() / self.meter.group().max(1)) as u64,
+            unit: self.unit,
+            better: self.better,
+            float: found.float,
+            integer: found.integer,
+            simulated: found.simulated,
+            change: found.change,
+            note: found.note,
+        }
+    }
+}
+
+/// The numbers of notes that are numbers.
+pub(crate) fn numbers(notes: &[Note]) -> Vec<f64> {
+    let number = |note: &Note| match note {
+        Note::Number(number) => Some(*number),
+        _ => None,
+    };
+    notes.iter().filter_map(number).collect()
+}

@@ -1,0 +1,8 @@
+//! The metrics, a file each.
+
+pub(crate) mod agreement;
+pub(crate) mod auc;
+pub(crate) mod miou;
+pub(crate) mod nearness;
+pub(crate) mod psnr;
+pub(crate) mod top;

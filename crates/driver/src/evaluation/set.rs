@@ -1,0 +1,373 @@
+//! From the words of a configuration to metrics that are ready for samples: outputs are found, labels opened, and whatever a
+//! metric needs and has not is said with the key at fault.
+
+use std::path::Path;
+
+use strait_document::{KeyPath, nearest};
+use strait_samples::{InputSpec, Samples};
+
+use crate::{
+    config::types::{Metric, MetricTable, Score as ScoreWord},
+    diagnostic::Diagnostic,
+    failure::codes,
+    stop::Stop,
+};
+
+use super::{
+    accuracy::{Better, Unit},
+    answers::{Asked, no_answer},
+    meter::{Measure, Meter, Output},
+    metrics::{
+        agreement::Agreement,
+        auc::{Auc, Score},
+        miou::{Layout, Miou},
+        nearness::{Nearness, Of},
+        psnr::Psnr,
+        top::Top,
+    },
+    truth::{self, Wanted},
+};
+
+/// The model and the samples that metrics are for.
+pub(crate) struct Subject<'a> {
+    pub(crate) outputs: &'a [Output],
+    pub(crate) inputs: &'a [InputSpec],
+    pub(crate) samples: &'a Samples,
+    /// The labels of metrics without a file of their own.
+    pub(crate) labels: Option<&'a Path>,
+}
+
+/// The metrics, ready for samples, in the order in which they are asked for.
+///
+/// # Errors
+/// Outputs that a metric cannot judge, or that are not there, and labels that it lacks or cannot use.
+pub(crate) fn measures(wanted: &[(KeyPath, MetricTable)], subject: &Subject<'_>) -> Result<Vec<Measure>, Stop> {
+    let mut measures = Vec::new();
+    for (place, table) in wanted {
+        let one = One { place, table, subject };
+        measures.extend(one.measures().map_err(|stop| about(stop, place))?);
+    }
+    Ok(measures)
+}
+
+/// Gives findings without a key that of the metric.
+fn about(stop: Stop, place: &KeyPath) -> Stop {
+    match stop {
+        Stop::Found(mut found) => {
+            for finding in found.0.iter_mut().filter(|finding| finding.key.is_none()) {
+                finding.key = Some(place.clone());
+            }
+            Stop::Found(found)
+        }
+        other => other,
+    }
+}
+
+struct One<'a> {
+    place: &'a KeyPath,
+    table: &'a MetricTable,
+    subject: &'a Subject<'a>,
+}
+
+impl One<'_> {
+    fn measures(&self) -> Result<Vec<Measure>, Stop> {
+        let Some(metric) = self.table.metric() else {
+            return Err(self.refused(format!("there is no metric {:?}", self.table.name)));
+        };
+        match metric {
+            Metric::Agreement => self.of_each(|output| Asked::of(output).is_some()),
+            Metric::Cosine | Metric::Snr => self.of_each(|output| output.elem.is_float()),
+            _ => Ok(vec![self.output()?]),
+        }?
+        .into_iter()
+        .map(|index| self.measure(metric, index))
+        .collect()
+    }
+
+    fn refused(&self, message: String) -> Stop {
+        Diagnostic::error(codes::EVALUATION, message)
+            .about(self.place.clone())
+            .into()
+    }
+
+    /// The outputs that a metric which compares looks at: the one that is named, or each that it can judge. Where it can judge
+    /// none, the first, which is then refused.
+    fn of_each(&self, judges: impl Fn(&Output) -> bool) -> Result<Vec<usize>, Stop> {
+        if self.table.output.is_some() {
+            return Ok(vec![self.output()?]);
+        }
+        let outputs = self.subject.outputs.iter().enumerate();
+        let judged: Vec<usize> = outputs
+            .filter(|(_, output)| judges(output))
+            .map(|(index, _)| index)
+            .collect();
+        Ok(if judged.is_empty() {
+            vec![self.output()?]
+        } else {
+            judged
+        })
+    }
+
+    /// The output that is named, or the first.
+    fn output(&self) -> Result<usize, Stop> {
+        self.named(self.table.output.as_deref(), "output")
+    }
+
+    fn named(&self, name: Option<&str>, key: &str) -> Result<usize, Stop> {
+        let outputs = self.subject.outputs;
+        let Some(name) = name else {
+            return match outputs.is_empty() {
+                true => Err(self.refused(format!("{} needs an output, and the model has none", self.table.name))),
+                false => Ok(0),
+            };
+        };
+        outputs.iter().position(|output| output.name == name).ok_or_else(|| {
+            let names = outputs.iter().map(|output| output.name.as_str());
+            let finding = Diagnostic::error(codes::EVALUATION, format!("the model has no output {name:?}"));
+            let finding = finding.about(self.place.clone().key(key));
+            finding.help(nearest::help(name, names)).into()
+        })
+    }
+
+    fn measure(&self, metric: Metric, index: usize) -> Result<Measure, Stop> {
+        let Some(output) = self.subject.outputs.get(index) else {
+            return Err(Stop::Defect("an output is lost".into()));
+        };
+        let name = output.name.clone();
+        let (unit, meter): (Unit, Box<dyn Meter>) = match metric {
+            Metric::Top1 => (Unit::Percent, Box::new(self.top(index, output, 1)?)),
+            Metric::Top5 => (Unit::Percent, Box::new(self.top(index, output, 5)?)),
+            Metric::Agreement => {
+                let asked = Asked::of(output).ok_or_else(|| no_answer(metric.name(), output))?;
+                (Unit::Percent, Box::new(Agreement { index, name, asked }))
+            }
+            Metric::Cosine => (Unit::Number, Box::new(self.nearness(index, output, Of::Cosine)?)),
+            Metric::Snr => (Unit::Decibel, Box::new(self.nearness(index, output, Of::Snr)?)),
+            Metric::Miou => (Unit::Percent, Box::new(self.miou(index, output)?)),
+            Metric::Psnr => (Unit::Decibel, Box::new(self.psnr(index, output)?)),
+            Metric::Auc => (Unit::Number, Box::new(self.auc(index, output)?)),
+        };
+        Ok(Measure {
+            name: self.table.name.clone(),
+            output: Some(output.name.clone()),
+            unit,
+            better: Better::Higher,
+            meter,
+        })
+    }
+
+    /// The file of the labels.
+    fn labels(&self) -> Result<&Path, Stop> {
+        let own = self.table.labels.as_ref().map(AsRef::<Path>::as_ref);
+        own.or(self.subject.labels).ok_or_else(|| {
+            let needed = self.table.metric().and_then(Metric::labels).unwrap_or_default();
+            self.refused(format!("the metric {:?} needs labels: {needed}", self.table.name))
+        })
+    }
+
+    /// The key that names the labels: the metric's own, or that of all.
+    fn labels_key(&self) -> KeyPath {
+        match self.table.labels.is_some() {
+            true => self.place.clone().key("labels"),
+            false => KeyPath::of(&["evaluation", "labels"]),
+        }
+    }
+
+    fn wanted(&self, group: usize) -> Wanted {
+        let samples = self.subject.samples;
+        Wanted {
+            samples: samples.count() / group,
+            stored: samples.stored() / group,
+        }
+    }
+
+    fn classes(&self, output: &Output, group: usize) -> Result<Vec<u32>, Stop> {
+        let names = [self.table.name.as_str(), output.name.as_str()];
+        let read = truth::classes(self.labels()?, &names, self.wanted(group));
+        read.map_err(|stop| about(stop, &self.labels_key()))
+    }
+
+    fn top(&self, index: usize, output: &Output, most: usize) -> Result<Top, Stop> {
+        let asked = Asked::of(output).ok_or_else(|| no_answer(&self.table.name, output))?;
+        if most > 1 && asked.classes().is_none_or(|classes| classes <= most) {
+            let message = format!(
+                "{} needs an output with more than {most} classes; {:?} has {}",
+                self.table.name,
+                output.name,
+                asked
+                    .classes()
+                    .map_or("the class itself".to_owned(), |classes| classes.to_string())
+            );
+            return Err(self.refused(message));
+        }
+        let labels = self.classes(output, 1)?;
+        check_labels(&labels, asked, output).map_err(|stop| about(stop, &self.labels_key()))?;
+        let name = output.name.clone();
+        Ok(Top {
+            index,
+            name,
+            asked,
+            most,
+            labels,
+        })
+    }
+
+    fn nearness(&self, index: usize, output: &Output, of: Of) -> Result<Nearness, Stop> {
+        if output.elem.is_float() {
+            let name = output.name.clone();
+            return Ok(Nearness { index, name, of });
+        }
+        let message = format!(
+            "{} compares real numbers, and {:?} holds {}",
+            self.table.name, output.name, output.elem
+        );
+        Err(Diagnostic::error(codes::EVALUATION, message)
+            .help("`agreement` compares integers and truth values")
+            .into())
+    }
+
+    fn array(&self, output: &Output) -> Result<strait_samples::Array, Stop> {
+        let names = [self.table.name.as_str(), output.name.as_str()];
+        let array = truth::array(self.labels()?, &names, self.wanted(1));
+        array.map_err(|stop| about(stop, &self.labels_key()))
+    }
+
+    fn miou(&self, index: usize, output: &Output) -> Result<Miou, Stop> {
+        let masks = self.array(output)?;
+        let mask = masks.shape().get(1..).unwrap_or_default();
+        let layout = Layout::of(output, mask).ok_or_else(|| {
+            let message = format!(
+                "masks of {:?} do not fit the output {:?} of {:?}",
+                mask, output.name, output.shape
+            );
+            let finding = Diagnostic::error(codes::EVALUATION, message).about(self.labels_key());
+            let wanted =
+                "a mask has a class for each pixel of the output, whose classes lie in front of its pixels or behind";
+            finding
+                .note(wanted)
+                .help("resize the masks, or name another `output` in [[evaluation.metric]]")
+        })?;
+        let ignore = self.table.ignore.unwrap_or(255).into();
+        let name = output.name.clone();
+        Ok(Miou {
+            index,
+            name,
+            layout,
+            ignore,
+            masks,
+        })
+    }
+
+    fn psnr(&self, index: usize, output: &Output) -> Result<Psnr, Stop> {
+        let references = self.array(output)?;
+        let numbers: usize = references.shape().iter().skip(1).product();
+        if numbers != output.count() {
+            let message = format!(
+                "references of {:?} do not fit the output {:?} of {:?}",
+                references.shape().get(1..).unwrap_or_default(),
+                output.name,
+                output.shape
+            );
+            let finding = Diagnostic::error(codes::EVALUATION, message).about(self.labels_key());
+            return Err(finding
+                .help("a reference has as many numbers as the output, in its order")
+                .into());
+        }
+        let peak = self.table.peak.unwrap_or(1.0);
+        let name = output.name.clone();
+        Ok(Psnr {
+            index,
+            name,
+            peak,
+            references,
+        })
+    }
+
+    fn auc(&self, index: usize, output: &Output) -> Result<Auc, Stop> {
+        let score = match self.table.score.unwrap_or_default() {
+            ScoreWord::Output => match output.count() {
+                1 => Score::Number,
+                2 if output.elem.is_float() => Score::Second,
+                count => {
+                    let message = format!(
+                        "{} needs an output of one number, or of two classes; {:?} has {count}",
+                        self.table.name, output.name
+                    );
+                    let finding = Diagnostic::error(codes::EVALUATION, message);
+                    let help = "an autoencoder's score is `score = \"reconstruction\"` in [[evaluation.metric]]";
+                    return Err(finding.help(help).into());
+                }
+            },
+            ScoreWord::Reconstruction => {
+                let fits = |input: &InputSpec| input.shape.iter().product::<usize>() == output.count();
+                let input = self.subject.inputs.iter().position(fits);
+                Score::Reconstruction(input.ok_or_else(|| {
+                    let message = format!(
+                        "no input has as many numbers as the output {:?}: {}",
+                        output.name,
+                        output.count()
+                    );
+                    Diagnostic::error(codes::EVALUATION, message).about(self.place.clone().key("score"))
+                })?)
+            }
+        };
+        let group = self.table.group.map_or(1, |group| group.get() as usize);
+        let samples = self.subject.samples.count();
+        if !samples.is_multiple_of(group) {
+            let message = format!("{samples} samples are not groups of {group}");
+            return Err(Diagnostic::error(codes::EVALUATION, message)
+                .about(self.place.clone().key("group"))
+                .into());
+        }
+        let labels = self.classes(output, group)?;
+        let key = self.labels_key();
+        if let Some(at) = labels.iter().position(|&label| label > 1) {
+            let message = format!(
+                "label {at} is {}, and {} has the labels 0 and 1",
+                labels[at], self.table.name
+            );
+            return Err(Diagnostic::error(codes::EVALUATION, message).about(key).into());
+        }
+        let labels: Vec<bool> = labels.iter().map(|&label| label == 1).collect();
+        if labels.iter().all(|&label| label) || !labels.contains(&true) {
+            let message = format!("{} needs samples of both labels, 0 and 1", self.table.name);
+            return Err(Diagnostic::error(codes::EVALUATION, message).about(key).into());
+        }
+        let name = output.name.clone();
+        Ok(Auc {
+            index,
+            name,
+            score,
+            group,
+            labels,
+        })
+    }
+}
+
+/// Every label is one of the model's classes, as far as these are known.
+fn check_labels(labels: &[u32], asked: Asked, output: &Output) -> Result<(), Stop> {
+    let classes = match asked {
+        Asked::Scores(classes) => classes,
+        Asked::Class => return Ok(()),
+        Asked::Numbers(count) => {
+            let message = format!(
+                "a label is one class, and the output {:?} holds {count} integers or truth values",
+                output.name
+            );
+            let finding = Diagnostic::error(codes::EVALUATION, message);
+            return Err(finding.help("leave the labels out: what agrees can be measured").into());
+        }
+    };
+    match labels.iter().position(|&label| label as usize >= classes) {
+        None => Ok(()),
+        Some(sample) => {
+            let message = format!(
+                "label {sample} is {}, and the model has {classes} classes",
+                labels[sample]
+            );
+            Err(Diagnostic::error(codes::EVALUATION, message)
+                .help("classes count from 0")
+                .into())
+        }
+    }
+}

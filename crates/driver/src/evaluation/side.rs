@@ -1,0 +1,107 @@
+//! Runs models over samples, and lets metrics note down what they see.
+
+use strait_core::Module;
+use strait_execute::{Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
+use strait_samples::{Sample, Samples, Scratch};
+
+use crate::{failure, limits::Demand, session::Session, stop::Stop};
+
+use super::meter::{Measure, Note, Output, Seen};
+
+/// A graph that is ready to run.
+pub struct Side {
+    pub(crate) plan: Plan,
+    pub(crate) demand: Demand,
+}
+
+impl Side {
+    /// Plans the main graph of a module, once it is known that a run of it fits.
+    ///
+    /// # Errors
+    /// A graph that cannot be run, or that takes more than it may.
+    pub fn new(module: &Module, options: &PlanOptions<'_>, session: &Session<'_>) -> Result<Side, Stop> {
+        let demand = Demand::new(cost(module, module.main).map_err(failure::execute)?);
+        session.admit(&demand, 1)?;
+        let plan = Plan::new(module, module.main, options).map_err(failure::execute)?;
+        Ok(Side { plan, demand })
+    }
+
+    /// The outputs, in the order of the graph.
+    pub(crate) fn outputs(&self) -> Vec<Output> {
+        let output = |port: &strait_execute::Port| Output {
+            name: port.name.clone(),
+            elem: port.elem,
+            shape: port.shape.clone(),
+        };
+        self.plan.outputs().map(output).collect()
+    }
+}
+
+/// A sample as a run takes it.
+pub(crate) fn views(sample: &[Sample]) -> Result<Vec<TensorView<'_>>, Stop> {
+    let views: Result<_, _> = (sample.iter())
+        .map(|one| TensorView::new(one.elem(), one.shape(), one.bytes()))
+        .collect();
+    views.map_err(|error| Stop::Defect(error.to_string()))
+}
+
+/// The notes that each metric makes of a model, sample by sample in their order, as a phase of the session. `beside` are the
+/// float model and the simulation, which run on the same samples where a metric compares with them.
+///
+/// # Errors
+/// Samples that cannot be used, a run that fails, outputs that a metric cannot judge, and an interruption.
+pub(crate) fn notes(
+    side: &Side,
+    beside: [Option<&Side>; 2],
+    measures: &[Measure],
+    samples: &Samples,
+    session: &Session<'_>,
+    phase: &str,
+) -> Result<Vec<Vec<Note>>, Stop> {
+    let compares = measures.iter().any(|measure| measure.meter.compares());
+    let beside = beside.map(|other| other.filter(|_| compares));
+    let sides: Vec<&Side> = std::iter::once(side).chain(beside.into_iter().flatten()).collect();
+    let others = sides.iter().skip(1);
+    let demand = others.fold(side.demand.clone(), |demand, other| demand.beside(other.demand.clone()));
+    let threads = session.admit(&demand, samples.count())?;
+    let worker = || {
+        let space = |side: &&Side| Ok::<_, strait_execute::ExecuteError>(Workspace::new(&side.plan, &Threads::one()?));
+        let spaces = sides.iter().map(space).collect::<Result<Vec<_>, _>>()?;
+        Ok((spaces, Scratch::default()))
+    };
+    let work = |(spaces, scratch): &mut (Vec<Workspace>, Scratch), index: usize| {
+        let sample = samples.sample(index, scratch).map_err(failure::data)?;
+        let views = views(&sample)?;
+        let mut runs: Vec<Vec<Tensor>> = Vec::with_capacity(sides.len());
+        for (side, space) in sides.iter().zip(spaces) {
+            let ran = side.plan.run(space, &views);
+            runs.push(ran.map_err(|error| failure::execute_sample(error, index))?);
+        }
+        let mut runs = runs.iter().map(Vec::as_slice);
+        let seen = Seen {
+            sample: index,
+            inputs: &sample,
+            outputs: runs.next().unwrap_or_default(),
+            beside: beside.map(|other| other.and_then(|_| runs.next())),
+        };
+        measures
+            .iter()
+            .map(|measure| measure.meter.note(&seen))
+            .collect::<Result<Vec<Note>, Stop>>()
+    };
+    session.phase(phase, Some(samples.count()), |done| {
+        let mut notes: Vec<Vec<Note>> = measures.iter().map(|_| Vec::with_capacity(samples.count())).collect();
+        let sink = |index: usize, found: Vec<Note>| {
+            for (notes, note) in notes.iter_mut().zip(found) {
+                notes.push(note);
+            }
+            Ok(done(index + 1))
+        };
+        match map_in_order(samples.count(), threads, worker, work, sink) {
+            Ok(()) => Ok(notes),
+            Err(SampleError::Sample { source, .. }) => Err(source),
+            Err(SampleError::Worker(error)) => Err(failure::execute(error)),
+            Err(SampleError::Stopped { .. }) => Err(Stop::Interrupted),
+        }
+    })
+}

@@ -1,0 +1,196 @@
+//! The keys of `[evaluation]`, and the demands on what it finds.
+
+use super::Effect::{Error, Report, Warning};
+use super::configuration::{Case, given};
+
+const EVALUATED: &[&str] = &[
+    "evaluation.data='DIGITS/eval_x.npy'",
+    "evaluation.labels='DIGITS/eval_y.npy'",
+    "evaluation.samples=40",
+];
+const TABLE: &[&str] = &[
+    "evaluation.data='DIGITS/eval_x.npy'",
+    "evaluation.labels='DIGITS/eval_y.npy'",
+    "evaluation.samples=40",
+    "evaluation.metric=[{ name = 'cosine' }]",
+];
+const EXPECTED: &[&str] = &[
+    "evaluation.data='DIGITS/eval_x.npy'",
+    "evaluation.labels='DIGITS/eval_y.npy'",
+    "evaluation.samples=40",
+    "evaluation.metric=[{ name = 'first', kind = 'top1', expect_float = { value = 99, within = 9 } }]",
+];
+const LOSS: &[&str] = &[
+    "evaluation.data='DIGITS/eval_x.npy'",
+    "evaluation.labels='DIGITS/eval_y.npy'",
+    "evaluation.samples=40",
+    "gate.accuracy_drop.agreement.points=1",
+];
+
+pub(super) const CASES: &[Case] = &[
+    given(
+        "evaluation.data",
+        Report,
+        &["evaluation.data='DIGITS/eval_x.npy'"],
+        &["evaluation.data='DIGITS/calib_x.npy'"],
+    ),
+    given(
+        "evaluation.labels",
+        Error,
+        EVALUATED,
+        &["evaluation.labels='DIGITS/eval_x.npy'"],
+    ),
+    given(
+        "evaluation.expect_float",
+        Warning,
+        // Images that are nearly black.
+        &[
+            "evaluation.data='DIGITS/eval_x.npy'",
+            "evaluation.labels='DIGITS/eval_y.npy'",
+            "preprocess.steps=[{ scale = 0.0001 }, { layout = 'NCHW' }]",
+        ],
+        &["evaluation.expect_float=98"],
+    ),
+    given("evaluation.samples", Report, EVALUATED, &["evaluation.samples=80"]),
+    given(
+        "evaluation.metrics",
+        Report,
+        EVALUATED,
+        &["evaluation.metrics=['agreement']"],
+    ),
+    given(
+        "evaluation.metric[].name",
+        Report,
+        EVALUATED,
+        &["evaluation.metric=[{ name = 'first', kind = 'top1' }]"],
+    ),
+    given(
+        "evaluation.metric[].kind",
+        Report,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', kind = 'snr' }]"],
+    ),
+    given(
+        "evaluation.metric[].output",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', output = 'logit' }]"],
+    ),
+    given(
+        "evaluation.metric[].labels",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'top5', labels = 'absent.npy' }]"],
+    ),
+    // Of another metric than the one that knows it, a setting is refused.
+    given(
+        "evaluation.metric[].ignore",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', ignore = 0 }]"],
+    ),
+    given(
+        "evaluation.metric[].peak",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', peak = 2 }]"],
+    ),
+    given(
+        "evaluation.metric[].score",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', score = 'reconstruction' }]"],
+    ),
+    given(
+        "evaluation.metric[].group",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', group = 2 }]"],
+    ),
+    given(
+        "evaluation.metric[].expect_float.value",
+        Error,
+        EXPECTED,
+        &["evaluation.metric=[{ name = 'first', kind = 'top1', expect_float = { value = 50, within = 9 } }]"],
+    ),
+    given(
+        "evaluation.metric[].expect_float.within",
+        Error,
+        EXPECTED,
+        &["evaluation.metric=[{ name = 'first', kind = 'top1', expect_float = { value = 99, within = 0 } }]"],
+    ),
+    given(
+        "gate.accuracy_drop.NAME.points",
+        Report,
+        EVALUATED,
+        &["gate.accuracy_drop.top1.points=1"],
+    ),
+    given(
+        "evaluation.metric[].name",
+        Report,
+        EVALUATED,
+        &["evaluation.metric=[{ name = 'first', kind = 'top1' }]"],
+    ),
+    given(
+        "evaluation.metric[].kind",
+        Report,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', kind = 'snr' }]"],
+    ),
+    given(
+        "evaluation.metric[].output",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', output = 'logit' }]"],
+    ),
+    given(
+        "evaluation.metric[].labels",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'top5', labels = 'absent.npy' }]"],
+    ),
+    // Of another metric than the one that knows it, a setting is refused.
+    given(
+        "evaluation.metric[].ignore",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', ignore = 0 }]"],
+    ),
+    given(
+        "evaluation.metric[].peak",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', peak = 2 }]"],
+    ),
+    given(
+        "evaluation.metric[].score",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', score = 'reconstruction' }]"],
+    ),
+    given(
+        "evaluation.metric[].group",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', group = 2 }]"],
+    ),
+    given(
+        "evaluation.metric[].expect_float.value",
+        Error,
+        EXPECTED,
+        &["evaluation.metric=[{ name = 'first', kind = 'top1', expect_float = { value = 50, within = 9 } }]"],
+    ),
+    given(
+        "evaluation.metric[].expect_float.within",
+        Error,
+        EXPECTED,
+        &["evaluation.metric=[{ name = 'first', kind = 'top1', expect_float = { value = 99, within = 0 } }]"],
+    ),
+    given(
+        "gate.accuracy_drop.NAME.confidence",
+        Report,
+        LOSS,
+        &["gate.accuracy_drop.agreement.confidence=0.99"],
+    ),
+    given("gate.least", Report, EVALUATED, &["gate.least.top1=90"]),
+];
