@@ -12,6 +12,7 @@ mod builder;
 mod compose;
 mod cut;
 mod declared;
+mod einsum;
 mod error;
 mod fold;
 mod grow;
@@ -27,6 +28,7 @@ pub use builder::{Builder, Entry, Reader, Scope, build, check_limits, no_tensor}
 pub use compose::{matrix_product, reduction_over};
 pub use cut::{Cut, between, cut};
 pub use declared::{Declared, Extent, Source, check_bind};
+pub use einsum::einsum;
 pub use error::{DataFault, FreeDimension, NodeFault, ReadError};
 pub use layer::{Arg, Layer};
 pub use numbers::{has_nan, is_finite, narrowed_float, widened_float};

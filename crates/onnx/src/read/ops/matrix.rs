@@ -17,6 +17,11 @@ pub(super) const ROWS: &[Row] = &[
         site.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
     })
     .and(&[9, 13]),
+    Row::new("Einsum", 12, |site| {
+        let equation = site.text("equation", "")?;
+        strait_import::einsum(site, equation)
+    })
+    .and(&[28]),
 ];
 
 fn gemm(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {

@@ -7,7 +7,6 @@ mod constant;
 mod control;
 mod conv;
 mod data;
-mod einsum;
 mod elementwise;
 mod functions;
 mod generated;
@@ -99,7 +98,7 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 34] = [
+const FAMILIES: [&[Row]; 33] = [
     control::ROWS,
     data::ROWS,
     conv::ROWS,
@@ -121,7 +120,6 @@ const FAMILIES: [&[Row]; 34] = [
     recurrent::ROWS,
     constant::ROWS,
     composed::ROWS,
-    einsum::ROWS,
     functions::ROWS,
     generated::ROWS,
     attention::ROWS,

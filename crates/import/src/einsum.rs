@@ -1,13 +1,14 @@
 //! Sums of products by the labels of axes, as products of matrices.
 
-use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
-use smallvec::smallvec;
 use std::collections::BTreeMap;
+
+use smallvec::smallvec;
 use strait_core::ReasonCode;
 use strait_core::op::{Identity, Reduction, Slice, Squeeze, Transpose};
 
-pub(super) const ROWS: &[Row] = &[Row::new("Einsum", 12, einsum).and(&[28])];
+use crate::compose::reduction_over;
+use crate::layer::{Arg, Layer};
+use crate::refusal::Refusal;
 
 /// The label of an axis: a letter, or the place, counted from the last, of an axis that an ellipsis stands for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,8 +23,12 @@ struct Labelled {
     labels: Vec<Label>,
 }
 
-fn einsum(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let equation: String = site.text("equation", "")?.chars().filter(|c| *c != ' ').collect();
+/// Makes a layer the sum of products of its operands that an equation says, as ONNX and TensorFlow write it.
+///
+/// # Errors
+/// An equation that does not fit the operands.
+pub fn einsum(site: &mut Layer<'_, '_>, equation: &str) -> Result<(), Refusal> {
+    let equation: String = equation.chars().filter(|c| *c != ' ').collect();
     let (left, right) = match equation.split_once("->") {
         Some((left, right)) => (left, Some(right)),
         None => (equation.as_str(), None),
@@ -121,7 +126,7 @@ fn einsum(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// Axes that have extent 1 wherever they are were dropped nowhere, so all of the result's are there.
-fn finish(site: &mut NodeReader<'_, '_>, sum: Labelled, output: &[Label]) -> Result<(), Refusal> {
+fn finish(site: &mut Layer<'_, '_>, sum: Labelled, output: &[Label]) -> Result<(), Refusal> {
     if sum.labels == output {
         return site.finish(Identity {}, &[sum.value]);
     }
@@ -161,7 +166,7 @@ fn labels_with(term: &str, ellipsis: usize) -> Result<Vec<Label>, Refusal> {
 }
 
 /// Takes the diagonal of axes of the same label: of [.., n, n], joined to one axis, every element n + 1 behind the last.
-fn without_repetition(site: &mut NodeReader<'_, '_>, mut x: Labelled) -> Result<Labelled, Refusal> {
+fn without_repetition(site: &mut Layer<'_, '_>, mut x: Labelled) -> Result<Labelled, Refusal> {
     loop {
         let twice = (0..x.labels.len()).find_map(|second| {
             let first = x.labels[..second].iter().position(|label| *label == x.labels[second])?;
@@ -198,7 +203,7 @@ fn without_repetition(site: &mut NodeReader<'_, '_>, mut x: Labelled) -> Result<
 }
 
 /// Drops axes of extent 1 that are longer in another operand: products broadcast them.
-fn drop_ones(site: &mut NodeReader<'_, '_>, x: &mut Labelled, extents: &BTreeMap<Label, i64>) -> Result<(), Refusal> {
+fn drop_ones(site: &mut Layer<'_, '_>, x: &mut Labelled, extents: &BTreeMap<Label, i64>) -> Result<(), Refusal> {
     let shape = site.extents(&x.value)?;
     let is_short = |index: usize| shape[index] == 1 && extents.get(&x.labels[index]).is_some_and(|&extent| extent != 1);
     let axes: Vec<usize> = (0..shape.len()).filter(|&index| is_short(index)).collect();
@@ -218,19 +223,14 @@ fn drop_ones(site: &mut NodeReader<'_, '_>, x: &mut Labelled, extents: &BTreeMap
 }
 
 /// Adds over the axes that neither the result nor another operand has.
-fn sum_alone(
-    site: &mut NodeReader<'_, '_>,
-    x: &mut Labelled,
-    kept: &[Label],
-    later: &[Labelled],
-) -> Result<(), Refusal> {
+fn sum_alone(site: &mut Layer<'_, '_>, x: &mut Labelled, kept: &[Label], later: &[Labelled]) -> Result<(), Refusal> {
     let needed = |label: &Label| kept.contains(label) || later.iter().any(|other| other.labels.contains(label));
     let alone: Vec<i64> = (0..x.labels.len())
         .filter(|&axis| !needed(&x.labels[axis]))
         .map(|axis| axis as i64)
         .collect();
     if !alone.is_empty() {
-        let sum = strait_import::reduction_over(Reduction::Sum, &alone, false);
+        let sum = reduction_over(Reduction::Sum, &alone, false);
         x.value = site.push(sum, std::slice::from_ref(&x.value))?;
         x.labels.retain(|label| needed(label));
     }
@@ -247,7 +247,7 @@ fn permutation(from: &[Label], to: &[Label]) -> Result<Vec<u32>, Refusal> {
 
 /// The axes in this order, and grouped: those of each group but the first become one.
 fn grouped(
-    site: &mut NodeReader<'_, '_>,
+    site: &mut Layer<'_, '_>,
     x: &Labelled,
     groups: [&[Label]; 3],
     extents: &BTreeMap<Label, i64>,
@@ -278,7 +278,7 @@ fn grouped(
 
 /// The product of two values, over whose common axes that are not kept it adds.
 fn multiply(
-    site: &mut NodeReader<'_, '_>,
+    site: &mut Layer<'_, '_>,
     a: Labelled,
     b: Labelled,
     kept: &[Label],
