@@ -26,6 +26,7 @@ target folder on first use; STRAIT_PYTHON and STRAIT_PYTHON_TOSA name other inte
 
 Usage: cargo xtask oracles [--optional] [--forms] [--document]
        cargo xtask oracles --nodes [--bless] [--refused] [--by-operator] [NAME]
+       cargo xtask oracles --tensorflow [--bless] [NAME]
 
   --optional     without a way to get the packages, say so and end well
   --forms        only the requantization forms
@@ -34,11 +35,17 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
   --bless        add those that pass to tests/onnx/passing.txt
   --refused      say of each that is not read why
   --by-operator  say how many are not read for which operator
+  --tensorflow   only the reader of TensorFlow's graphs, against TensorFlow: a graph for each operator in several ways, and,
+                 where the real models are, theirs. No other command needs TensorFlow, which takes half a gigabyte;
+                 STRAIT_PYTHON_TENSORFLOW names an interpreter that has it. --bless writes tests/tensorflow/operators.txt
 ";
 
 fn run(arguments: &[String]) -> Outcome {
     if let Some(("--nodes", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return node_tests(&python::interpreter()?, rest);
+    }
+    if let Some(("--tensorflow", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return tensorflow(&python::tensorflow_interpreter()?, rest);
     }
     let (mut optional, mut forms_only, mut document) = (false, false, false);
     for argument in arguments {
@@ -116,6 +123,29 @@ fn node_tests(interpreter: &Path, arguments: &[String]) -> Outcome {
         let folder = workspace::target().join(folder);
         process::run(python::script(interpreter, script).arg(&folder))?;
         let list = workspace::root().join("tests").join("onnx").join(list);
+        process::run(Command::new(&runner).arg(&folder).arg(&list).args(arguments))?;
+    }
+    Ok(())
+}
+
+/// Runs graphs of single operators, and the real ones, after scripts have written them to the target folder with what TensorFlow
+/// computes of them, once for each version of these.
+fn tensorflow(interpreter: &Path, arguments: &[String]) -> Outcome {
+    let runner = workspace::build_example("graphs")?;
+    let list = workspace::root().join("tests").join("tensorflow").join("operators.txt");
+    let mut folders = vec![("tensorflow_operators.py", "tensorflow-operators", None)];
+    match workspace::shared_data() {
+        Some(shared) => folders.push(("tensorflow_models.py", "tensorflow-models", Some(shared))),
+        None => println!("skipped: the real graphs, {}", python::NO_DATA),
+    }
+    for (script, folder, shared) in folders {
+        let folder = workspace::target().join(folder);
+        let mut write = python::script(interpreter, script);
+        write.arg(&folder);
+        if let Some(shared) = shared {
+            write.arg("--shared").arg(shared);
+        }
+        process::run(&mut write)?;
         process::run(Command::new(&runner).arg(&folder).arg(&list).args(arguments))?;
     }
     Ok(())

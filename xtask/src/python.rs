@@ -27,6 +27,16 @@ pub(crate) fn tosa_interpreter() -> Result<PathBuf, Stop> {
     environment("venv-tosa", "requirements-tosa.txt", "STRAIT_PYTHON_TOSA")
 }
 
+/// The same with `requirements-tensorflow.txt` and `STRAIT_PYTHON_TENSORFLOW`: half a gigabyte, which one command needs. That
+/// version of TensorFlow is for Python 3.9 to 3.11.
+pub(crate) fn tensorflow_interpreter() -> Result<PathBuf, Stop> {
+    environment(
+        "venv-tensorflow",
+        "requirements-tensorflow.txt",
+        "STRAIT_PYTHON_TENSORFLOW",
+    )
+}
+
 fn environment(name: &str, requirements: &str, variable: &str) -> Result<PathBuf, Stop> {
     if let Some(python) = std::env::var_os(variable) {
         return Ok(python.into());

@@ -1,0 +1,332 @@
+//! A graph as the file has it, looked over once: which results its nodes have and who takes them.
+//!
+//! A tensor is called `node:k`, as TensorFlow calls it; a file leaves out `:0`. An operand `^node` says that a node runs after
+//! another one. It decides nothing here: of the operators that are read none has an effect, so that no order of them can be
+//! told from another, and those that have an effect or read what others leave behind (variables, queues, tables, random
+//! numbers) are refused by their names wherever an output needs them.
+
+use std::collections::BTreeMap;
+
+use strait_core::ReasonCode;
+use strait_import::{ReadError, Wiring};
+
+use crate::proto::{AttrValue, GraphDef, NodeDef, Value};
+use crate::switches::{self, Branch};
+
+/// The most results of all nodes together, for each node or operand of the file. A few bytes name any number of them.
+const MOST_RESULTS: usize = 16;
+
+/// The same for a small file.
+const LEAST_LIMIT: usize = 1 << 16;
+
+/// A result of a node: the node's position in the file, and which of its results.
+pub(crate) type Port = (usize, usize);
+
+/// A graph with the names and the operands of its nodes.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    pub(crate) def: GraphDef,
+    /// The nodes by their names.
+    positions: BTreeMap<String, usize>,
+    /// By node: its operands that are tensors.
+    operands: Vec<Vec<Port>>,
+    /// By node: the names of its results.
+    results: Vec<Vec<String>>,
+    /// By node: who takes its results, each by its position and the operand's.
+    users: Vec<Vec<(usize, usize)>>,
+    /// By node: what becomes of it where constants decide between branches.
+    branches: Vec<Branch>,
+}
+
+/// The node and the number of the result that an operand names; `None` for an operand that is no tensor.
+fn port(operand: &str) -> Option<(&str, usize)> {
+    if operand.starts_with('^') {
+        return None;
+    }
+    let numbered = operand
+        .rsplit_once(':')
+        .and_then(|(node, number)| Some((node, number.parse().ok()?)));
+    Some(numbered.unwrap_or((operand, 0)))
+}
+
+impl Graph {
+    /// Fails where a node is defined twice, or takes what is not there.
+    pub(crate) fn new(def: GraphDef) -> Result<Graph, ReadError> {
+        let mut positions = BTreeMap::new();
+        for (position, node) in def.node.iter().enumerate() {
+            if node.name.is_empty() {
+                let text = format!("node {position} ({}) has no name", node.op);
+                return Err(ReadError::model(ReasonCode::MissingTensor, text));
+            }
+            if positions.insert(node.name.clone(), position).is_some() {
+                let text = format!("two nodes are called `{}`", node.name);
+                return Err(ReadError::model(ReasonCode::DuplicateTensor, text));
+            }
+        }
+        let find = |node: &NodeDef, name: &str| {
+            positions.get(name).copied().ok_or_else(|| {
+                let text = format!("`{}` takes `{name}`, and nothing is called that", node.name);
+                ReadError::model(ReasonCode::MissingTensor, text)
+            })
+        };
+        let (mut operands, mut controls) = (Vec::new(), Vec::new());
+        let mut counts: Vec<usize> = def.node.iter().map(declared_results).collect();
+        let mut inputs = 0;
+        for node in &def.node {
+            let (mut taken, mut before) = (Vec::new(), Vec::new());
+            for operand in &node.input {
+                match port(operand) {
+                    None => before.push(find(node, operand.trim_start_matches('^'))?),
+                    Some((name, result)) => {
+                        let producer = find(node, name)?;
+                        if let Some(count) = counts.get_mut(producer) {
+                            *count = (*count).max(result.saturating_add(1));
+                        }
+                        taken.push((producer, result));
+                    }
+                }
+            }
+            inputs += taken.len();
+            operands.push(taken);
+            controls.push(before);
+        }
+        let most = (MOST_RESULTS * (def.node.len() + inputs)).max(LEAST_LIMIT);
+        let total = counts.iter().try_fold(0usize, |sum, &count| sum.checked_add(count));
+        if total.is_none_or(|total| total > most) {
+            let text = format!("its nodes have more than {most} results");
+            return Err(ReadError::model(ReasonCode::Limit, text));
+        }
+        let name = |(node, &count): (&NodeDef, &usize)| (0..count).map(|k| format!("{}:{k}", node.name)).collect();
+        let results = def.node.iter().zip(&counts).map(name).collect();
+        let branches = switches::branches(&def, &operands, &controls);
+        let mut users = vec![Vec::new(); def.node.len()];
+        for (node, taken) in operands.iter().enumerate() {
+            for (position, &(producer, _)) in taken.iter().enumerate() {
+                users[producer].push((node, position));
+            }
+        }
+        Ok(Graph {
+            def,
+            positions,
+            operands,
+            results,
+            users,
+            branches,
+        })
+    }
+
+    /// The node at a position.
+    pub(crate) fn node(&self, position: usize) -> &NodeDef {
+        &self.def.node[position]
+    }
+
+    /// The position of a node.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.positions.get(name).copied()
+    }
+
+    /// The operands of a node that are tensors, without those that no run takes because a constant decides so.
+    pub(crate) fn operands(&self, node: usize) -> &[Port] {
+        let operands = &self.operands[node];
+        match self.branches[node] {
+            Branch::Plain | Branch::Dead => operands,
+            Branch::Passes { operand, .. } => operands.get(operand..=operand).unwrap_or_default(),
+        }
+    }
+
+    /// Fate of a node where constants decide between branches.
+    pub(crate) fn branch(&self, node: usize) -> Branch {
+        self.branches[node]
+    }
+
+    /// The name of a result.
+    pub(crate) fn tensor(&self, (node, result): Port) -> &str {
+        &self.results[node][result]
+    }
+
+    /// The names of a node's results.
+    pub(crate) fn results(&self, node: usize) -> &[String] {
+        &self.results[node]
+    }
+
+    /// The result of this name.
+    pub(crate) fn find(&self, tensor: &str) -> Option<Port> {
+        let (name, result) = tensor.rsplit_once(':')?;
+        let (node, result) = (self.position(name)?, result.parse().ok()?);
+        (result < self.results[node].len()).then_some((node, result))
+    }
+
+    /// Who takes a result: nodes, and at which operand. Those that no run reaches are left out.
+    pub(crate) fn users(&self, port: Port) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let users = self.users[port.0].iter().copied();
+        users.filter(move |&(node, position)| {
+            self.operands[node].get(position) == Some(&port) && self.branches[node] != Branch::Dead
+        })
+    }
+
+    /// The tensors and nodes as a builder sees them. A graph names no outputs: where nobody says otherwise these are the results
+    /// of nodes that nothing takes; and then its inputs are the placeholders that these need.
+    pub(crate) fn wiring(&self, are_outputs_given: bool) -> Result<Wiring<'_>, ReadError> {
+        let count = self.def.node.len();
+        let mut wiring = Wiring::with_room(count + count / 4, count);
+        let outputs = self.ends();
+        let needed = (!are_outputs_given).then(|| self.needed(&outputs));
+        for (position, node) in self.def.node.iter().enumerate() {
+            let results = self.results(position);
+            let is_needed = needed.as_ref().is_none_or(|needed| needed[position]);
+            match node.op.as_str() {
+                "Const" => {
+                    // The format keeps positions of nodes, and a constant has one too.
+                    results.iter().take(1).try_for_each(|name| wiring.constant(name))?;
+                    wiring.node(
+                        &node.name,
+                        [],
+                        [],
+                        results.iter().skip(1).map(|name| Some(name.as_str())),
+                    )?;
+                }
+                "Placeholder" if is_needed => {
+                    results.iter().take(1).try_for_each(|name| wiring.input(name))?;
+                    wiring.node(
+                        &node.name,
+                        [],
+                        [],
+                        results.iter().skip(1).map(|name| Some(name.as_str())),
+                    )?;
+                }
+                _ => {
+                    let passed = |k: usize| match self.branches[position] {
+                        Branch::Passes { result, .. } => k == result,
+                        Branch::Plain | Branch::Dead => true,
+                    };
+                    let operands = self.operands(position).iter().map(|&port| Some(self.tensor(port)));
+                    let results = results.iter().enumerate();
+                    let results = results.map(|(k, name)| passed(k).then_some(name.as_str()));
+                    wiring.node(&node.name, operands, [], results)?;
+                }
+            }
+        }
+        for &port in &outputs {
+            wiring.output(self.tensor(port));
+        }
+        Ok(wiring)
+    }
+
+    /// By node: whether constants alone decide what it makes.
+    fn constants(&self) -> Vec<bool> {
+        let nodes = &self.def.node;
+        let mut is_constant: Vec<bool> = nodes.iter().map(|node| node.op == "Const").collect();
+        let mut waiting: Vec<usize> = self.operands.iter().map(Vec::len).collect();
+        let mut open: Vec<usize> = (0..nodes.len()).filter(|&node| is_constant[node]).collect();
+        while let Some(node) = open.pop() {
+            for &(user, _) in &self.users[node] {
+                waiting[user] -= 1;
+                if waiting[user] == 0 && !std::mem::replace(&mut is_constant[user], true) {
+                    open.push(user);
+                }
+            }
+        }
+        is_constant
+    }
+
+    /// The results of nodes that nothing takes but what only looks at them, and on which an input has some influence: training
+    /// leaves constants behind that nobody takes any more, and conditions leave both sides of a switch.
+    fn ends(&self) -> Vec<Port> {
+        let mut is_taken = vec![false; self.def.node.len()];
+        for (position, node) in self.def.node.iter().enumerate() {
+            if !is_aside(&node.op) && self.branches[position] != Branch::Dead {
+                for &(producer, _) in self.operands(position) {
+                    is_taken[producer] = true;
+                }
+            }
+        }
+        let is_constant = self.constants();
+        let is_end = |&(position, node): &(usize, &NodeDef)| {
+            let is_input = matches!(node.op.as_str(), "Placeholder" | "Switch");
+            let is_no_end = is_taken[position] || is_constant[position] || is_input || is_aside(&node.op);
+            !is_no_end && self.branches[position] != Branch::Dead
+        };
+        let ends = self.def.node.iter().enumerate().filter(is_end);
+        ends.flat_map(|(position, node)| {
+            // The other results of a normalization are for training.
+            let first = node.op.starts_with("FusedBatchNorm");
+            let count = if first { 1 } else { self.results(position).len() };
+            let range = match self.branches[position] {
+                Branch::Passes { result, .. } => result..result + 1,
+                Branch::Plain | Branch::Dead => 0..count,
+            };
+            range.map(move |k| (position, k))
+        })
+        .collect()
+    }
+
+    /// The nodes that some results need.
+    fn needed(&self, outputs: &[Port]) -> Vec<bool> {
+        let mut needed = vec![false; self.def.node.len()];
+        let mut open: Vec<usize> = outputs.iter().map(|&(node, _)| node).collect();
+        while let Some(node) = open.pop() {
+            if !std::mem::replace(&mut needed[node], true) {
+                open.extend(self.operands(node).iter().map(|&(producer, _)| producer));
+            }
+        }
+        needed
+    }
+
+    /// The names of all tensors that the graph can be cut at, in the order of the file.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = &str> {
+        let nodes = self.def.node.iter().zip(&self.results);
+        let nodes = nodes.filter(|(node, _)| node.op != "Const");
+        nodes.flat_map(|(_, results)| results.iter().map(String::as_str))
+    }
+
+    /// True if a function of the file's library has this name.
+    pub(crate) fn is_function(&self, name: &str) -> bool {
+        let functions = self.def.library.iter().flat_map(|library| &library.function);
+        functions
+            .filter_map(|function| function.signature.as_ref())
+            .any(|own| own.name == name)
+    }
+
+    /// The version of the program that wrote the file.
+    pub(crate) fn producer(&self) -> i32 {
+        self.def.versions.as_ref().map_or(0, |versions| versions.producer)
+    }
+}
+
+/// Operators that look at a tensor and make nothing of it.
+fn is_aside(op: &str) -> bool {
+    op.contains("Summary")
+        || matches!(
+            op,
+            "NoOp" | "Assert" | "Print" | "PrintV2" | "SaveV2" | "Save" | "WriteFile"
+        )
+}
+
+/// An attribute's value.
+pub(crate) fn attribute<'a>(node: &'a NodeDef, key: &str) -> Option<&'a Value> {
+    node.attr.get(key).and_then(|AttrValue { value }| value.as_ref())
+}
+
+/// The number of results that a node's attributes tell of; at least one.
+fn declared_results(node: &NodeDef) -> usize {
+    let number = |key: &str| match attribute(node, key) {
+        Some(&Value::Int(count)) => usize::try_from(count).ok(),
+        _ => None,
+    };
+    let shapes = match attribute(node, "_output_shapes") {
+        Some(Value::List(list)) => list.shape.len(),
+        _ => 0,
+    };
+    let count = match node.op.as_str() {
+        "Split" | "SplitV" => number("num_split"),
+        "Unpack" | "Unstack" => number("num"),
+        "TopK" | "TopKV2" | "Switch" | "Merge" => Some(2),
+        "ShapeN" => number("N"),
+        "IdentityN" => match attribute(node, "T") {
+            Some(Value::List(list)) => Some(list.types.len()),
+            _ => None,
+        },
+        _ => None,
+    };
+    count.unwrap_or(1).max(shapes).max(1)
+}

@@ -1,0 +1,280 @@
+//! Reads frozen TensorFlow graphs.
+//!
+//! A frozen graph is a `GraphDef` whose variables have become constants. [`Model::open`] maps a file and decodes its structure;
+//! weights stay in the file and become slices of the map where it has them as bytes. [`Model::read`] builds a module of the
+//! float stage out of it. Operators that are not known are reported all at once, each with a way around. Types and shapes come
+//! from the inference functions of `strait-core`, and from nowhere else.
+//!
+//! Convolutions, pools and resizes of the IR have their channels in front. Where a graph has them last, such a node becomes one
+//! between two transposes; rules of the canonical graph move and cancel these.
+
+mod elements;
+mod graph;
+mod node;
+mod ops;
+mod proto;
+mod state;
+mod switches;
+mod tensor;
+#[cfg(test)]
+mod tests;
+mod types;
+
+pub use ops::operators;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use bytes::Bytes;
+use prost::Message;
+use strait_core::{Module, Reason, ReasonCode};
+use strait_import::{
+    Cut, Declared, FreeDimension, NodeFault, ReadError, ReadOptions, Refusal, Scope, TensorId, Wiring, between, cut,
+};
+
+use crate::graph::Graph;
+use crate::node::Nodes;
+use crate::proto::GraphDef;
+use crate::tensor::Budget;
+use crate::types::Tensors;
+
+/// Protobuf offsets are 31 bits wide.
+const MOST_BYTES: u64 = 1 << 31;
+
+/// The longest message of the protobuf decoder that is passed on.
+const LONGEST_MESSAGE: usize = 300;
+
+/// Name of the format in messages.
+const FORMAT: &str = "TensorFlow";
+
+/// A decoded graph. Its weights are slices of the mapped file.
+#[derive(Debug)]
+pub struct Model {
+    graph: Graph,
+}
+
+/// Reads the graph at `path`: [`Model::open`] and [`Model::read`] in one.
+///
+/// # Errors
+/// As theirs.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Module, ReadError> {
+    Model::open(path)?.read(options)
+}
+
+impl Model {
+    /// Maps and decodes the file at `path`, which must not change while the model or a module read from it is in use.
+    ///
+    /// # Errors
+    /// A file that cannot be mapped, or is no frozen graph.
+    pub fn open(path: &Path) -> Result<Model, ReadError> {
+        let bytes = strait_mapped::map(path, MOST_BYTES).map_err(|source| ReadError::File {
+            path: path.into(),
+            source,
+        })?;
+        Model::decode(bytes)
+    }
+
+    /// Decodes a graph from memory.
+    ///
+    /// # Errors
+    /// Bytes that are no frozen graph.
+    pub fn decode(bytes: Bytes) -> Result<Model, ReadError> {
+        let decode = |words: String| ReadError::Decode { format: FORMAT, words };
+        let def = GraphDef::decode(bytes).map_err(|error| {
+            let text = error.to_string();
+            decode(text.chars().take(LONGEST_MESSAGE).collect())
+        })?;
+        if def.node.is_empty() {
+            return Err(decode("there are no nodes in it".into()));
+        }
+        Ok(Model {
+            graph: Graph::new(def)?,
+        })
+    }
+
+    /// The names of all tensors that the graph can be cut at, `node:k`, in the order of the file.
+    pub fn tensors(&self) -> impl Iterator<Item = &str> {
+        self.graph.tensors()
+    }
+
+    /// The names of all nodes but constants, in the order of the file.
+    pub fn nodes(&self) -> impl Iterator<Item = &str> {
+        let nodes = self.graph.def.node.iter();
+        nodes.filter(|node| node.op != "Const").map(|node| node.name.as_str())
+    }
+
+    /// Builds the module.
+    ///
+    /// A graph names no outputs: without `outputs` in the options these are the results of the nodes that nothing takes. A node
+    /// in the options stands for its first result, as everywhere in TensorFlow. Only what the outputs need is read. Extents of
+    /// inputs that the file does not say have the keys `<tensor>.<axis>`.
+    ///
+    /// # Errors
+    /// Operators that are not known, a graph that contradicts itself, variables, or options that do not fit the graph.
+    pub fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
+        self.build(options, false).map(|(module, _)| module)
+    }
+
+    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which dimensions were
+    /// bound so is part of the answer.
+    ///
+    /// # Errors
+    /// As [`Model::read`].
+    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+        self.build(options, true)
+    }
+
+    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+        let options = self.spelled_out(options);
+        let wiring = self.graph.wiring(!options.outputs.is_empty())?;
+        let cut = cut(&wiring, &options)?;
+        state::check(&self.graph, &wiring, &cut)?;
+        self.between(&wiring, &cut, &options, is_single)
+            .map_err(|error| match error {
+                // Where nodes are not known, a cut behind them changes the inputs as well.
+                ReadError::Tensor { .. } => self.unknown(&cut).unwrap_or(error),
+                other => other,
+            })
+    }
+
+    /// All nodes of a cut whose operators are not known.
+    fn unknown(&self, cut: &Cut) -> Option<ReadError> {
+        let fault = |&node: &usize| match ops::find(&self.graph, node) {
+            Err(Refusal::Unsupported(text)) => Some(NodeFault {
+                node: self.graph.node(node).name.clone(),
+                operator: self.graph.node(node).op.clone(),
+                reason: Reason::new(ReasonCode::Unsupported, text),
+            }),
+            _ => None,
+        };
+        let faults: Vec<NodeFault> = cut.nodes.iter().filter_map(fault).collect();
+        (!faults.is_empty()).then_some(ReadError::Unsupported(faults))
+    }
+
+    fn between(
+        &self,
+        wiring: &Wiring<'_>,
+        cut: &Cut,
+        options: &ReadOptions,
+        is_single: bool,
+    ) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+        let mut tensors = Tensors {
+            graph: &self.graph,
+            wiring,
+            begins: BTreeMap::new(),
+            budget: Budget::default(),
+        };
+        for &input in &cut.inputs {
+            let declared = self.begin(&tensors, input, &options.bind)?;
+            tensors.begins.insert(input, declared);
+        }
+        check_bind(&tensors, &options.bind)?;
+        let batch = match is_single {
+            true => strait_import::batch(wiring, &tensors, cut, &options.bind),
+            false => Vec::new(),
+        };
+        let mut bind = options.bind.clone();
+        bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));
+        let scope = Scope {
+            wiring,
+            source: &tensors,
+            bind: &bind,
+        };
+        let module = strait_import::build(scope, &mut Nodes { graph: &self.graph }, cut)?;
+        Ok((module, batch))
+    }
+
+    /// The options with the names of tensors where they name nodes, which stand for their first results.
+    fn spelled_out(&self, options: &ReadOptions) -> ReadOptions {
+        let tensor = |name: &String| match self.graph.position(name) {
+            Some(node) => self.graph.tensor((node, 0)).to_owned(),
+            None => name.clone(),
+        };
+        let key = |key: &String| match key.rsplit_once('.') {
+            Some((node, axis)) if self.graph.position(node).is_some() => format!("{}.{axis}", tensor(&node.into())),
+            _ => key.clone(),
+        };
+        ReadOptions {
+            bind: options.bind.iter().map(|(name, &value)| (key(name), value)).collect(),
+            inputs: options.inputs.iter().map(tensor).collect(),
+            outputs: options.outputs.iter().map(tensor).collect(),
+        }
+    }
+
+    /// The type of a tensor at which the graph begins: what the file and its readers say of it, or what the part above it makes.
+    fn begin(
+        &self,
+        tensors: &Tensors<'_>,
+        input: TensorId,
+        bind: &BTreeMap<String, u64>,
+    ) -> Result<Declared, ReadError> {
+        let name = tensors.wiring.name(input);
+        let port = self.graph.find(name);
+        let port = port.ok_or_else(|| ReadError::unknown("input", name, self.graph.tensors()))?;
+        let declared = types::begin(&self.graph, port, bind);
+        let missing = match &declared {
+            Declared {
+                elem: Some(_),
+                extents: Some(_),
+            } => return Ok(declared),
+            Declared { elem: None, .. } => "nothing says of which type its elements are".to_owned(),
+            Declared { extents: None, .. } => format!(
+                "nothing says how many axes it has; give each of them an extent: `bind = {{ \"{name}.0\" = 1, … }}`"
+            ),
+        };
+        match self.above(tensors, input, bind) {
+            Ok(Some(above)) => Ok(above),
+            _ => Err(ReadError::Tensor {
+                tensor: name.into(),
+                reason: missing,
+            }),
+        }
+    }
+
+    /// The type that the part above a tensor makes of it, where that part is read.
+    fn above(
+        &self,
+        tensors: &Tensors<'_>,
+        input: TensorId,
+        bind: &BTreeMap<String, u64>,
+    ) -> Result<Option<Declared>, ReadError> {
+        let wiring = tensors.wiring;
+        if wiring.producer(input).is_none() {
+            return Ok(None);
+        }
+        let above: Cut = between(wiring, Vec::new(), vec![input], true)?;
+        let mut begins = BTreeMap::new();
+        for &own in &above.inputs {
+            // Each is a placeholder, above which there is nothing.
+            let port = self.graph.find(wiring.name(own));
+            begins.extend(port.map(|port| (own, types::begin(&self.graph, port, bind))));
+        }
+        let source = Tensors {
+            graph: &self.graph,
+            wiring,
+            begins,
+            budget: Budget::default(),
+        };
+        let scope = Scope {
+            wiring,
+            source: &source,
+            bind,
+        };
+        let module = strait_import::build(scope, &mut Nodes { graph: &self.graph }, &above)?;
+        let graph = module.main();
+        let value = graph.outputs().first().and_then(|&id| graph.value(id));
+        Ok(value.map(|value| types::as_declared(wiring.name(input), &value.ty)))
+    }
+}
+
+/// Refuses values for extents that no input has.
+fn check_bind(tensors: &Tensors<'_>, bind: &BTreeMap<String, u64>) -> Result<(), ReadError> {
+    strait_import::check_bind(bind, || {
+        let keys = tensors.begins.iter().flat_map(|(&id, declared)| {
+            let name = tensors.wiring.name(id);
+            let rank = declared.extents.as_ref().map_or(0, Vec::len);
+            (0..rank).map(move |axis| format!("{name}.{axis}"))
+        });
+        keys.collect()
+    })
+}

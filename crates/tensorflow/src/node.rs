@@ -1,0 +1,179 @@
+//! One node as the functions in [`crate::ops`] see it: a [`Layer`] with the attributes that the format has.
+//!
+//! Attributes whose names begin with `_`, and those that are types of operands or results, decide nothing where a node is run;
+//! any other that is not asked for is refused, as it could change the meaning.
+
+use std::ops::{Deref, DerefMut};
+
+use smallvec::SmallVec;
+use strait_core::{Elem, ReasonCode, TensorData};
+use strait_import::{Builder, Entry, Layer, Reader, Refusal};
+
+use crate::elements::element;
+use crate::graph::{Graph, attribute};
+use crate::ops;
+use crate::proto::{ListValue, NodeDef, Value};
+
+/// The nodes of a graph, for the builder.
+pub(crate) struct Nodes<'a> {
+    pub(crate) graph: &'a Graph,
+}
+
+impl<'a> Reader<'a> for Nodes<'a> {
+    fn read(&mut self, builder: &mut Builder<'a>, node: usize) -> Result<(), Refusal> {
+        let map = ops::find(self.graph, node)?;
+        let def = self.graph.node(node);
+        let mut node = Node {
+            layer: Layer::new(builder, node),
+            def,
+            asked: SmallVec::new(),
+        };
+        map(&mut node)?;
+        node.check_attributes()?;
+        node.layer.finish_results(&def.op);
+        Ok(())
+    }
+
+    fn operator(&self, node: usize) -> String {
+        self.graph.node(node).op.clone()
+    }
+}
+
+/// A node while it is read.
+pub(crate) struct Node<'b, 'a> {
+    layer: Layer<'b, 'a>,
+    def: &'a NodeDef,
+    asked: SmallVec<[&'static str; 8]>,
+}
+
+impl<'b, 'a> Deref for Node<'b, 'a> {
+    type Target = Layer<'b, 'a>;
+
+    fn deref(&self) -> &Layer<'b, 'a> {
+        &self.layer
+    }
+}
+
+impl DerefMut for Node<'_, '_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.layer
+    }
+}
+
+fn wrong(key: &str, found: &Value, expected: &str) -> Refusal {
+    let text = format!("attribute `{key}` is of type {}, not {expected}", found.kind());
+    Refusal::invalid(ReasonCode::AttributeType, text)
+}
+
+impl<'a> Node<'_, 'a> {
+    /// The operator.
+    pub(crate) fn op(&self) -> &'a str {
+        &self.def.op
+    }
+
+    fn value(&mut self, key: &'static str) -> Option<&'a Value> {
+        self.asked.push(key);
+        attribute(self.def, key)
+    }
+
+    /// True if the node has an attribute of this name.
+    pub(crate) fn has_attribute(&self, key: &str) -> bool {
+        attribute(self.def, key).is_some()
+    }
+
+    /// Makes a result a constant.
+    pub(crate) fn define_constant(&mut self, result: usize, tensor: TensorData) {
+        let position = self.layer.position();
+        let results = self.layer.builder.wiring().results(position);
+        if let Some(id) = results.get(result).copied().flatten() {
+            self.layer.builder.define(id, Entry::Constant(tensor));
+        }
+    }
+
+    /// An integer.
+    pub(crate) fn int(&mut self, key: &'static str) -> Result<Option<i64>, Refusal> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::Int(value)) => Ok(Some(*value)),
+            Some(other) => Err(wrong(key, other, "int")),
+        }
+    }
+
+    /// A truth value, `false` where nothing is said.
+    pub(crate) fn flag(&mut self, key: &'static str) -> Result<bool, Refusal> {
+        match self.value(key) {
+            None => Ok(false),
+            Some(Value::Flag(value)) => Ok(*value),
+            Some(other) => Err(wrong(key, other, "bool")),
+        }
+    }
+
+    /// A float. NaN is refused.
+    pub(crate) fn float(&mut self, key: &'static str) -> Result<Option<f32>, Refusal> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::Float(value)) if value.is_nan() => {
+                Err(Refusal::invalid(ReasonCode::Nan, format!("attribute `{key}` is NaN")))
+            }
+            Some(Value::Float(value)) => Ok(Some(*value)),
+            Some(other) => Err(wrong(key, other, "float")),
+        }
+    }
+
+    /// A text.
+    pub(crate) fn text(&mut self, key: &'static str, default: &'static str) -> Result<&'a str, Refusal> {
+        match self.value(key) {
+            None => Ok(default),
+            Some(Value::Text(bytes)) => std::str::from_utf8(bytes)
+                .map_err(|_| Refusal::invalid(ReasonCode::AttributeType, format!("attribute `{key}` is not UTF-8"))),
+            Some(other) => Err(wrong(key, other, "text")),
+        }
+    }
+
+    fn list(&mut self, key: &'static str) -> Result<Option<&'a ListValue>, Refusal> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::List(list)) => Ok(Some(list)),
+            Some(other) => Err(wrong(key, other, "list")),
+        }
+    }
+
+    /// A list of integers.
+    pub(crate) fn ints(&mut self, key: &'static str) -> Result<Option<&'a [i64]>, Refusal> {
+        Ok(self.list(key)?.map(|list| list.i.as_slice()))
+    }
+
+    /// An element type.
+    pub(crate) fn elem(&mut self, key: &'static str) -> Result<Option<Elem>, Refusal> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::Type(number)) => {
+                let elem = element(*number);
+                elem.map(Some)
+                    .map_err(|name| Refusal::Unsupported(format!("`{key}` is {name}")))
+            }
+            Some(other) => Err(wrong(key, other, "type")),
+        }
+    }
+
+    /// Attributes that change nothing at inference.
+    pub(crate) fn ignore(&mut self, keys: &[&'static str]) {
+        self.asked.extend_from_slice(keys);
+    }
+
+    /// Refuses attributes that nobody has asked for.
+    fn check_attributes(&self) -> Result<(), Refusal> {
+        let unknown = self.def.attr.iter().find(|(key, attr)| {
+            let is_type = match &attr.value {
+                Some(Value::Type(_)) | None => true,
+                Some(Value::List(list)) => !list.types.is_empty() || *list == ListValue::default(),
+                Some(_) => false,
+            };
+            !(is_type || key.starts_with('_') || self.asked.contains(&key.as_str()))
+        });
+        match unknown {
+            None => Ok(()),
+            Some((key, _)) => Err(Refusal::Unsupported(format!("its attribute `{key}` is not known"))),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Convolutions. A filter is [kernel…, in, out] here, and [out, in, kernel…] in the IR.
+
+use smallvec::SmallVec;
+use strait_core::op::{Conv, ConvTranspose};
+use strait_core::shape::fixed_dims;
+use strait_core::{Carrier, Dim, ReasonCode, WeightZero};
+use strait_import::{Arg, Refusal};
+
+use super::Row;
+use super::layout::{Layout, finish, layout, to_first};
+use super::window::{Window, same, spatial, window};
+use crate::node::Node;
+
+pub(super) const ROWS: &[Row] = &[
+    ("Conv2D", |node| convolution(node, 2)),
+    ("Conv3D", |node| convolution(node, 3)),
+    ("DepthwiseConv2dNative", depthwise),
+    ("Conv2DBackpropInput", |node| transposed(node, 2)),
+    ("Conv3DBackpropInputV2", |node| transposed(node, 3)),
+];
+
+/// The extents of the filter, which is operand 1.
+fn filter(node: &mut Node<'_, '_>, axes: usize) -> Result<SmallVec<[u64; 4]>, Refusal> {
+    let shape = node.ty(1)?.shape;
+    let wrong = || Refusal::invalid(ReasonCode::ConvWeight, format!("the filter has the shape {shape:?}"));
+    let extents = fixed_dims(&shape).ok_or_else(wrong)?;
+    match extents.len() == axes + 2 {
+        true => Ok(extents.iter().copied().collect()),
+        false => Err(wrong()),
+    }
+}
+
+/// The order of a filter's axes that puts the last two in front, the last one first.
+fn turned(axes: usize) -> Vec<u32> {
+    let kernel = 0..axes;
+    [axes + 1, axes]
+        .into_iter()
+        .chain(kernel)
+        .map(|axis| axis as u32)
+        .collect()
+}
+
+fn with_groups(window: Window, groups: u32) -> Conv {
+    Conv {
+        stride: window.stride,
+        pad: window.pad,
+        dilation: window.dilation,
+        groups,
+        pad_value: 0,
+        accumulator: Carrier::I32,
+        weight_zero: WeightZero::default(),
+    }
+}
+
+/// The number of channels that an image has.
+fn channels(node: &mut Node<'_, '_>, layout: Layout, operand: usize) -> Result<u64, Refusal> {
+    let shape = node.ty(operand)?.shape;
+    let channels = shape.get(layout.channels(shape.len())).and_then(|dim| dim.fixed());
+    channels.ok_or_else(|| {
+        let text = "the number of channels is symbolic; bind it to a number";
+        Refusal::invalid(ReasonCode::SymbolicAxis, text)
+    })
+}
+
+fn whole(channels: u64, part: u64) -> Result<u32, Refusal> {
+    let groups = channels
+        .checked_div(part)
+        .filter(|groups| groups.checked_mul(part) == Some(channels));
+    groups.and_then(|groups| u32::try_from(groups).ok()).ok_or_else(|| {
+        let text = format!("{channels} channels for a filter of {part}");
+        Refusal::invalid(ReasonCode::ConvChannels, text)
+    })
+}
+
+fn convolution(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
+    node.ignore(&["use_cudnn_on_gpu"]);
+    let layout = layout(node)?;
+    let filter = filter(node, axes)?;
+    let window = window(node, layout, &filter[..axes])?;
+    let groups = whole(channels(node, layout, 0)?, filter[axes])?;
+    let weight = node.transposed(&Arg::Operand(1), &turned(axes))?;
+    let x = to_first(node, layout, Arg::Operand(0))?;
+    finish(node, layout, with_groups(window, groups), &[x, weight])
+}
+
+/// A filter [kernel…, channels, multiplier]: each channel has as many results of its own.
+fn depthwise(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let layout = layout(node)?;
+    let filter = filter(node, 2)?;
+    let window = window(node, layout, &filter[..2])?;
+    let groups = whole(channels(node, layout, 0)?, 1)?;
+    let extent = |extent: u64| i64::try_from(extent).unwrap_or(i64::MAX);
+    let [rows, columns, depth, multiplier] = [0, 1, 2, 3].map(|axis| extent(filter[axis]));
+    if depth != i64::from(groups) {
+        let text = format!("{groups} channels for a filter of {depth}");
+        return Err(Refusal::invalid(ReasonCode::ConvChannels, text));
+    }
+    let weight = node.transposed(&Arg::Operand(1), &[2, 3, 0, 1])?;
+    let weight = node.reshaped(&weight, &[depth.saturating_mul(multiplier), 1, rows, columns])?;
+    let x = to_first(node, layout, Arg::Operand(0))?;
+    finish(node, layout, with_groups(window, groups), &[x, weight])
+}
+
+/// The gradient of a convolution by its operand, whose extents are operand 0: what the convolution would have padded is cut off
+/// here, and positions that none of its windows would have reached are added behind.
+fn transposed(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
+    node.ignore(&["use_cudnn_on_gpu"]);
+    let layout = layout(node)?;
+    let filter = filter(node, axes)?;
+    let wanted = match node.late_list(0)? {
+        Some(list) => list,
+        None => node.known_ints(0, "shape")?.unwrap_or_default(),
+    };
+    let shape = node.ty(2)?.shape;
+    if wanted.len() != axes + 2 || shape.len() != axes + 2 {
+        let text = format!("a result of shape {wanted:?} from an operand of rank {}", shape.len());
+        return Err(Refusal::invalid(ReasonCode::ConvRank, text));
+    }
+    let ones = || SmallVec::from_elem(1, axes);
+    let stride: SmallVec<[u32; 2]> = spatial(node, "strides", layout, axes)?.unwrap_or_else(ones);
+    let dilation = spatial(node, "dilations", layout, axes)?.unwrap_or_else(ones);
+    let explicit = node.ints("explicit_paddings")?.unwrap_or_default();
+    let padding = node.text("padding", "")?;
+    if padding == "EXPLICIT" || !explicit.is_empty() {
+        return Err(Refusal::unsupported("`padding` is `EXPLICIT`"));
+    }
+    let mut pad: SmallVec<[u32; 4]> = SmallVec::from_elem(0, 2 * axes);
+    let mut more: SmallVec<[u32; 2]> = SmallVec::from_elem(0, axes);
+    for axis in 0..axes {
+        let place = layout.spatial(axis);
+        let result = wanted.get(place).and_then(|&extent| u64::try_from(extent).ok());
+        let (Some(result), Some(Dim::Fixed(extent))) = (result, shape.get(place)) else {
+            let text = "an extent of the image is symbolic; bind it to a number";
+            return Err(Refusal::invalid(ReasonCode::SymbolicWindow, text));
+        };
+        if padding == "SAME" {
+            let result = Dim::Fixed(result);
+            (pad[axis], pad[axis + axes]) = same(Some(&result), filter[axis], stride[axis], dilation[axis])?;
+        }
+        let [stride, dilation] = [stride[axis], dilation[axis]].map(i128::from);
+        let reach = (i128::from(filter[axis]) - 1) * dilation + 1;
+        let made = stride * (i128::from(*extent) - 1) + reach - i128::from(pad[axis]) - i128::from(pad[axis + axes]);
+        let missing = u32::try_from(i128::from(result) - made)
+            .ok()
+            .filter(|&n| i128::from(n) < stride.max(1));
+        more[axis] = missing.ok_or_else(|| {
+            let text = format!("a result of shape {wanted:?} from an operand of shape {shape:?}");
+            Refusal::invalid(ReasonCode::Window, text)
+        })?;
+    }
+    let groups = whole(channels(node, layout, 2)?, filter[axes + 1])?;
+    let op = ConvTranspose {
+        stride,
+        pad,
+        dilation,
+        output_padding: more,
+        groups,
+    };
+    let weight = node.transposed(&Arg::Operand(1), &turned(axes))?;
+    let x = to_first(node, layout, Arg::Operand(2))?;
+    finish(node, layout, op, &[x, weight])
+}

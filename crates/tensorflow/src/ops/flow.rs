@@ -1,0 +1,50 @@
+//! Operators that pass a tensor on.
+
+use strait_core::op::Identity;
+use strait_core::{Op, ReasonCode};
+use strait_import::{Arg, Refusal};
+
+use super::Row;
+use crate::node::Node;
+
+pub(super) const ROWS: &[Row] = &[
+    ("Identity", identity),
+    ("IdentityN", each),
+    ("Snapshot", identity),
+    ("StopGradient", identity),
+    ("PreventGradient", identity),
+    ("PlaceholderWithDefault", identity),
+    ("CheckNumerics", identity),
+    ("CheckNumericsV2", identity),
+    ("EnsureShape", identity),
+    ("Print", identity),
+];
+
+/// The rest of what these do is for people who look for a fault.
+fn identity(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    node.ignore(&["message", "shape", "first_n", "summarize"]);
+    pass(node, 0, 0)
+}
+
+fn each(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    (0..node.operand_count()).try_for_each(|position| pass(node, position, position))
+}
+
+/// A constant stays one, and none of its elements is touched.
+fn pass(node: &mut Node<'_, '_>, operand: usize, result: usize) -> Result<(), Refusal> {
+    if let Some(tensor) = node.constant(operand)? {
+        node.define_constant(result, tensor);
+        return Ok(());
+    }
+    node.finish_result(result, Op::from(Identity {}), &[Arg::Operand(operand)])
+}
+
+/// A node whose only operand is its only result that is there.
+pub(super) fn passes(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    node.ignore(&["N"]);
+    let result = (0..node.result_count()).find(|&result| node.has_result(result));
+    match result {
+        Some(result) => pass(node, 0, result),
+        None => Err(Refusal::invalid(ReasonCode::MissingTensor, "no result of it is there")),
+    }
+}

@@ -1,0 +1,145 @@
+//! Tensors that are made of shapes and numbers.
+
+use smallvec::SmallVec;
+use strait_core::op::{Cast, Concat, Expand, Identity, Op, Range, Select, ShapeOf, Slice};
+use strait_core::op::{Reduction, Relation};
+use strait_core::shape::fixed_dims;
+use strait_core::{Elem, ReasonCode, TensorData};
+use strait_import::{Arg, Refusal, reduction_over};
+
+use super::Row;
+use super::shape::one;
+use crate::node::Node;
+
+pub(super) const ROWS: &[Row] = &[
+    ("Shape", |node| {
+        let to = node.elem("out_type")?.unwrap_or(Elem::I32);
+        shape(node, 0, to)
+    }),
+    ("ShapeN", |node| {
+        node.ignore(&["N"]);
+        let to = node.elem("out_type")?.unwrap_or(Elem::I32);
+        (0..node.operand_count()).try_for_each(|position| shape(node, position, to))
+    }),
+    ("Size", size),
+    ("Rank", rank),
+    ("Fill", fill),
+    ("ZerosLike", |node| like(node, 0.0)),
+    ("OnesLike", |node| like(node, 1.0)),
+    ("Range", |node| {
+        node.one_type([0, 1, 2])?;
+        node.finish(Range {}, &[0, 1, 2].map(Arg::Operand))
+    }),
+    ("Tile", tile),
+    ("OneHot", one_hot),
+];
+
+/// The extents of an operand: a constant where they are known.
+fn shape(node: &mut Node<'_, '_>, position: usize, to: Elem) -> Result<(), Refusal> {
+    let extents = node.ty(position)?.shape;
+    let list = match fixed_dims(&extents) {
+        Some(extents) => {
+            let values: Vec<i64> = extents.iter().map(|&extent| extent as i64).collect();
+            Arg::Constant(node.integers(&[values.len() as u64], &values)?)
+        }
+        None => node.push(ShapeOf {}, &[Arg::Operand(position)])?,
+    };
+    node.finish_result(position, converted(to, Elem::I64), &[list])
+}
+
+/// The op that makes elements of one type of those of another.
+fn converted(to: Elem, from: Elem) -> Op {
+    match to == from {
+        true => Identity {}.into(),
+        false => Cast { to }.into(),
+    }
+}
+
+fn size(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let to = node.elem("out_type")?.unwrap_or(Elem::I32);
+    let extents = node.ty(0)?.shape;
+    if let Some(extents) = fixed_dims(&extents) {
+        let count = extents
+            .iter()
+            .try_fold(1i64, |n, &extent| n.checked_mul(i64::try_from(extent).ok()?));
+        let count = count.ok_or_else(|| Refusal::invalid(ReasonCode::Limit, "its elements are too many"))?;
+        return node.finish(converted(to, Elem::I64), &[Arg::Constant(TensorData::scalar(count))]);
+    }
+    let list = node.push(ShapeOf {}, &[Arg::Operand(0)])?;
+    let count = node.push(reduction_over(Reduction::Product, &[0], false), &[list])?;
+    node.finish(converted(to, Elem::I64), &[count])
+}
+
+fn rank(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let rank = node.rank(0)? as i64;
+    node.finish(Cast { to: Elem::I32 }, &[Arg::Constant(TensorData::scalar(rank))])
+}
+
+fn fill(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    if let Some(shape) = node.late_list(0)? {
+        let list = node.indices(0)?;
+        return node.finish(Expand { shape: shape.into() }, &[Arg::Operand(1), list]);
+    }
+    let shape = node.known_ints(0, "shape")?;
+    let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the shape is missing"))?;
+    node.finish(Expand { shape: shape.into() }, &[Arg::Operand(1)])
+}
+
+/// One number in the shape and the type of the operand.
+fn like(node: &mut Node<'_, '_>, value: f64) -> Result<(), Refusal> {
+    let x = Arg::Operand(0);
+    let extents = node.extents(&x)?;
+    let elem = node.arg_type(&x)?.elem;
+    let number = node.number(&x, value)?;
+    let number = node.converted(&number, elem)?;
+    node.finish(Expand { shape: extents.into() }, &[number])
+}
+
+/// The most copies of one tensor side by side.
+const MOST_COPIES: i64 = 1 << 12;
+
+/// Copies side by side, axis by axis from the last on, so that what is copied is long.
+fn tile(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let counts = node.known_ints(1, "number of copies")?.unwrap_or_default();
+    let rank = node.rank(0)?;
+    if counts.len() != rank {
+        return Err(Refusal::invalid(
+            ReasonCode::Axes,
+            format!("{counts:?} copies for rank {rank}"),
+        ));
+    }
+    let mut x = Arg::Operand(0);
+    for (axis, &count) in counts.iter().enumerate().rev().filter(|(_, count)| **count != 1) {
+        let axis = axis as i64;
+        x = match count {
+            0 => {
+                let none = |value: i64| SmallVec::from_elem(value, 1);
+                let op = Slice {
+                    starts: none(0),
+                    ends: none(0),
+                    axes: none(axis),
+                    steps: none(1),
+                };
+                node.push(op, &[x])?
+            }
+            1..=MOST_COPIES => node.push(Concat { axis }, &vec![x; count as usize])?,
+            _ => return Err(Refusal::Unsupported(format!("axis {axis} is repeated {count} times"))),
+        };
+    }
+    node.finish(Identity {}, &[x])
+}
+
+/// One value where the index is the position along a new axis, another one elsewhere; an index outside is nowhere.
+fn one_hot(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let depth = one(node, 1, "depth")?.max(0);
+    let rank = node.rank(0)? + 1;
+    let axis = node.int("axis")?.unwrap_or(-1);
+    let axis = node.axis(axis, rank)?;
+    let indices = node.converted(&Arg::Operand(0), Elem::I64)?;
+    let indices = node.unsqueezed(&indices, &[axis as i64])?;
+    let mut shape = vec![1; rank];
+    shape[axis] = depth.unsigned_abs();
+    let positions = node.counted(&shape, depth)?;
+    let is_there = node.compare(Relation::Equal, &indices, &positions)?;
+    node.finish(Select {}, &[is_there, Arg::Operand(2), Arg::Operand(3)])
+}

@@ -1,0 +1,90 @@
+//! The order of axes: channels last, as TensorFlow has them, or first, as the ops of the IR have them.
+
+use std::slice::from_ref;
+
+use strait_core::Op;
+use strait_core::ReasonCode;
+use strait_core::op::Transpose;
+use strait_import::{Arg, Refusal};
+
+use crate::node::Node;
+
+/// The place of the channels among the axes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Behind the axes of the image.
+    Last,
+    /// Between the batch and the axes of the image.
+    First,
+}
+
+/// The order of axes that `data_format` says; channels are last where it says nothing.
+pub(super) fn layout(node: &mut Node<'_, '_>) -> Result<Layout, Refusal> {
+    match node.text("data_format", "NHWC")? {
+        "NHWC" | "NDHWC" => Ok(Layout::Last),
+        "NCHW" | "NCDHW" => Ok(Layout::First),
+        other => Err(Refusal::Unsupported(format!("`data_format` is {other}"))),
+    }
+}
+
+impl Layout {
+    /// The axis of the channels.
+    pub(super) fn channels(self, rank: usize) -> usize {
+        match self {
+            Layout::Last => rank.saturating_sub(1),
+            Layout::First => 1,
+        }
+    }
+
+    /// The axis of the image at a position of it.
+    pub(super) fn spatial(self, position: usize) -> usize {
+        match self {
+            Layout::Last => position + 1,
+            Layout::First => position + 2,
+        }
+    }
+}
+
+/// Operand 0 with its channels first.
+pub(super) fn to_first(node: &mut Node<'_, '_>, layout: Layout, x: Arg) -> Result<Arg, Refusal> {
+    let rank = node.arg_type(&x)?.shape.len();
+    if layout == Layout::First {
+        return Ok(x);
+    }
+    if rank < 3 {
+        return Err(rank_of(rank));
+    }
+    let permutation = [0, rank - 1].into_iter().chain(1..rank - 1).map(|axis| axis as u32);
+    node.push(
+        Transpose {
+            permutation: permutation.collect(),
+        },
+        from_ref(&x),
+    )
+}
+
+/// Adds an op on channels that are first, whose result the node has in its own order.
+pub(super) fn finish(node: &mut Node<'_, '_>, layout: Layout, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
+    if layout == Layout::First {
+        return node.finish(op, args);
+    }
+    let result = node.push(op, args)?;
+    let rank = node.arg_type(&result)?.shape.len();
+    if rank < 3 {
+        return Err(rank_of(rank));
+    }
+    let permutation = std::iter::once(0).chain(2..rank).chain([1]).map(|axis| axis as u32);
+    node.finish(
+        Transpose {
+            permutation: permutation.collect(),
+        },
+        &[result],
+    )
+}
+
+fn rank_of(rank: usize) -> Refusal {
+    Refusal::invalid(
+        ReasonCode::ConvRank,
+        format!("an operand has rank {rank}, and no image"),
+    )
+}

@@ -1,0 +1,79 @@
+//! Translation of TensorFlow's operators: a row for each, a file for each family.
+
+mod activation;
+mod arithmetic;
+mod blocks;
+mod conv;
+mod fake_quant;
+mod flow;
+mod generate;
+mod index;
+mod layout;
+mod matrix;
+mod normalization;
+mod pad;
+mod pool;
+mod reduce;
+mod refused;
+mod resize;
+mod select;
+mod shape;
+mod window;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use strait_import::Refusal;
+
+use crate::graph::Graph;
+use crate::node::Node;
+use crate::switches::Branch;
+
+/// Reads one node.
+pub(crate) type Map = fn(&mut Node<'_, '_>) -> Result<(), Refusal>;
+
+/// An operator and what reads it.
+type Row = (&'static str, Map);
+
+const FAMILIES: [&[Row]; 16] = [
+    activation::ROWS,
+    arithmetic::ROWS,
+    blocks::ROWS,
+    conv::ROWS,
+    fake_quant::ROWS,
+    flow::ROWS,
+    generate::ROWS,
+    index::ROWS,
+    matrix::ROWS,
+    normalization::ROWS,
+    pad::ROWS,
+    pool::ROWS,
+    reduce::ROWS,
+    resize::ROWS,
+    select::ROWS,
+    shape::ROWS,
+];
+
+fn rows() -> &'static BTreeMap<&'static str, Map> {
+    static ROWS: OnceLock<BTreeMap<&str, Map>> = OnceLock::new();
+    ROWS.get_or_init(|| FAMILIES.iter().flat_map(|family| family.iter().copied()).collect())
+}
+
+/// The names of all operators that are read, constants and placeholders among them.
+pub fn operators() -> Vec<&'static str> {
+    let mut names: Vec<&str> = rows().keys().copied().chain(["Const", "Placeholder"]).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The function that knows the operator of a node, or why there is none.
+pub(crate) fn find(graph: &Graph, node: usize) -> Result<Map, Refusal> {
+    if matches!(graph.branch(node), Branch::Passes { .. }) {
+        return Ok(flow::passes);
+    }
+    let name = graph.node(node).op.as_str();
+    rows()
+        .get(name)
+        .copied()
+        .ok_or_else(|| Refusal::Unsupported(refused::why(graph, node)))
+}

@@ -1,0 +1,95 @@
+//! Padding.
+
+use smallvec::SmallVec;
+use strait_core::ReasonCode;
+use strait_core::op::{Gather, Identity, Pad, PadMode};
+use strait_import::{Arg, Refusal};
+
+use super::Row;
+use crate::node::Node;
+
+pub(super) const ROWS: &[Row] = &[("Pad", pad), ("PadV2", pad), ("MirrorPad", mirror)];
+
+/// In front of and behind each axis: the rows of a matrix that is operand 1.
+pub(super) fn amounts(
+    node: &mut Node<'_, '_>,
+    position: usize,
+    what: &str,
+    rows: usize,
+) -> Result<Vec<[i64; 2]>, Refusal> {
+    let list = node.known_ints(position, what)?.unwrap_or_default();
+    let wrong = || Refusal::invalid(ReasonCode::Pad, format!("its {what} is {list:?} for {rows} axes"));
+    let pairs: Option<Vec<[i64; 2]>> = list.chunks(2).map(|pair| <[i64; 2]>::try_from(pair).ok()).collect();
+    let pairs = pairs.ok_or_else(wrong)?;
+    match pairs.len() == rows && list.iter().all(|&amount| (0..=i64::from(u32::MAX)).contains(&amount)) {
+        true => Ok(pairs),
+        false => Err(wrong()),
+    }
+}
+
+/// These amounts as the IR has them: all begins, then all ends.
+pub(super) fn constant(amounts: &[[i64; 2]], value: f32) -> Pad {
+    let begins = amounts.iter().map(|[begin, _]| *begin);
+    let ends = amounts.iter().map(|[_, end]| *end);
+    Pad {
+        amounts: begins.chain(ends).collect::<SmallVec<[i64; 8]>>(),
+        mode: PadMode::Constant,
+        value,
+    }
+}
+
+fn pad(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let rank = node.rank(0)?;
+    let amounts = amounts(node, 1, "padding", rank)?;
+    if node.has(2) && !node.ty(2)?.elem.is_float() {
+        // A value of integers has no place in the op; 0 has.
+        let value = node.known_ints(2, "value")?.unwrap_or_default();
+        if value.iter().any(|&value| value != 0) {
+            return Err(Refusal::Unsupported(format!(
+                "integers are padded with {value:?}; 0 is read"
+            )));
+        }
+        return node.finish(constant(&amounts, 0.0), &[Arg::Operand(0)]);
+    }
+    let value = node.known_float(2, "value")?.unwrap_or(0.0);
+    node.finish(constant(&amounts, value), &[Arg::Operand(0)])
+}
+
+/// Mirrored at the border element, which is repeated where the mode is SYMMETRIC.
+fn mirror(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let rank = node.rank(0)?;
+    let amounts = amounts(node, 1, "padding", rank)?;
+    match node.text("mode", "")? {
+        "REFLECT" => {
+            let op = Pad {
+                mode: PadMode::Reflect,
+                ..constant(&amounts, 0.0)
+            };
+            node.finish(op, &[Arg::Operand(0)])
+        }
+        "SYMMETRIC" => symmetric(node, &amounts),
+        other => Err(Refusal::Unsupported(format!("`mode` is {other}"))),
+    }
+}
+
+/// Along each axis, elements at positions that go back at the border.
+fn symmetric(node: &mut Node<'_, '_>, amounts: &[[i64; 2]]) -> Result<(), Refusal> {
+    let mut x = Arg::Operand(0);
+    let extents = node.extents(&x)?;
+    for (axis, (&extent, &[begin, end])) in extents.iter().zip(amounts).enumerate() {
+        if begin == 0 && end == 0 {
+            continue;
+        }
+        if begin > extent || end > extent {
+            let text = format!("axis {axis} of {extent} elements is mirrored at {begin} and {end}");
+            return Err(Refusal::invalid(ReasonCode::Pad, text));
+        }
+        let count = begin + extent + end;
+        node.room(&[count.unsigned_abs()])?;
+        let positions = (0..begin).rev().chain(0..extent).chain((extent - end..extent).rev());
+        let positions: Vec<i64> = positions.collect();
+        let positions = Arg::Constant(node.integers(&[count.unsigned_abs()], &positions)?);
+        x = node.push(Gather { axis: axis as i64 }, &[x, positions])?;
+    }
+    node.finish(Identity {}, &[x])
+}

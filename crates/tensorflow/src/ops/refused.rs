@@ -1,0 +1,119 @@
+//! Operators that are not read: why, and how a model that has them can be read all the same.
+
+use std::collections::BTreeSet;
+
+use crate::graph::{Graph, Port};
+
+/// A network on audio begins behind these.
+const AUDIO: [&str; 3] = ["AudioSpectrogram", "DecodeWav", "Mfcc"];
+
+/// Conditions and loops of TensorFlow 1.
+const CONTROL: [&str; 13] = [
+    "Enter",
+    "Exit",
+    "LoopCond",
+    "Merge",
+    "NextIteration",
+    "RefEnter",
+    "RefExit",
+    "RefMerge",
+    "RefNextIteration",
+    "RefSwitch",
+    "Switch",
+    "ControlTrigger",
+    "RefSelect",
+];
+
+/// Conditions and loops of TensorFlow 2, and calls.
+const FUNCTIONS: [&str; 7] = [
+    "Case",
+    "If",
+    "PartitionedCall",
+    "StatefulPartitionedCall",
+    "StatelessIf",
+    "StatelessWhile",
+    "While",
+];
+
+/// Said of a node whose operator has no row.
+pub(super) fn why(graph: &Graph, node: usize) -> String {
+    let op = graph.node(node).op.as_str();
+    let kind = match op {
+        _ if AUDIO.contains(&op) => {
+            let behind = behind_audio(graph, node);
+            return format!(
+                "features of audio are not computed here; give them to the graph, which then begins with {}",
+                option(graph, "inputs", &behind)
+            );
+        }
+        _ if CONTROL.contains(&op) => {
+            "branches and loops of TensorFlow 1 are read only where a constant decides on them"
+        }
+        _ if FUNCTIONS.contains(&op) || graph.is_function(op) => {
+            "calls of functions are not read; the tool that freezes a graph puts their nodes in place of them"
+        }
+        "Const" => "a constant has one result",
+        "Placeholder" => "an input has one result",
+        _ => "the operator is not known",
+    };
+    format!("{kind}{}", ways_around(graph, node))
+}
+
+/// The results of audio operators behind a node, or of it, that other operators take.
+fn behind_audio(graph: &Graph, node: usize) -> BTreeSet<Port> {
+    let (mut found, mut seen, mut open) = (BTreeSet::new(), BTreeSet::from([node]), vec![node]);
+    while let Some(node) = open.pop() {
+        for result in 0..graph.results(node).len() {
+            for (user, _) in graph.users((node, result)) {
+                match AUDIO.contains(&graph.node(user).op.as_str()) {
+                    true if seen.insert(user) => open.push(user),
+                    true => {}
+                    false => drop(found.insert((node, result))),
+                }
+            }
+        }
+    }
+    if found.is_empty() {
+        found.insert((node, 0));
+    }
+    found
+}
+
+/// The options that end the graph in front of a node, and that begin it behind it.
+fn ways_around(graph: &Graph, node: usize) -> String {
+    let is_constant = |&(producer, _): &Port| graph.node(producer).op == "Const";
+    let before: BTreeSet<Port> = graph
+        .operands(node)
+        .iter()
+        .copied()
+        .filter(|port| !is_constant(port))
+        .collect();
+    let results = (0..graph.results(node).len()).map(|result| (node, result));
+    let behind: BTreeSet<Port> = results.filter(|&port| graph.users(port).next().is_some()).collect();
+    let end = format!(
+        "ending the graph in front of it, with {}",
+        option(graph, "outputs", &before)
+    );
+    let begin = format!(
+        "beginning the graph behind it, with {}",
+        option(graph, "inputs", &behind)
+    );
+    let ways = [
+        (!before.is_empty()).then_some(end),
+        (!behind.is_empty()).then_some(begin),
+    ];
+    let ways: Vec<String> = ways.into_iter().flatten().collect();
+    match ways.is_empty() {
+        true => String::new(),
+        false => format!("; it can be computed elsewhere by {}", ways.join(", or ")),
+    }
+}
+
+/// A list of tensors as a configuration has it.
+fn option(graph: &Graph, key: &str, ports: &BTreeSet<Port>) -> String {
+    let names: Vec<String> = ports
+        .iter()
+        .map(|&port| format!("\"{}\"", graph.tensor(port)))
+        .collect();
+    format!("`{key} = [{}]`", names.join(", "))
+}

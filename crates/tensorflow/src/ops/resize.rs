@@ -1,0 +1,50 @@
+//! Resampling of images, which have their channels last.
+
+use strait_core::op::{Coordinate, CubicCoefficient, Nearest, Resize, ResizeMode, Switch};
+use strait_core::{Elem, ReasonCode};
+use strait_import::{Arg, Refusal};
+
+use super::Row;
+use super::layout::{Layout, finish, to_first};
+use crate::node::Node;
+
+pub(super) const ROWS: &[Row] = &[
+    ("ResizeBilinear", |node| resize(node, ResizeMode::Linear)),
+    ("ResizeNearestNeighbor", |node| resize(node, ResizeMode::Nearest)),
+    ("ResizeBicubic", |node| resize(node, ResizeMode::Cubic)),
+];
+
+/// The centres of pixels have whole coordinates, or lie between them; corners are kept, or edges.
+fn resize(node: &mut Node<'_, '_>, mode: ResizeMode) -> Result<(), Refusal> {
+    let (corners, centers) = (node.flag("align_corners")?, node.flag("half_pixel_centers")?);
+    let coordinate = match (corners, centers) {
+        (true, true) => return Err(Refusal::unsupported("it keeps corners and half pixels at once")),
+        (true, false) => Coordinate::AlignCorners,
+        (false, true) => Coordinate::HalfPixel,
+        (false, false) => Coordinate::Asymmetric,
+    };
+    let size = node.known_ints(1, "size")?.unwrap_or_default();
+    let extents = node.extents(&Arg::Operand(0))?;
+    let ([rows, columns], [batch, .., channels]) = (size.as_slice(), extents.as_slice()) else {
+        let text = format!("an image of rank {} to {size:?}", extents.len());
+        return Err(Refusal::invalid(ReasonCode::Resize, text));
+    };
+    let sizes = [*batch, *channels, *rows, *columns];
+    // Ties go up where corners or centres are kept; otherwise coordinates are truncated.
+    let nearest = match coordinate {
+        Coordinate::Asymmetric => Nearest::Floor,
+        _ => Nearest::RoundPreferCeil,
+    };
+    let op = Resize {
+        nearest,
+        // Where the centres of pixels are kept, TensorFlow's cubic is the sharper one, and leaves out what is not there.
+        exclude_outside: Switch(mode == ResizeMode::Cubic && centers),
+        cubic: CubicCoefficient(if centers { -0.5 } else { -0.75 }),
+        ..Resize::to_sizes(mode, coordinate, &sizes)
+    };
+    let mut x = to_first(node, Layout::Last, Arg::Operand(0))?;
+    if mode != ResizeMode::Nearest {
+        x = node.converted(&x, Elem::F32)?;
+    }
+    finish(node, Layout::Last, op, &[x])
+}

@@ -1,0 +1,284 @@
+//! Parts of tensors: joined, cut and picked.
+
+use smallvec::SmallVec;
+use strait_core::ReasonCode;
+use strait_core::op::{Concat, Identity, Op, Slice, Split, Squeeze, Unsqueeze};
+use strait_import::{Arg, Refusal};
+
+use super::Row;
+use super::shape::one;
+use crate::node::Node;
+
+pub(super) const ROWS: &[Row] = &[
+    ("Concat", |node| {
+        let axis = one(node, 0, "axis")?;
+        let count = node.operand_count();
+        concat(node, axis, (1..count).collect())
+    }),
+    ("ConcatV2", |node| {
+        let last = node.operand_count().saturating_sub(1);
+        let axis = one(node, last, "axis")?;
+        concat(node, axis, (0..last).collect())
+    }),
+    ("Split", split),
+    ("SplitV", split_at),
+    ("StridedSlice", strided_slice),
+    ("Slice", slice),
+    ("Pack", pack),
+    ("Unpack", unpack),
+    ("ReverseV2", reverse),
+];
+
+fn concat(node: &mut Node<'_, '_>, axis: i64, operands: Vec<usize>) -> Result<(), Refusal> {
+    node.ignore(&["N"]);
+    node.one_type(operands.iter().copied())?;
+    let args: Vec<Arg> = operands.into_iter().map(Arg::Operand).collect();
+    match args.as_slice() {
+        [_] => node.finish(Identity {}, &args),
+        _ => node.finish(Concat { axis }, &args),
+    }
+}
+
+/// The extent of an axis of an operand.
+fn extent(node: &mut Node<'_, '_>, operand: usize, axis: i64) -> Result<i64, Refusal> {
+    let shape = node.ty(operand)?.shape;
+    let axis = node.axis(axis, shape.len())?;
+    let extent = shape
+        .get(axis)
+        .and_then(|dim| dim.fixed())
+        .and_then(|extent| i64::try_from(extent).ok());
+    extent.ok_or_else(|| {
+        let text = format!("axis {axis} is symbolic; bind it to a number");
+        Refusal::invalid(ReasonCode::SymbolicAxis, text)
+    })
+}
+
+/// The number of equal pieces is an attribute.
+fn split(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let axis = one(node, 0, "axis")?;
+    let extent = extent(node, 1, axis)?;
+    let count = node.int("num_split")?.filter(|&count| count > 0 && extent % count == 0);
+    let count = count.ok_or_else(|| {
+        let text = format!("an extent of {extent} cannot be split into so many equal pieces");
+        Refusal::invalid(ReasonCode::Split, text)
+    })?;
+    let sizes = std::iter::repeat_n(extent / count, node.result_count()).collect();
+    pieces(node, axis, sizes, count, 1)
+}
+
+/// The extents of the pieces are operand 1; one that is −1 is what remains.
+fn split_at(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let axis = one(node, 2, "axis")?;
+    let extent = extent(node, 0, axis)?;
+    let mut sizes = node.known_ints(1, "sizes")?.unwrap_or_default();
+    let mut known = sizes.iter().filter(|&&size| size != -1);
+    let known = known
+        .try_fold(0i64, |sum, &size| sum.checked_add(size))
+        .unwrap_or(i64::MAX);
+    if let Some(size) = sizes.iter_mut().find(|size| **size == -1) {
+        *size = extent.saturating_sub(known);
+    }
+    let count = node.int("num_split")?.unwrap_or(sizes.len() as i64);
+    pieces(node, axis, sizes.into(), count, 0)
+}
+
+fn pieces(
+    node: &mut Node<'_, '_>,
+    axis: i64,
+    sizes: SmallVec<[i64; 4]>,
+    count: i64,
+    operand: usize,
+) -> Result<(), Refusal> {
+    if usize::try_from(count) != Ok(sizes.len()) || sizes.len() != node.result_count() {
+        let text = format!("{} pieces for {} results", sizes.len(), node.result_count());
+        return Err(Refusal::invalid(ReasonCode::Split, text));
+    }
+    match sizes.len() {
+        1 => node.finish(Identity {}, &[Arg::Operand(operand)]),
+        _ => node.finish(Split { axis, sizes }, &[Arg::Operand(operand)]),
+    }
+}
+
+/// An axis of the result of a strided slice.
+enum Axis {
+    /// One of the operand.
+    Kept,
+    /// One of the operand of which a single position is left, without the axis.
+    Dropped,
+    /// A new one.
+    New,
+}
+
+/// Positions by axis, in lists in which bits of masks say what else an entry may be: all axes that are left, a new axis, one
+/// position without the axis, or one border or both of the operand's own.
+fn strided_slice(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let mut list = |position, what: &str| Ok::<_, Refusal>(node.known_ints(position, what)?.unwrap_or_default());
+    let (begin, end, strides) = (list(1, "begin")?, list(2, "end")?, list(3, "strides")?);
+    let mut mask = |key| Ok::<i64, Refusal>(node.int(key)?.unwrap_or(0));
+    let (begins, ends) = (mask("begin_mask")?, mask("end_mask")?);
+    let (ellipses, new, dropped) = (
+        mask("ellipsis_mask")?,
+        mask("new_axis_mask")?,
+        mask("shrink_axis_mask")?,
+    );
+    let wrong = |text: &str| Refusal::invalid(ReasonCode::Slice, text);
+    if begin.len() != end.len() || begin.len() != strides.len() || begin.len() > 32 {
+        return Err(wrong("its lists have not one length"));
+    }
+    let rank = node.rank(0)?;
+    let has = |mask: i64, entry: usize| mask >> entry & 1 == 1;
+    if (0..begin.len()).filter(|&entry| has(ellipses, entry)).count() > 1 {
+        return Err(wrong("its positions name all other axes twice"));
+    }
+    let is_new = |entry: usize| has(new, entry) && !has(ellipses, entry);
+    let named = (0..begin.len())
+        .filter(|&entry| !has(ellipses, entry) && !is_new(entry))
+        .count();
+    let rest = rank
+        .checked_sub(named)
+        .ok_or_else(|| wrong("its positions name more axes than there are"))?;
+    let mut slice = Slice {
+        starts: SmallVec::new(),
+        ends: SmallVec::new(),
+        axes: SmallVec::new(),
+        steps: SmallVec::new(),
+    };
+    let mut axes: Vec<Axis> = Vec::new();
+    let mut axis = 0;
+    for entry in 0..begin.len() {
+        if has(ellipses, entry) {
+            axes.extend((0..rest).map(|_| Axis::Kept));
+            axis += rest;
+            continue;
+        }
+        if is_new(entry) {
+            axes.push(Axis::New);
+            continue;
+        }
+        let step = strides[entry];
+        let (start, stop, step) = if has(dropped, entry) {
+            axes.push(Axis::Dropped);
+            // The last position ends where the axis does.
+            let start = begin[entry];
+            (start, if start == -1 { i64::MAX } else { start.saturating_add(1) }, 1)
+        } else {
+            axes.push(Axis::Kept);
+            let (first, past) = if step < 0 { (i64::MAX, i64::MIN) } else { (0, i64::MAX) };
+            let start = if has(begins, entry) { first } else { begin[entry] };
+            (start, if has(ends, entry) { past } else { end[entry] }, step)
+        };
+        if (start, stop, step) != (0, i64::MAX, 1) {
+            slice.starts.push(start);
+            slice.ends.push(stop);
+            slice.axes.push(axis as i64);
+            slice.steps.push(step);
+        }
+        axis += 1;
+    }
+    axes.extend((axis..rank).map(|_| Axis::Kept));
+    let mut steps: Vec<Op> = Vec::new();
+    if !slice.axes.is_empty() {
+        steps.push(slice.into());
+    }
+    let own = axes.iter().filter(|axis| !matches!(axis, Axis::New));
+    let squeeze: SmallVec<[i64; 4]> = own
+        .enumerate()
+        .filter(|(_, axis)| matches!(axis, Axis::Dropped))
+        .map(|(axis, _)| axis as i64)
+        .collect();
+    if !squeeze.is_empty() {
+        steps.push(Squeeze { axes: squeeze }.into());
+    }
+    let left = axes.iter().filter(|axis| !matches!(axis, Axis::Dropped));
+    let unsqueeze: SmallVec<[i64; 4]> = left
+        .enumerate()
+        .filter(|(_, axis)| matches!(axis, Axis::New))
+        .map(|(axis, _)| axis as i64)
+        .collect();
+    if !unsqueeze.is_empty() {
+        steps.push(Unsqueeze { axes: unsqueeze }.into());
+    }
+    let last = steps.pop().unwrap_or_else(|| Identity {}.into());
+    let mut x = Arg::Operand(0);
+    for step in steps {
+        x = node.push(step, &[x])?;
+    }
+    node.finish(last, &[x])
+}
+
+/// So many elements of each axis from a position on; −1 of them are all.
+fn slice(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let begin = node.known_ints(1, "begin")?.unwrap_or_default();
+    let size = node.known_ints(2, "size")?.unwrap_or_default();
+    if begin.len() != size.len() || begin.iter().any(|&start| start < 0) {
+        let text = format!("it begins at {begin:?} with the extents {size:?}");
+        return Err(Refusal::invalid(ReasonCode::Slice, text));
+    }
+    let end = |(&start, &size): (&i64, &i64)| {
+        if size == -1 {
+            i64::MAX
+        } else {
+            start.saturating_add(size)
+        }
+    };
+    let op = Slice {
+        ends: begin.iter().zip(&size).map(end).collect(),
+        axes: (0..begin.len() as i64).collect(),
+        steps: SmallVec::from_elem(1, begin.len()),
+        starts: begin.into(),
+    };
+    node.finish(op, &[Arg::Operand(0)])
+}
+
+/// Joins tensors along a new axis.
+fn pack(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    node.ignore(&["N"]);
+    let axis = node.int("axis")?.unwrap_or(0);
+    let count = node.operand_count();
+    node.one_type(0..count)?;
+    if count == 1 {
+        let axes = std::iter::once(axis).collect();
+        return node.finish(Unsqueeze { axes }, &[Arg::Operand(0)]);
+    }
+    let mut parts = Vec::with_capacity(count);
+    for position in 0..count {
+        parts.push(node.unsqueezed(&Arg::Operand(position), &[axis])?);
+    }
+    node.finish(Concat { axis }, &parts)
+}
+
+/// Cuts a tensor at each position of an axis, which is gone then.
+fn unpack(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let axis = node.int("axis")?.unwrap_or(0);
+    let extent = extent(node, 0, axis)?;
+    if node.int("num")?.unwrap_or(extent) != extent || usize::try_from(extent) != Ok(node.result_count()) {
+        let text = format!("an extent of {extent} for {} results", node.result_count());
+        return Err(Refusal::invalid(ReasonCode::Split, text));
+    }
+    let squeeze = || Squeeze {
+        axes: std::iter::once(axis).collect(),
+    };
+    if extent == 1 {
+        return node.finish(squeeze(), &[Arg::Operand(0)]);
+    }
+    let sizes = std::iter::repeat_n(1, node.result_count()).collect();
+    let pieces = node.push_all(Split { axis, sizes }, &[Arg::Operand(0)])?;
+    for (position, piece) in pieces.into_iter().enumerate() {
+        node.finish_result(position, squeeze(), &[piece])?;
+    }
+    Ok(())
+}
+
+fn reverse(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+    let axes = node.known_ints(1, "axes")?.unwrap_or_default();
+    if axes.is_empty() {
+        return node.finish(Identity {}, &[Arg::Operand(0)]);
+    }
+    let op = Slice {
+        starts: SmallVec::from_elem(i64::MAX, axes.len()),
+        ends: SmallVec::from_elem(i64::MIN, axes.len()),
+        steps: SmallVec::from_elem(-1, axes.len()),
+        axes: axes.into(),
+    };
+    node.finish(op, &[Arg::Operand(0)])
+}

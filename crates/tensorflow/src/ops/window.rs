@@ -1,0 +1,110 @@
+//! Windows that move over an image: strides, dilations and padding.
+
+use smallvec::SmallVec;
+use strait_core::{Dim, ReasonCode};
+use strait_import::Refusal;
+
+use super::layout::Layout;
+use crate::node::Node;
+
+/// Steps, distances and padding of a window, by axis of the image.
+pub(super) struct Window {
+    pub(super) stride: SmallVec<[u32; 2]>,
+    pub(super) dilation: SmallVec<[u32; 2]>,
+    /// All begins, then all ends.
+    pub(super) pad: SmallVec<[u32; 4]>,
+}
+
+/// The numbers of a list for the axes of the image. Those for batch and channels have to be 1.
+pub(super) fn spatial(
+    node: &mut Node<'_, '_>,
+    key: &'static str,
+    layout: Layout,
+    axes: usize,
+) -> Result<Option<SmallVec<[u32; 2]>>, Refusal> {
+    let Some(list) = node.ints(key)? else {
+        return Ok(None);
+    };
+    of_image(key, list, layout, axes).map(Some)
+}
+
+/// The same for a list that is known.
+pub(super) fn of_image(key: &str, list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 2]>, Refusal> {
+    let is_one = |axis: usize| list.get(axis) == Some(&1);
+    if list.len() != axes + 2 {
+        let text = format!("`{key}` has {} entries, {} are needed", list.len(), axes + 2);
+        return Err(Refusal::invalid(ReasonCode::Window, text));
+    }
+    if !is_one(0) || !is_one(layout.channels(axes + 2)) {
+        let text = format!("`{key}` is {list:?}: over batches or channels windows are not read");
+        return Err(Refusal::Unsupported(text));
+    }
+    let number = |axis: usize| list.get(layout.spatial(axis)).and_then(|&n| u32::try_from(n).ok());
+    let numbers: Option<SmallVec<[u32; 2]>> = (0..axes).map(number).collect();
+    numbers.ok_or_else(|| Refusal::invalid(ReasonCode::Window, format!("`{key}` is {list:?}")))
+}
+
+/// The window of these extents over operand 0.
+pub(super) fn window(node: &mut Node<'_, '_>, layout: Layout, size: &[u64]) -> Result<Window, Refusal> {
+    let axes = size.len();
+    let ones = || SmallVec::from_elem(1, axes);
+    let stride = spatial(node, "strides", layout, axes)?.unwrap_or_else(ones);
+    let dilation = spatial(node, "dilations", layout, axes)?.unwrap_or_else(ones);
+    let shape = node.ty(0)?.shape;
+    if shape.len() != axes + 2 {
+        let text = format!("the operand has rank {}, not {}", shape.len(), axes + 2);
+        return Err(Refusal::invalid(ReasonCode::ConvRank, text));
+    }
+    let explicit = node.ints("explicit_paddings")?.unwrap_or_default();
+    let pad = match node.text("padding", "")? {
+        "VALID" => SmallVec::from_elem(0, 2 * axes),
+        "SAME" => {
+            let mut pad = SmallVec::from_elem(0, 2 * axes);
+            for axis in 0..axes {
+                let extent = shape.get(layout.spatial(axis));
+                (pad[axis], pad[axis + axes]) = same(extent, size[axis], stride[axis], dilation[axis])?;
+            }
+            pad
+        }
+        "EXPLICIT" => given(explicit, layout, axes)?,
+        other => return Err(Refusal::Unsupported(format!("`padding` is `{other}`"))),
+    };
+    Ok(Window { stride, dilation, pad })
+}
+
+/// Paddings that are given: in front and behind, by axis.
+fn given(list: &[i64], layout: Layout, axes: usize) -> Result<SmallVec<[u32; 4]>, Refusal> {
+    let wrong = || Refusal::invalid(ReasonCode::Window, format!("`explicit_paddings` is {list:?}"));
+    let channels = layout.channels(axes + 2);
+    let beside = [0, 1, 2 * channels, 2 * channels + 1];
+    if list.len() != 2 * (axes + 2) || beside.iter().any(|&place| list.get(place) != Some(&0)) {
+        return Err(wrong());
+    }
+    let at = |side: usize| (0..axes).map(move |axis| 2 * layout.spatial(axis) + side);
+    let numbers = at(0).chain(at(1)).map(|place| list.get(place).copied());
+    let numbers: Option<SmallVec<[u32; 4]>> = numbers.map(|n| u32::try_from(n?).ok()).collect();
+    numbers.ok_or_else(wrong)
+}
+
+/// The padding in front and behind with which there are ⌈extent / stride⌉ windows; the greater half stands behind.
+pub(super) fn same(extent: Option<&Dim>, size: u64, stride: u32, dilation: u32) -> Result<(u32, u32), Refusal> {
+    let wrong = || Refusal::invalid(ReasonCode::Window, "the window does not fit its operand");
+    let reach = size.checked_sub(1).and_then(|n| n.checked_mul(dilation.into()));
+    let reach = reach.and_then(|n| n.checked_add(1)).ok_or_else(wrong)?;
+    let total = match (extent, stride) {
+        (_, 0) | (None, _) => return Err(wrong()),
+        // As many windows as elements, whatever their number is.
+        (_, 1) => reach - 1,
+        (Some(Dim::Fixed(extent)), _) => {
+            let steps = extent.div_ceil(stride.into()).saturating_sub(1);
+            let needed = steps.checked_mul(stride.into()).and_then(|n| n.checked_add(reach));
+            needed.ok_or_else(wrong)?.saturating_sub(*extent)
+        }
+        (Some(Dim::Named(_)), _) => {
+            let text = "the padding depends on a symbolic dimension; bind it to a number";
+            return Err(Refusal::invalid(ReasonCode::SymbolicWindow, text));
+        }
+    };
+    let total = u32::try_from(total).map_err(|_| wrong())?;
+    Ok((total / 2, total - total / 2))
+}

@@ -1,0 +1,172 @@
+//! The protobuf messages of a GraphDef, by their published field numbers.
+//!
+//! Only the fields that are read are declared; a decoder skips the rest. `bytes` fields are slices of the decoded buffer. An
+//! attribute that is a function (field 10) is left out: no operator that is read has one, and messages then nest to a fixed
+//! depth.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use prost::{Message, Oneof};
+
+/// The whole file.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct GraphDef {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) node: Vec<NodeDef>,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) library: Option<FunctionDefLibrary>,
+    #[prost(message, optional, tag = "4")]
+    pub(crate) versions: Option<VersionDef>,
+}
+
+/// The versions of TensorFlow's graphs that the file is of.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct VersionDef {
+    #[prost(int32, tag = "1")]
+    pub(crate) producer: i32,
+}
+
+/// Functions that nodes call by their names. They are known by name only.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct FunctionDefLibrary {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) function: Vec<FunctionDef>,
+}
+
+/// A function.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct FunctionDef {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) signature: Option<OpDef>,
+}
+
+/// The signature of a function, whose name is that of the operator which calls it.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct OpDef {
+    #[prost(string, tag = "1")]
+    pub(crate) name: String,
+}
+
+/// One operation.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct NodeDef {
+    #[prost(string, tag = "1")]
+    pub(crate) name: String,
+    #[prost(string, tag = "2")]
+    pub(crate) op: String,
+    /// `node` or `node:k` for result k of a node, and behind all of those `^node` for one that runs before.
+    #[prost(string, repeated, tag = "3")]
+    pub(crate) input: Vec<String>,
+    #[prost(btree_map = "string, message", tag = "5")]
+    pub(crate) attr: BTreeMap<String, AttrValue>,
+}
+
+/// The value of an attribute.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct AttrValue {
+    #[prost(oneof = "Value", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
+    pub(crate) value: Option<Value>,
+}
+
+/// The kinds of values that are read.
+#[derive(Clone, PartialEq, Oneof)]
+pub(crate) enum Value {
+    #[prost(message, tag = "1")]
+    List(ListValue),
+    #[prost(bytes = "bytes", tag = "2")]
+    Text(Bytes),
+    #[prost(int64, tag = "3")]
+    Int(i64),
+    #[prost(float, tag = "4")]
+    Float(f32),
+    #[prost(bool, tag = "5")]
+    Flag(bool),
+    /// One of the numbers in [`crate::elements`].
+    #[prost(int32, tag = "6")]
+    Type(i32),
+    #[prost(message, tag = "7")]
+    Shape(TensorShapeProto),
+    #[prost(message, tag = "8")]
+    Tensor(Box<TensorProto>),
+}
+
+impl Value {
+    /// The kind, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Value::List(_) => "list",
+            Value::Text(_) => "text",
+            Value::Int(_) => "int",
+            Value::Float(_) => "float",
+            Value::Flag(_) => "bool",
+            Value::Type(_) => "type",
+            Value::Shape(_) => "shape",
+            Value::Tensor(_) => "tensor",
+        }
+    }
+}
+
+/// A list, which is of one kind.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ListValue {
+    #[prost(bytes = "bytes", repeated, tag = "2")]
+    pub(crate) s: Vec<Bytes>,
+    #[prost(int64, repeated, tag = "3")]
+    pub(crate) i: Vec<i64>,
+    #[prost(float, repeated, tag = "4")]
+    pub(crate) f: Vec<f32>,
+    #[prost(bool, repeated, tag = "5")]
+    pub(crate) b: Vec<bool>,
+    #[prost(int32, repeated, tag = "6")]
+    pub(crate) types: Vec<i32>,
+    #[prost(message, repeated, tag = "7")]
+    pub(crate) shape: Vec<TensorShapeProto>,
+}
+
+/// The extents of a tensor.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TensorShapeProto {
+    #[prost(message, repeated, tag = "2")]
+    pub(crate) dim: Vec<Dim>,
+    #[prost(bool, tag = "3")]
+    pub(crate) unknown_rank: bool,
+}
+
+/// An extent, −1 where it is not known.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Dim {
+    #[prost(int64, tag = "1")]
+    pub(crate) size: i64,
+}
+
+/// A constant. Its elements are in `tensor_content`, or in the list of their type.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TensorProto {
+    /// One of the numbers in [`crate::elements`].
+    #[prost(int32, tag = "1")]
+    pub(crate) dtype: i32,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) tensor_shape: Option<TensorShapeProto>,
+    /// Little-endian, row-major, not aligned.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub(crate) tensor_content: Bytes,
+    #[prost(float, repeated, tag = "5")]
+    pub(crate) float_val: Vec<f32>,
+    #[prost(double, repeated, tag = "6")]
+    pub(crate) double_val: Vec<f64>,
+    /// Also holds integers of 8 and 16 bits.
+    #[prost(int32, repeated, tag = "7")]
+    pub(crate) int_val: Vec<i32>,
+    #[prost(int64, repeated, tag = "10")]
+    pub(crate) int64_val: Vec<i64>,
+    #[prost(bool, repeated, tag = "11")]
+    pub(crate) bool_val: Vec<bool>,
+    /// The bits of 16-bit floats of both kinds.
+    #[prost(int32, repeated, tag = "13")]
+    pub(crate) half_val: Vec<i32>,
+    #[prost(uint32, repeated, tag = "16")]
+    pub(crate) uint32_val: Vec<u32>,
+    #[prost(uint64, repeated, tag = "17")]
+    pub(crate) uint64_val: Vec<u64>,
+}

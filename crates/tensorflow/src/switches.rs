@@ -1,0 +1,142 @@
+//! Branches that constants decide between.
+//!
+//! TensorFlow 1 writes a condition as `Switch` nodes, which pass a tensor to one of two branches, and `Merge` nodes, which take
+//! that of the branch that ran. A frozen graph has constants where batch normalization and dropout asked whether it is being
+//! trained. A switch on a constant passes its operand on; what the other branch makes is dead, and so is all that takes it, or
+//! runs after it; a merge passes on the operand that is left. Everything else stays, and is refused by its name where an
+//! output needs it.
+
+use crate::graph::{Port, attribute};
+use crate::proto::{GraphDef, TensorProto, Value};
+
+/// Fate of a node where constants decide between branches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Branch {
+    /// It is what it says.
+    Plain,
+    /// One of its results is one of its operands.
+    Passes { operand: usize, result: usize },
+    /// No run reaches it.
+    Dead,
+}
+
+/// Knowledge of a node, as far as it has been visited.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Unknown,
+    Alive,
+    /// Its first result is this truth value.
+    Truth(bool),
+    Dead,
+}
+
+/// By node: what becomes of it.
+pub(crate) fn branches(graph: &GraphDef, operands: &[Vec<Port>], controls: &[Vec<usize>]) -> Vec<Branch> {
+    let mut branches = vec![Branch::Plain; graph.node.len()];
+    if !graph.node.iter().any(|node| is_switch(&node.op)) {
+        return branches;
+    }
+    let mut states = vec![State::Unknown; graph.node.len()];
+    for node in order(operands, controls) {
+        let is_dead = |&(producer, result): &Port| match branches[producer] {
+            Branch::Passes { result: passed, .. } => is_switch(&graph.node[producer].op) && result != passed,
+            Branch::Dead => true,
+            Branch::Plain => false,
+        };
+        let taken = &operands[node];
+        let is_ordered = |&(producer, _): &Port| states[producer] != State::Unknown;
+        let op = graph.node[node].op.as_str();
+        if matches!(op, "Merge" | "RefMerge") {
+            // An operand from a loop is not known yet.
+            if taken.iter().all(is_ordered) {
+                let mut alive = (0..taken.len()).filter(|&position| !is_dead(&taken[position]));
+                match (alive.next(), alive.next()) {
+                    (None, _) => branches[node] = Branch::Dead,
+                    (Some(operand), None) => branches[node] = Branch::Passes { operand, result: 0 },
+                    _ => {}
+                }
+            }
+        } else if taken.iter().any(is_dead) || controls[node].iter().any(|&before| branches[before] == Branch::Dead) {
+            branches[node] = Branch::Dead;
+        } else if is_switch(op)
+            && let Some(State::Truth(truth)) = taken.get(1).map(|&(producer, _)| states[producer])
+        {
+            branches[node] = Branch::Passes {
+                operand: 0,
+                result: usize::from(truth),
+            };
+        }
+        states[node] = match branches[node] {
+            Branch::Dead => State::Dead,
+            Branch::Passes { operand, .. } => taken.get(operand).map_or(State::Alive, |&(from, _)| states[from]),
+            Branch::Plain => truth(graph, node, taken, &states).map_or(State::Alive, State::Truth),
+        };
+    }
+    branches
+}
+
+fn is_switch(op: &str) -> bool {
+    matches!(op, "Switch" | "RefSwitch")
+}
+
+/// The truth value that a node is, if constants decide on it.
+fn truth(graph: &GraphDef, node: usize, taken: &[Port], states: &[State]) -> Option<bool> {
+    let operand = |position: usize| match taken.get(position).map(|&(producer, _)| states[producer]) {
+        Some(State::Truth(truth)) => Some(truth),
+        _ => None,
+    };
+    let node = &graph.node[node];
+    match node.op.as_str() {
+        "Const" => match attribute(node, "value") {
+            Some(Value::Tensor(tensor)) => constant(tensor),
+            _ => None,
+        },
+        "Identity" | "PlaceholderWithDefault" | "StopGradient" => operand(0),
+        "LogicalNot" => operand(0).map(|truth| !truth),
+        "LogicalAnd" => Some(operand(0)? & operand(1)?),
+        "LogicalOr" => Some(operand(0)? | operand(1)?),
+        _ => None,
+    }
+}
+
+/// The only element of a constant that is a truth value.
+fn constant(tensor: &TensorProto) -> Option<bool> {
+    const BOOL: i32 = 10;
+    let extents = tensor.tensor_shape.as_ref().map_or(&[][..], |shape| &shape.dim);
+    if tensor.dtype != BOOL || extents.iter().any(|dim| dim.size != 1) {
+        return None;
+    }
+    match (&*tensor.tensor_content, tensor.bool_val.as_slice()) {
+        ([], []) => Some(false),
+        ([], [first, ..]) => Some(*first),
+        ([byte, ..], _) => Some(*byte != 0),
+    }
+}
+
+/// The nodes behind all that they take or run after. Those of loops, and behind them, are left out.
+fn order(operands: &[Vec<Port>], controls: &[Vec<usize>]) -> Vec<usize> {
+    let before = |node: usize| {
+        let taken = operands[node].iter().map(|&(producer, _)| producer);
+        taken.chain(controls[node].iter().copied())
+    };
+    let mut users: Vec<Vec<usize>> = vec![Vec::new(); operands.len()];
+    let mut waiting = vec![0usize; operands.len()];
+    for (node, waiting) in waiting.iter_mut().enumerate() {
+        for producer in before(node) {
+            users[producer].push(node);
+            *waiting += 1;
+        }
+    }
+    let mut order: Vec<usize> = (0..operands.len()).filter(|&node| waiting[node] == 0).collect();
+    let mut next = 0;
+    while let Some(&node) = order.get(next) {
+        next += 1;
+        for user in std::mem::take(&mut users[node]) {
+            waiting[user] -= 1;
+            if waiting[user] == 0 {
+                order.push(user);
+            }
+        }
+    }
+    order
+}

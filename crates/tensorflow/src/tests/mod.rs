@@ -1,0 +1,5 @@
+mod damage;
+mod graphs;
+mod make;
+mod switches;
+mod types;
