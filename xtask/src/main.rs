@@ -10,6 +10,7 @@ mod compile;
 mod oracles;
 mod process;
 mod python;
+mod schema;
 mod test;
 mod tidy;
 mod workspace;
@@ -47,6 +48,7 @@ const COMMANDS: &[Command] = &[
     test::COMMAND,
     tidy::COMMAND,
     bless::COMMAND,
+    schema::COMMAND,
     oracles::COMMAND,
     accuracy::COMMAND,
     bench::COMMAND,

@@ -179,7 +179,10 @@ impl Layer<'_, '_> {
             };
             typed.push((name, ty, None));
         }
-        let name = self.builder.node_name(base);
+        let name = match self.is_aside {
+            true => self.builder.node_name(&format!("{base}:{}", op.name())),
+            false => self.builder.node_name(base),
+        };
         let module = &mut self.builder.module;
         let source = module.names.intern(base);
         let graph = module.main_mut();

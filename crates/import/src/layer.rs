@@ -30,6 +30,8 @@ pub struct Layer<'b, 'a> {
     wiring: &'a Wiring<'a>,
     /// Of the node in its graph.
     position: usize,
+    /// True while ops are added that only bring an operand into the form that the node's own op takes.
+    pub(crate) is_aside: bool,
 }
 
 impl<'b, 'a> Layer<'b, 'a> {
@@ -40,6 +42,7 @@ impl<'b, 'a> Layer<'b, 'a> {
             builder,
             wiring,
             position,
+            is_aside: false,
         }
     }
 
@@ -202,6 +205,15 @@ impl<'b, 'a> Layer<'b, 'a> {
     pub fn push(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<Arg, Refusal> {
         let results = self.apply(op.into(), args, &[])?;
         Ok(results.into_iter().next().unwrap_or(Arg::Absent))
+    }
+
+    /// The same for an op that only brings an operand into the form that the node's own op takes: its name is the node's and its
+    /// own, so that the node's is left.
+    pub fn push_aside(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<Arg, Refusal> {
+        self.is_aside = true;
+        let result = self.push(op, args);
+        self.is_aside = false;
+        result
     }
 
     /// The same, with all of its results.

@@ -18,6 +18,9 @@ pub struct ReadOptions {
     /// Where the graph ends instead of at its outputs: tensors, or nodes, which stand for their first result. Empty: at
     /// its outputs.
     pub outputs: Vec<String>,
+    /// True to read weights that are codes beside activations of floats as the numbers that they stand for. A runtime quantizes
+    /// such activations anew in each run, which no graph here does, so that they are refused otherwise.
+    pub hybrid_as_float: bool,
 }
 
 /// The dimensions of the main graph's inputs that have no value, in the order of inputs and axes.

@@ -198,6 +198,7 @@ impl Model {
             bind: options.bind.iter().map(|(name, &value)| (key(name), value)).collect(),
             inputs: options.inputs.iter().map(tensor).collect(),
             outputs: options.outputs.iter().map(tensor).collect(),
+            ..options.clone()
         }
     }
 

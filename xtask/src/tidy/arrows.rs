@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("onnx", &["requantize", "core", "mapped", "import"]),
     ("tensorflow", &["core", "mapped", "import"]),
+    ("tflite", &["core", "mapped", "import"]),
     ("container", &["requantize", "core", "mapped"]),
     ("samples", &["requantize", "core", "mapped", "document"]),
     ("target", &["requantize", "core", "kernels", "mapped", "document"]),

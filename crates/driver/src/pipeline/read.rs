@@ -82,6 +82,7 @@ impl Reading {
             bind: self.bind.clone(),
             inputs: resolve(&model, "inputs", &self.inputs)?,
             outputs: resolve(&model, "outputs", &self.outputs)?,
+            ..ReadOptions::default()
         };
         let (module, batch) = model.read_single(&options).map_err(named)?;
         let free = strait_import::free_dimensions(&module);

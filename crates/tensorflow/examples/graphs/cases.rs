@@ -1,6 +1,5 @@
 //! The folder of cases.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
@@ -56,11 +55,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
                 operator: Some(*operator).filter(|name| *name != "-").map(Into::into),
                 relative: relative.parse()?,
                 absolute: absolute.parse()?,
-                options: ReadOptions {
-                    bind: BTreeMap::new(),
-                    inputs: Vec::new(),
-                    outputs: Vec::new(),
-                },
+                options: ReadOptions::default(),
                 inputs: Vec::new(),
                 outputs: Vec::new(),
             }),

@@ -128,6 +128,7 @@ pub(super) fn cut(
         bind: bind.iter().map(|&(key, value)| (key.into(), value)).collect(),
         inputs: names(inputs),
         outputs: names(outputs),
+        ..ReadOptions::default()
     };
     let module = model(nodes)?.read(&options)?;
     assert_eq!(strait_core::verifier::verify(&module), Ok(()));

@@ -69,5 +69,6 @@ fn options(bind: &[(&str, u64)], inputs: &[&str], outputs: &[&str]) -> ReadOptio
         bind: bind.iter().map(|(name, value)| ((*name).into(), *value)).collect(),
         inputs: inputs.iter().map(ToString::to_string).collect(),
         outputs: outputs.iter().map(ToString::to_string).collect(),
+        ..ReadOptions::default()
     }
 }

@@ -1,0 +1,401 @@
+//! The tensors and operators of a file, taken out of the flatbuffer.
+//!
+//! In a flatbuffer many places may point to one table: a few bytes can say that there are a million tensors, each with the
+//! same name of a megabyte. All that is taken out is counted against a budget that a file without such tricks stays below.
+
+use bytes::Bytes;
+use planus::ReadAsRoot;
+use std::collections::BTreeSet;
+use strait_core::ReasonCode;
+use strait_core::shape::MAX_RANK;
+use strait_import::ReadError;
+
+use crate::names;
+use crate::schema::tflite::{BufferRef, ModelRef, OperatorCodeRef, OperatorRef, SubGraphRef, TensorRef};
+
+/// The identifier of the format, at byte 4 of a file.
+pub(crate) const IDENTIFIER: &[u8; 4] = b"TFL3";
+
+/// The only version of the format.
+const VERSION: i64 = 3;
+
+/// Tensors and operators of a graph.
+const MOST: usize = 1 << 20;
+
+/// Bytes beyond those of the file that tables may say again.
+const SHARED: u64 = 1 << 24;
+
+/// The longest message of the decoder that is passed on.
+const LONGEST_MESSAGE: usize = 300;
+
+/// The codes of a tensor: real = scale · (code − zero point).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Codes {
+    /// One for the tensor, or one for each index of the axis.
+    pub(crate) scale: Vec<f32>,
+    /// As many as scales.
+    pub(crate) zero_point: Vec<i64>,
+    /// The axis of several.
+    pub(crate) axis: usize,
+}
+
+/// A tensor of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Tensor {
+    /// Unique in its graph.
+    pub(crate) name: String,
+    /// The number of its type of elements.
+    pub(crate) elem: i8,
+    /// Extents; −1 for one that is not known.
+    pub(crate) shape: Vec<i32>,
+    /// False where nothing is known of the shape: then it is empty.
+    pub(crate) has_shape: bool,
+    /// Its bytes in the file, for a constant.
+    pub(crate) data: Option<Bytes>,
+    pub(crate) codes: Option<Codes>,
+    /// Reason why it is not read, whoever takes it.
+    pub(crate) refused: Option<&'static str>,
+}
+
+/// An operator of the file.
+pub(crate) struct Node<'a> {
+    pub(crate) view: OperatorRef<'a>,
+    /// The position of its code.
+    pub(crate) code: usize,
+    pub(crate) inputs: Vec<Option<usize>>,
+    pub(crate) outputs: Vec<Option<usize>>,
+}
+
+/// Kind of an operator, which several may share.
+#[derive(Clone, Debug)]
+pub(crate) struct Code<'a> {
+    /// The number of the builtin operator.
+    pub(crate) number: i32,
+    pub(crate) version: i32,
+    /// The name of a custom operator.
+    pub(crate) custom: Option<&'a str>,
+}
+
+impl Code<'_> {
+    /// The operator's name: `CONV_2D`, or that of a custom one.
+    pub(crate) fn name(&self) -> String {
+        match self.custom {
+            Some(custom) => custom.chars().take(64).collect(),
+            None => match usize::try_from(self.number)
+                .ok()
+                .and_then(|at| names::OPERATORS.get(at))
+            {
+                Some(name) => (*name).into(),
+                None => format!("builtin operator {}", self.number),
+            },
+        }
+    }
+}
+
+/// The main graph of a file.
+pub(crate) struct Graph<'a> {
+    pub(crate) tensors: Vec<Tensor>,
+    pub(crate) nodes: Vec<Node<'a>>,
+    pub(crate) codes: Vec<Code<'a>>,
+    pub(crate) inputs: Vec<usize>,
+    pub(crate) outputs: Vec<usize>,
+}
+
+/// The bytes are not a model of this format.
+pub(crate) fn undecoded(words: &str) -> ReadError {
+    ReadError::Decode {
+        format: "TFLite",
+        words: words.chars().take(LONGEST_MESSAGE).collect(),
+    }
+}
+
+fn broken(error: planus::Error) -> ReadError {
+    undecoded(&format!(
+        "{}.{}: {}",
+        error.source_location.type_, error.source_location.method, error.error_kind
+    ))
+}
+
+/// The root of a file.
+pub(crate) fn root(bytes: &[u8]) -> Result<ModelRef<'_>, ReadError> {
+    if bytes.get(4..8) != Some(IDENTIFIER) {
+        return Err(undecoded("it does not begin with TFL3 at byte 4"));
+    }
+    let model = ModelRef::read_as_root(bytes).map_err(broken)?;
+    let version = i64::from(model.version().map_err(broken)?);
+    if version != VERSION {
+        return Err(ReadError::Version {
+            what: "schema version",
+            found: version,
+            range: (VERSION, VERSION),
+        });
+    }
+    Ok(model)
+}
+
+/// Counts what is taken out of a file.
+struct Budget(u64);
+
+impl Budget {
+    fn take(&mut self, bytes: usize) -> Result<(), ReadError> {
+        let left = self.0.checked_sub(bytes as u64);
+        self.0 = left.ok_or_else(|| undecoded("its tables say the same bytes over and over"))?;
+        Ok(())
+    }
+
+    /// The numbers of a vector, which may be absent.
+    fn numbers<'a, T>(&mut self, vector: Option<planus::Vector<'a, T>>) -> Result<Vec<T>, ReadError>
+    where
+        T: planus::VectorRead<'a>,
+    {
+        let Some(vector) = vector else {
+            return Ok(Vec::new());
+        };
+        self.take(vector.len().saturating_mul(size_of::<T>()))?;
+        Ok(vector.into_iter().collect())
+    }
+}
+
+impl<'a> Graph<'a> {
+    /// Takes the main graph out of a file.
+    pub(crate) fn new(bytes: &'a Bytes) -> Result<Graph<'a>, ReadError> {
+        let model = root(bytes)?;
+        let mut budget = Budget((bytes.len() as u64).saturating_add(SHARED));
+        let codes = codes(&model, &mut budget)?;
+        let graphs = model.subgraphs().map_err(broken)?;
+        let graphs = graphs.ok_or_else(|| undecoded("there is no graph in it"))?;
+        let main = graphs
+            .get(0)
+            .ok_or_else(|| undecoded("there is no graph in it"))?
+            .map_err(broken)?;
+        let mut graph = Graph {
+            tensors: tensors(bytes, &model, &main, &mut budget)?,
+            nodes: Vec::new(),
+            codes,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        };
+        graph.inputs = graph.ports(main.inputs().map_err(broken)?, &mut budget)?;
+        graph.outputs = graph.ports(main.outputs().map_err(broken)?, &mut budget)?;
+        let operators = main.operators().map_err(broken)?;
+        for operator in operators.into_iter().flatten() {
+            budget.take(64)?;
+            if graph.nodes.len() == MOST {
+                return Err(too_many("operators"));
+            }
+            let view = operator.map_err(broken)?;
+            let code = view.opcode_index().map_err(broken)? as usize;
+            if code >= graph.codes.len() {
+                let text = format!(
+                    "an operator is of kind {code}, of which there are {}",
+                    graph.codes.len()
+                );
+                return Err(ReadError::model(ReasonCode::Operands, text));
+            }
+            let node = Node {
+                inputs: graph.operands(view.inputs().map_err(broken)?, &mut budget)?,
+                outputs: graph.operands(view.outputs().map_err(broken)?, &mut budget)?,
+                view,
+                code,
+            };
+            graph.nodes.push(node);
+        }
+        Ok(graph)
+    }
+
+    /// The kind of the node at a position.
+    pub(crate) fn code(&self, node: usize) -> &Code<'a> {
+        &self.codes[self.nodes[node].code]
+    }
+
+    fn tensor(&self, index: i32) -> Result<usize, ReadError> {
+        let found = usize::try_from(index).ok().filter(|&index| index < self.tensors.len());
+        found.ok_or_else(|| {
+            let text = format!("there is no tensor {index}, of {} in all", self.tensors.len());
+            ReadError::model(ReasonCode::MissingTensor, text)
+        })
+    }
+
+    /// Inputs or outputs of the graph.
+    fn ports(&self, vector: Option<planus::Vector<'a, i32>>, budget: &mut Budget) -> Result<Vec<usize>, ReadError> {
+        let numbers = budget.numbers(vector)?;
+        numbers.into_iter().map(|index| self.tensor(index)).collect()
+    }
+
+    /// Operands or results of an operator; −1 is left out.
+    fn operands(
+        &self,
+        vector: Option<planus::Vector<'a, i32>>,
+        budget: &mut Budget,
+    ) -> Result<Vec<Option<usize>>, ReadError> {
+        let numbers = budget.numbers(vector)?;
+        let one = |index| match index {
+            -1 => Ok(None),
+            index => self.tensor(index).map(Some),
+        };
+        numbers.into_iter().map(one).collect()
+    }
+}
+
+fn too_many(things: &str) -> ReadError {
+    ReadError::model(ReasonCode::Limit, format!("there are more than {MOST} {things}"))
+}
+
+fn codes<'a>(model: &ModelRef<'a>, budget: &mut Budget) -> Result<Vec<Code<'a>>, ReadError> {
+    let mut codes = Vec::new();
+    let all = model.operator_codes().map_err(broken)?;
+    for code in all.into_iter().flatten() {
+        budget.take(64)?;
+        let code: OperatorCodeRef<'a> = code.map_err(broken)?;
+        // Numbers past 127 have a field of their own, and files from before it the old one alone.
+        let old = i32::from(code.deprecated_builtin_code().map_err(broken)?);
+        let number = code.builtin_code().map_err(broken)?.max(old);
+        let custom = code.custom_code().map_err(broken)?;
+        let is_custom = names::OPERATORS.get(number as usize) == Some(&"CUSTOM");
+        codes.push(Code {
+            number,
+            version: code.version().map_err(broken)?,
+            custom: is_custom.then_some(custom.unwrap_or("")),
+        });
+    }
+    Ok(codes)
+}
+
+/// The tensors of a graph, under unique names: the file's, and where one has none or that of another, with its number.
+fn tensors<'a>(
+    bytes: &'a Bytes,
+    model: &ModelRef<'a>,
+    main: &SubGraphRef<'a>,
+    budget: &mut Budget,
+) -> Result<Vec<Tensor>, ReadError> {
+    let buffers = model.buffers().map_err(broken)?;
+    let all = main.tensors().map_err(broken)?;
+    let mut tensors = Vec::new();
+    let mut taken = BTreeSet::new();
+    for (index, view) in all.into_iter().flatten().enumerate() {
+        budget.take(64)?;
+        if index == MOST {
+            return Err(too_many("tensors"));
+        }
+        let view: TensorRef<'a> = view.map_err(broken)?;
+        let name = view.name().map_err(broken)?.unwrap_or("");
+        budget.take(name.len())?;
+        let mut unique = if name.is_empty() {
+            format!("tensor:{index}")
+        } else {
+            name.to_owned()
+        };
+        while !taken.insert(unique.clone()) {
+            unique = format!("{unique}:{index}");
+        }
+        let fixed = budget.numbers(view.shape().map_err(broken)?)?;
+        let signature = budget.numbers(view.shape_signature().map_err(broken)?)?;
+        let data = data(bytes, &view, buffers.as_ref())?;
+        let has_shape = !fixed.is_empty() || view.has_rank().map_err(broken)? || data.is_some();
+        let shape = match signature.len() == fixed.len() && data.is_none() {
+            true => signature,
+            false => fixed,
+        };
+        if shape.len() > MAX_RANK {
+            let text = format!("`{unique}` has {} axes, at most {MAX_RANK} are read", shape.len());
+            return Err(ReadError::model(ReasonCode::Limit, text));
+        }
+        let (codes, not_read) = grid(&view, budget)?;
+        let refused = if view.is_variable().map_err(broken)? {
+            Some("is a variable: a state that is kept from run to run")
+        } else if view.sparsity().map_err(broken)?.is_some() {
+            Some("is sparse")
+        } else if view.external_buffer().map_err(broken)? != 0 {
+            Some("stands in another file")
+        } else {
+            not_read
+        };
+        tensors.push(Tensor {
+            name: unique,
+            elem: view.type_().map_err(broken)?,
+            shape,
+            has_shape,
+            data,
+            codes,
+            refused,
+        });
+    }
+    Ok(tensors)
+}
+
+/// The grid of a tensor, or the reason why it is none that is read. One without scales has none.
+fn grid(view: &TensorRef<'_>, budget: &mut Budget) -> Result<(Option<Codes>, Option<&'static str>), ReadError> {
+    let Some(quantization) = view.quantization().map_err(broken)? else {
+        return Ok((None, None));
+    };
+    if quantization.details().map_err(broken)?.is_some() {
+        return Ok((
+            None,
+            Some("has a quantization of its own kind (blocks, several axes or a custom one)"),
+        ));
+    }
+    let scale = budget.numbers(quantization.scale().map_err(broken)?)?;
+    let mut zero_point = budget.numbers(quantization.zero_point().map_err(broken)?)?;
+    if scale.is_empty() {
+        return Ok((None, None));
+    }
+    if zero_point.is_empty() || (zero_point.len() == 1 && zero_point[0] == 0) {
+        zero_point = vec![0; scale.len()];
+    }
+    let axis = usize::try_from(quantization.quantized_dimension().map_err(broken)?);
+    let is_scale = |scale: &f32| scale.is_finite() && *scale > 0.0;
+    match axis {
+        Ok(axis) if zero_point.len() == scale.len() && scale.iter().all(is_scale) => {
+            let codes = Codes {
+                scale,
+                zero_point,
+                axis,
+            };
+            Ok((Some(codes), None))
+        }
+        _ => Ok((
+            None,
+            Some("has a grid that is none: scales that are not positive, or another number of zero points"),
+        )),
+    }
+}
+
+/// The bytes of a tensor in the file, if it is a constant.
+fn data<'a>(
+    bytes: &'a Bytes,
+    tensor: &TensorRef<'a>,
+    buffers: Option<&planus::Vector<'a, planus::Result<BufferRef<'a>>>>,
+) -> Result<Option<Bytes>, ReadError> {
+    let index = tensor.buffer().map_err(broken)?;
+    // The first is empty, and stands for none.
+    if index == 0 {
+        return Ok(None);
+    }
+    let buffer = buffers.and_then(|buffers| buffers.get(index as usize));
+    let Some(buffer) = buffer else {
+        return Err(ReadError::model(
+            ReasonCode::Constant,
+            format!("there is no buffer {index}"),
+        ));
+    };
+    let buffer = buffer.map_err(broken)?;
+    if let Some(data) = buffer.data().map_err(broken)?
+        && !data.is_empty()
+    {
+        return Ok(Some(bytes.slice_ref(data)));
+    }
+    let (offset, size) = (buffer.offset().map_err(broken)?, buffer.size().map_err(broken)?);
+    // Up to 1 they stand for what is filled in behind the flatbuffer.
+    if offset <= 1 || size == 0 {
+        return Ok(None);
+    }
+    let range = usize::try_from(offset).ok().zip(usize::try_from(size).ok());
+    let range = range.and_then(|(offset, size)| Some(offset..offset.checked_add(size)?));
+    match range.filter(|range| range.end <= bytes.len()) {
+        Some(range) => Ok(Some(bytes.slice(range))),
+        None => {
+            let text = format!("buffer {index} is {size} bytes at {offset}, of {} in all", bytes.len());
+            Err(ReadError::model(ReasonCode::Constant, text))
+        }
+    }
+}

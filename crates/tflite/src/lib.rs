@@ -1,0 +1,29 @@
+//! TFLite in: from a file to a module of the float stage.
+//!
+//! A file is a flatbuffer ([`schema`], made of `tflite.fbs`). [`Graph`](graph::Graph) takes its tensors and operators out of it once,
+//! with every bound checked, so that nothing behind it looks at an offset; what they become is said in [`read`], a file for each
+//! family of operators.
+//!
+//! Images of TFLite have their channels last, and those of the IR first: an operator with a window has a transpose in front
+//! of it and one behind. The canonical graph has them at its borders alone, by a rule of `strait-rewrite`.
+//!
+//! Tensors with a grid are read as the real numbers that their codes stand for: the graph is the float one, and constants are
+//! dequantized.
+
+mod graph;
+pub mod names;
+pub mod read;
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    unsafe_code,
+    dead_code,
+    clippy::all,
+    clippy::pedantic,
+    unused_qualifications,
+    reason = "a program has written it"
+)]
+mod schema;
+
+pub use read::{Model, Operator, operators, read};
+pub use strait_import::{FreeDimension, NodeFault, ReadError, ReadOptions, free_dimensions};

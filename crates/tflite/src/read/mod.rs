@@ -1,0 +1,183 @@
+//! From a TFLite file to a module of the float stage.
+//!
+//! [`tensors`] says what the file knows of its tensors, and [`nodes`] reads one operator. What it becomes is said in [`ops`], a
+//! file for each family, in terms of a [`site::Site`]. The rest is `strait-import`'s.
+
+mod nodes;
+mod ops;
+mod site;
+mod tensors;
+
+pub use ops::{Operator, operators};
+
+use crate::graph::{Graph, root};
+use bytes::Bytes;
+use std::path::Path;
+use strait_core::Module;
+use strait_import::{Cut, FreeDimension, ReadError, ReadOptions, Scope, Wiring};
+
+/// Offsets in a flatbuffer have 31 bits; larger files have their buffers behind it.
+const MOST_BYTES: u64 = 1 << 40;
+
+/// A file that is a model of this format. Its weights are slices of the mapped file.
+#[derive(Clone, Debug)]
+pub struct Model {
+    bytes: Bytes,
+    tensors: Vec<String>,
+    nodes: Vec<String>,
+}
+
+/// Reads the model at `path`: [`Model::open`] and [`Model::read`] in one.
+///
+/// # Errors
+/// See [`Model::open`] and [`Model::read`].
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Module, ReadError> {
+    Model::open(path)?.read(options)
+}
+
+impl Model {
+    /// True if bytes are of this format, by what stands at their begin.
+    pub fn is_it(bytes: &[u8]) -> bool {
+        bytes.get(4..8) == Some(crate::graph::IDENTIFIER)
+    }
+
+    /// Maps and decodes the file at `path`, which must not change while the model or a module read from it is in use.
+    ///
+    /// # Errors
+    /// The file cannot be opened, is not of this format, or contradicts itself.
+    pub fn open(path: &Path) -> Result<Model, ReadError> {
+        let bytes = strait_mapped::map(path, MOST_BYTES).map_err(|source| ReadError::File {
+            path: path.into(),
+            source,
+        })?;
+        Model::decode(bytes)
+    }
+
+    /// Decodes a model from memory.
+    ///
+    /// # Errors
+    /// The bytes are not of this format, or contradict themselves.
+    pub fn decode(bytes: Bytes) -> Result<Model, ReadError> {
+        root(&bytes)?;
+        let (mut tensors, mut nodes) = (Vec::new(), Vec::new());
+        {
+            let graph = Graph::new(&bytes)?;
+            let name = |index: usize| graph.tensors[index].name.clone();
+            tensors.extend(graph.inputs.iter().map(|&index| name(index)));
+            tensors.extend(
+                graph
+                    .nodes
+                    .iter()
+                    .flat_map(|node| node.outputs.iter().flatten())
+                    .map(|&index| name(index)),
+            );
+            nodes.extend((0..graph.nodes.len()).map(|node| node_name(&graph, node).to_owned()));
+        }
+        Ok(Model { bytes, tensors, nodes })
+    }
+
+    /// The names of all tensors that the graph can be cut at: its inputs and the results of its operators, in the order of
+    /// the file.
+    pub fn tensors(&self) -> impl Iterator<Item = &str> {
+        self.tensors.iter().map(String::as_str)
+    }
+
+    /// The names of all operators in the order of the file: each has that of its first result.
+    pub fn nodes(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().map(String::as_str)
+    }
+
+    /// Builds the module.
+    ///
+    /// Only what the outputs need is read. Layers have the names of their results.
+    ///
+    /// # Errors
+    /// All operators that are not known, at once; or the first fault of the model or of the options.
+    pub fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
+        self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
+    }
+
+    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which
+    /// dimensions were bound so is part of the answer.
+    ///
+    /// # Errors
+    /// See [`Model::read`].
+    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+        self.build(options, |scope, cut| {
+            strait_import::batch(scope.wiring, scope.source, cut, &options.bind)
+        })
+    }
+
+    fn build(
+        &self,
+        options: &ReadOptions,
+        batch: impl FnOnce(&Scope<'_>, &Cut) -> Vec<FreeDimension>,
+    ) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+        let graph = Graph::new(&self.bytes)?;
+        let wiring = wiring(&graph)?;
+        let source = tensors::Tensors { graph: &graph };
+        strait_import::check_bind(&options.bind, || source.keys())?;
+        let cut = strait_import::cut(&wiring, options)?;
+        for &input in &cut.inputs {
+            tensors::check(&graph.tensors[input.position()]).map_err(|reason| ReadError::Tensor {
+                tensor: wiring.name(input).into(),
+                reason,
+            })?;
+        }
+        let mut scope = Scope {
+            wiring: &wiring,
+            source: &source,
+            bind: &options.bind,
+        };
+        let batch = batch(&scope, &cut);
+        let mut bind = options.bind.clone();
+        bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));
+        scope.bind = &bind;
+        let mut nodes = nodes::Nodes {
+            graph: &graph,
+            hybrid_as_float: options.hybrid_as_float,
+        };
+        Ok((strait_import::build(scope, &mut nodes, &cut)?, batch))
+    }
+}
+
+/// The name of an operator: that of its first result.
+fn node_name<'g>(graph: &'g Graph<'_>, node: usize) -> &'g str {
+    let first = graph.nodes[node].outputs.iter().flatten().next();
+    first.map_or("", |&index| &graph.tensors[index].name)
+}
+
+/// The tensors by their places in the file, which are their numbers, and the operators between them.
+fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
+    let mut wiring = Wiring::with_room(graph.tensors.len(), graph.nodes.len());
+    let name = |index: usize| graph.tensors[index].name.as_str();
+    for tensor in &graph.tensors {
+        wiring.tensor(&tensor.name);
+        if tensor.data.is_some() {
+            wiring.constant(&tensor.name)?;
+        }
+    }
+    for &input in &graph.inputs {
+        wiring.input(name(input))?;
+    }
+    // A constant without elements has no bytes by which to tell that it is one.
+    let mut is_made = vec![false; graph.tensors.len()];
+    let results = graph.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
+    for &index in results.chain(&graph.inputs) {
+        is_made[index] = true;
+    }
+    for (tensor, _) in graph.tensors.iter().zip(&is_made).filter(|(_, made)| !**made) {
+        if tensor.data.is_none() && tensor.shape.contains(&0) {
+            wiring.constant(&tensor.name)?;
+        }
+    }
+    for (position, node) in graph.nodes.iter().enumerate() {
+        let operands = node.inputs.iter().map(|operand| operand.map(name));
+        let results = node.outputs.iter().map(|result| result.map(name));
+        wiring.node(node_name(graph, position), operands, [], results)?;
+    }
+    for &output in &graph.outputs {
+        wiring.output(name(output));
+    }
+    Ok(wiring)
+}

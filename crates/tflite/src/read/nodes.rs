@@ -1,0 +1,42 @@
+//! The operators of a graph: each is read by the function that knows it in the version that the file uses.
+
+use super::{ops, site::Site, tensors};
+use crate::graph::Graph;
+use strait_import::{Builder, Reader, Refusal};
+
+/// The operators of a graph.
+pub(super) struct Nodes<'g> {
+    pub(super) graph: &'g Graph<'g>,
+    /// See [`strait_import::ReadOptions`].
+    pub(super) hybrid_as_float: bool,
+}
+
+impl<'g> Reader<'g> for Nodes<'g> {
+    fn read(&mut self, builder: &mut Builder<'g>, position: usize) -> Result<(), Refusal> {
+        let node = &self.graph.nodes[position];
+        let code = self.graph.code(position);
+        let found = ops::find(code);
+        let around = |why: String, builder: &Builder<'g>| {
+            Refusal::Unsupported(format!("{why}{}", builder.ways_around(position)))
+        };
+        let map = found.map_err(|why| around(why, builder))?;
+        for &index in node.inputs.iter().chain(&node.outputs).flatten() {
+            tensors::check(&self.graph.tensors[index]).map_err(|why| around(why, builder))?;
+        }
+        let mut site = Site::new(builder, self.graph, position, self.hybrid_as_float);
+        map(&mut site).map_err(|refusal| match refusal {
+            Refusal::Unsupported(why) => around(why, site.builder),
+            other => other,
+        })?;
+        site.finish_results(&code.name());
+        Ok(())
+    }
+
+    fn operator(&self, position: usize) -> String {
+        let code = self.graph.code(position);
+        match code.custom {
+            Some(_) => format!("custom operator {}", code.name()),
+            None => format!("{}, version {}", code.name(), code.version),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Convolutions: the channels are last in images, and first among the extents of no weight but the depthwise one's.
+
+use super::Row;
+use super::window::{paddings, positive};
+use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::schema::tflite::{Activation, Padding};
+use smallvec::{SmallVec, smallvec};
+use strait_core::op::{Conv, ConvTranspose, Transpose};
+use strait_core::{Carrier, ReasonCode, WeightZero};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("CONV_2D", 8, conv),
+    Row::new("DEPTHWISE_CONV_2D", 7, depthwise),
+    Row::new("CONV_3D", 1, conv_3d),
+    Row::new("TRANSPOSE_CONV", 5, transpose_conv),
+];
+
+/// The options that all convolutions have.
+struct Window {
+    padding: Padding,
+    stride: SmallVec<[u32; 2]>,
+    dilation: SmallVec<[u32; 2]>,
+    activation: Activation,
+}
+
+fn no_options() -> Refusal {
+    Refusal::invalid(ReasonCode::ConvAttributes, "it has no options")
+}
+
+/// A convolution whose weights lead from [O, I, spatial…] by `permutation`.
+fn convolution(
+    site: &mut Site<'_, '_>,
+    window: Window,
+    permutation: &[u32],
+    groups: impl FnOnce(u64, &[u64]) -> Option<u64>,
+) -> Result<(), Refusal> {
+    let rank = permutation.len();
+    site.not_hybrid(0, 1)?;
+    site.of_rank(0, rank)?;
+    site.of_rank(1, rank)?;
+    let turned = Transpose {
+        permutation: permutation.into(),
+    };
+    let weight = site.push_aside(turned, &[Arg::Operand(1)])?;
+    let extents = site.extents(&weight)?;
+    let extents: Vec<u64> = extents.iter().map(|&extent| extent.unsigned_abs()).collect();
+    let size: Result<SmallVec<[u32; 2]>, _> = extents[2..].iter().map(|&extent| u32::try_from(extent)).collect();
+    let size = size.map_err(|_| Refusal::invalid(ReasonCode::Window, "its kernel is too large"))?;
+    let channels = site.ty(0)?.shape.last().and_then(|dim| dim.fixed());
+    let channels = channels.ok_or_else(|| Refusal::invalid(ReasonCode::SymbolicAxis, "its channels are not known"))?;
+    let groups = groups(channels, &extents).and_then(|groups| u32::try_from(groups).ok());
+    let groups = groups.ok_or_else(|| {
+        let text = format!("weights of {} channels do not fit an image of {channels}", extents[1]);
+        Refusal::invalid(ReasonCode::ConvChannels, text)
+    })?;
+    let pad = paddings(site, 0, window.padding, [&size, &window.stride, &window.dilation])?;
+    let op = Conv {
+        stride: window.stride,
+        pad,
+        dilation: window.dilation,
+        groups,
+        pad_value: 0,
+        accumulator: Carrier::I32,
+        weight_zero: WeightZero::default(),
+    };
+    let image = site.image(&Arg::Operand(0))?;
+    let result = site.push(op, &[image, weight, Arg::Operand(2)])?;
+    site.finish_image(result, window.activation)
+}
+
+/// Groups are not said, but follow from the channels of a kernel.
+fn grouped(channels: u64, weight: &[u64]) -> Option<u64> {
+    let own = weight.get(1).copied().filter(|&own| own > 0)?;
+    channels.is_multiple_of(own).then_some(channels / own)
+}
+
+fn conv(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, Conv2DOptions);
+    if options.is_none() {
+        return Err(no_options());
+    }
+    let window = Window {
+        padding: option!(options, padding, Padding::Same),
+        stride: smallvec![
+            positive(option!(options, stride_h, 1), "stride")?,
+            positive(option!(options, stride_w, 1), "stride")?
+        ],
+        dilation: smallvec![
+            positive(option!(options, dilation_h_factor, 1), "dilation")?,
+            positive(option!(options, dilation_w_factor, 1), "dilation")?
+        ],
+        activation: option!(options, fused_activation_function, Activation::None),
+    };
+    convolution(site, window, &[0, 3, 1, 2], grouped)
+}
+
+/// Weights are [1, height, width, channels · multiplier].
+fn depthwise(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, DepthwiseConv2DOptions);
+    if options.is_none() {
+        return Err(no_options());
+    }
+    let window = Window {
+        padding: option!(options, padding, Padding::Same),
+        stride: smallvec![
+            positive(option!(options, stride_h, 1), "stride")?,
+            positive(option!(options, stride_w, 1), "stride")?
+        ],
+        dilation: smallvec![
+            positive(option!(options, dilation_h_factor, 1), "dilation")?,
+            positive(option!(options, dilation_w_factor, 1), "dilation")?
+        ],
+        activation: option!(options, fused_activation_function, Activation::None),
+    };
+    convolution(site, window, &[3, 0, 1, 2], |channels, weight| {
+        let fits = weight[1] == 1 && channels > 0 && weight[0].is_multiple_of(channels);
+        fits.then_some(channels)
+    })
+}
+
+/// Weights are [depth, height, width, I, O].
+fn conv_3d(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, Conv3DOptions);
+    if options.is_none() {
+        return Err(no_options());
+    }
+    let window = Window {
+        padding: option!(options, padding, Padding::Same),
+        stride: smallvec![
+            positive(option!(options, stride_d, 1), "stride")?,
+            positive(option!(options, stride_h, 1), "stride")?,
+            positive(option!(options, stride_w, 1), "stride")?
+        ],
+        dilation: smallvec![
+            positive(option!(options, dilation_d_factor, 1), "dilation")?,
+            positive(option!(options, dilation_h_factor, 1), "dilation")?,
+            positive(option!(options, dilation_w_factor, 1), "dilation")?
+        ],
+        activation: option!(options, fused_activation_function, Activation::None),
+    };
+    convolution(site, window, &[4, 3, 0, 1, 2], grouped)
+}
+
+/// Operands: the shape of the result, weights [O, height, width, I], image, bias. The padding is that of the convolution that
+/// this is the transpose of; what the shape asks for beyond is filled up at the end.
+fn transpose_conv(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, TransposeConvOptions);
+    if options.is_none() {
+        return Err(no_options());
+    }
+    site.of_rank(1, 4)?;
+    site.of_rank(2, 4)?;
+    site.not_hybrid(2, 1)?;
+    let stride: [u32; 2] = [
+        positive(option!(options, stride_h, 1), "stride")?,
+        positive(option!(options, stride_w, 1), "stride")?,
+    ];
+    let padding = option!(options, padding, Padding::Same);
+    let activation = option!(options, fused_activation_function, Activation::None);
+    let wanted = site.known_ints(0, "shape")?.unwrap_or_default();
+    let turned = Transpose {
+        permutation: [3, 0, 1, 2].as_slice().into(),
+    };
+    let weight = site.push_aside(turned, &[Arg::Operand(1)])?;
+    let (kernel, image) = (site.extents(&weight)?, site.extents(&Arg::Operand(2))?);
+    let misfit = || Refusal::invalid(ReasonCode::Window, format!("its result cannot be of shape {wanted:?}"));
+    let (mut pad, mut more) = ([0u32; 4], [0u32; 2]);
+    for axis in 0..2 {
+        let out = i128::from(*wanted.get(axis + 1).ok_or_else(misfit)?);
+        let (step, size) = (i128::from(stride[axis]), i128::from(kernel[axis + 2]));
+        let windows = match padding {
+            Padding::Same => (out + step - 1) / step,
+            Padding::Valid => (out + step - size) / step,
+        };
+        let begin = ((windows - 1) * step + size - out).max(0) / 2;
+        let whole = (i128::from(image[axis + 1]) - 1) * step + size;
+        let end = whole - begin - out;
+        let narrow = |number: i128| u32::try_from(number).map_err(|_| misfit());
+        (pad[axis], pad[axis + 2]) = (narrow(begin)?, narrow(end.max(0))?);
+        more[axis] = narrow((-end).max(0))?;
+    }
+    let op = ConvTranspose {
+        stride: stride.as_slice().into(),
+        pad: pad.as_slice().into(),
+        dilation: smallvec![1, 1],
+        output_padding: more.as_slice().into(),
+        groups: 1,
+    };
+    let image = site.image(&Arg::Operand(2))?;
+    let result = site.push(op, &[image, weight, Arg::Operand(3)])?;
+    site.finish_image(result, activation)
+}

@@ -1,0 +1,72 @@
+//! Elements by their places.
+
+use super::Row;
+use crate::read::site::{Arg, Refusal, Site, option, options};
+use strait_core::ReasonCode;
+use strait_core::op::{Gather, GatherNd, NonZero, Range, Select, Transpose};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("GATHER", 8, gather),
+    Row::new("GATHER_ND", 6, |site| {
+        let places = site.indices(1)?;
+        site.finish(GatherNd { batch: 0 }, &[Arg::Operand(0), places])
+    }),
+    Row::new("RANGE", 2, range),
+    Row::new("WHERE", 2, places_of_truths),
+    Row::new("ONE_HOT", 1, one_hot),
+];
+
+/// Axes that both operands share come first; behind them one axis is indexed.
+fn gather(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, GatherOptions);
+    let rank = site.rank(0)?;
+    let axis = site.axis(option!(options, axis, 0).into(), rank)?;
+    let indices = site.rank(1)?;
+    let batch = i64::from(option!(options, batch_dims, 0));
+    let batch = if batch < 0 { batch + indices as i64 } else { batch };
+    let places = site.indices(1)?;
+    if batch == 0 {
+        return site.finish(Gather { axis: axis as i64 }, &[Arg::Operand(0), places]);
+    }
+    let batch = u32::try_from(batch).ok().filter(|&batch| batch as usize == axis);
+    let batch = batch.ok_or_else(|| {
+        Refusal::unsupported("axes that its operands share are not those in front of the indexed one")
+    })?;
+    let places = site.unsqueezed(&places, &[-1])?;
+    site.finish(GatherNd { batch }, &[Arg::Operand(0), places])
+}
+
+fn range(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    site.one_type([0, 1, 2])?;
+    site.finish(Range {}, &[0, 1, 2].map(Arg::Operand))
+}
+
+/// The places of what is not 0, a row for each.
+fn places_of_truths(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let places = site.push(NonZero {}, &[Arg::Operand(0)])?;
+    site.finish(
+        Transpose {
+            permutation: [1, 0].as_slice().into(),
+        },
+        &[places],
+    )
+}
+
+/// Operands: indices, how many there can be, and the numbers for the place and beside it.
+fn one_hot(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, OneHotOptions);
+    let depth = super::reduce::known_int(site, 1, "depth")?;
+    if depth < 0 {
+        return Err(Refusal::invalid(ReasonCode::Axes, format!("its depth is {depth}")));
+    }
+    let rank = site.rank(0)? + 1;
+    let axis = site.axis(option!(options, axis, -1).into(), rank)?;
+    let places = site.indices(0)?;
+    let places = site.unsqueezed(&places, &[axis as i64])?;
+    let mut shape = vec![1; rank];
+    shape[axis] = depth.unsigned_abs();
+    let counted = site.counted(&shape, depth)?;
+    let is_it = site.compare(strait_core::op::Relation::Equal, &places, &counted)?;
+    site.one_type([2, 3])?;
+    site.finish(Select {}, &[is_it, Arg::Operand(2), Arg::Operand(3)])
+}

@@ -1,0 +1,103 @@
+//! Builtin operators and the ops that they become: a row for each, in a file for each family.
+
+mod activation;
+mod block;
+mod conv;
+mod dense;
+mod elementwise;
+mod index;
+mod join;
+mod logic;
+mod normalization;
+mod pad;
+mod pool;
+mod reduce;
+mod resize;
+mod shape;
+mod slice;
+mod typed;
+mod window;
+
+use super::site::{Refusal, Site};
+use crate::graph::Code;
+
+/// The function that reads an operator.
+pub(super) type Map = fn(&mut Site<'_, '_>) -> Result<(), Refusal>;
+
+/// An operator: its name in the format, the last version of it that is read, and the function that reads it.
+struct Row {
+    name: &'static str,
+    last: i32,
+    map: Map,
+}
+
+impl Row {
+    const fn new(name: &'static str, last: i32, map: Map) -> Row {
+        Row { name, last, map }
+    }
+}
+
+const FAMILIES: &[&[Row]] = &[
+    activation::ROWS,
+    block::ROWS,
+    conv::ROWS,
+    dense::ROWS,
+    elementwise::ROWS,
+    index::ROWS,
+    join::ROWS,
+    logic::ROWS,
+    normalization::ROWS,
+    pad::ROWS,
+    pool::ROWS,
+    reduce::ROWS,
+    resize::ROWS,
+    shape::ROWS,
+    slice::ROWS,
+    typed::ROWS,
+];
+
+/// An operator that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Operator {
+    /// Its name in the format.
+    pub name: &'static str,
+    /// The last version of it that is read; all before it are, too.
+    pub last: i32,
+}
+
+/// The operators that are read, by name.
+pub fn operators() -> Vec<Operator> {
+    let rows = FAMILIES.iter().copied().flatten();
+    let mut all: Vec<Operator> = rows
+        .map(|row| Operator {
+            name: row.name,
+            last: row.last,
+        })
+        .collect();
+    all.sort_unstable();
+    all
+}
+
+/// The function that reads operators of a kind, or the reason why there is none.
+pub(super) fn find(code: &Code<'_>) -> Result<Map, String> {
+    let name = code.name();
+    match code.custom {
+        Some(_) if name.starts_with("Flex") => {
+            return Err("operators of TensorFlow inside of a TFLite file are not read".into());
+        }
+        Some("TFLite_Detection_PostProcess") => {
+            return Err("decoding of boxes and suppression of those that overlap are left to the host program".into());
+        }
+        Some(_) => return Err("custom operators are not read".into()),
+        None => {}
+    }
+    let row = FAMILIES.iter().copied().flatten().find(|row| row.name == name);
+    let row = row.ok_or("the operator is not read")?;
+    match (1..=row.last).contains(&code.version) {
+        true => Ok(row.map),
+        false => Err(format!(
+            "version {} of it is not read; versions up to {} are",
+            code.version, row.last
+        )),
+    }
+}

@@ -1,0 +1,90 @@
+//! Functions along one axis, and normalizations.
+
+use super::Row;
+use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::schema::tflite::Activation;
+use strait_core::ReasonCode;
+use strait_core::op::{Div, Function, Mul, Pow, Reduction, Softmax, Sub};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("SOFTMAX", 4, softmax),
+    Row::new("LOG_SOFTMAX", 2, log_softmax),
+    Row::new("L2_NORMALIZATION", 2, l2_normalization),
+    Row::new("LOCAL_RESPONSE_NORMALIZATION", 1, local_response),
+];
+
+/// Over the last axis, of beta · x.
+fn softmax(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, SoftmaxOptions);
+    let beta = option!(options, beta, 1.0);
+    if !beta.is_finite() {
+        return Err(Refusal::invalid(
+            ReasonCode::AttributeType,
+            format!("its beta is {beta}"),
+        ));
+    }
+    let x = site.scaled(&Arg::Operand(0), beta.into())?;
+    site.finish(Softmax { axis: -1 }, &[x])
+}
+
+/// x − max − ln Σ exp(x − max).
+fn log_softmax(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let x = Arg::Operand(0);
+    let largest = site.reduced(Reduction::Max, &x, &[-1])?;
+    let below = site.minus(&x, &largest)?;
+    let exponentials = site.function(Function::Exp, &below)?;
+    let sum = site.reduced(Reduction::Sum, &exponentials, &[-1])?;
+    let logarithm = site.function(Function::Log, &sum)?;
+    site.finish(Sub {}, &[below, logarithm])
+}
+
+/// The smallest norm that is divided by.
+const LEAST_NORM: f64 = 1e-6;
+
+/// x / max(√Σx², 10⁻⁶) over the last axis.
+fn l2_normalization(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, L2NormOptions);
+    let activation = option!(options, fused_activation_function, Activation::None);
+    let x = Arg::Operand(0);
+    let squares = site.times(&x, &x)?;
+    let sum = site.reduced(Reduction::Sum, &squares, &[-1])?;
+    let norm = site.function(Function::Sqrt, &sum)?;
+    let least = site.number(&norm, LEAST_NORM)?;
+    let norm = site.binary(strait_core::op::BinaryFunction::Maximum, &norm, &least)?;
+    site.finish_activated(Div {}, &[x, norm], activation)
+}
+
+/// x · (bias + alpha · Σx²)^−beta, with the sum over the channels up to `radius` away.
+fn local_response(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, LocalResponseNormalizationOptions);
+    let radius = option!(options, radius, 0);
+    let (bias, alpha, beta) = (
+        option!(options, bias, 0.0),
+        option!(options, alpha, 0.0),
+        option!(options, beta, 0.0),
+    );
+    site.of_rank(0, 4)?;
+    let radius = u32::try_from(radius).ok().filter(|&radius| radius < 1 << 12);
+    let radius = radius.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "its radius is out of range"))?;
+    let x = Arg::Operand(0);
+    let squares = site.times(&x, &x)?;
+    // The channels as the height of an image with one channel: [N, H·W, C] → [N, 1, H·W, C] is what a pool can add up.
+    let extents = site.extents(&x)?;
+    let flat = site.reshaped(&squares, &[0, 1, extents[1].saturating_mul(extents[2]), extents[3]])?;
+    let size = 2 * radius + 1;
+    let pool = strait_core::op::AveragePool {
+        size: smallvec::smallvec![1, size],
+        stride: smallvec::smallvec![1, 1],
+        pad: smallvec::smallvec![0, radius, 0, radius],
+        dilation: smallvec::smallvec![1, 1],
+        ceil: false,
+        count_include_pad: true,
+    };
+    let mean = site.push(pool, &[flat])?;
+    let sum = site.scaled(&mean, f64::from(alpha) * f64::from(size))?;
+    let sum = site.shifted(&sum, bias.into())?;
+    let power = site.number(&sum, -f64::from(beta))?;
+    let factor = site.push(Pow {}, &[sum, power])?;
+    let factor = site.reshaped(&factor, &[0, extents[1], extents[2], extents[3]])?;
+    site.finish(Mul::float(), &[x, factor])
+}

@@ -1,0 +1,133 @@
+//! The same elements in another shape or order, and shapes as tensors.
+
+use super::Row;
+use crate::read::site::{Arg, Refusal, Site, field, options};
+use strait_core::op::{Expand, Reshape, ShapeOf, Squeeze, Transpose, Unsqueeze};
+use strait_core::{Elem, ReasonCode, TensorData};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("RESHAPE", 1, reshape),
+    Row::new("SQUEEZE", 2, squeeze),
+    Row::new("EXPAND_DIMS", 1, expand_dims),
+    Row::new("TRANSPOSE", 8, transpose),
+    Row::new("BROADCAST_TO", 4, broadcast_to),
+    Row::new("SHAPE", 1, shape),
+    Row::new("RANK", 1, rank),
+    Row::new("ZEROS_LIKE", 1, zeros_like),
+    Row::new("FILL", 5, fill),
+];
+
+/// The shape is an operand, or an option. One that a run computes is one of its own kind.
+fn reshape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    if site.has(1)
+        && let Some(known) = site.late_list(1)?
+    {
+        let args = site.late_operands(&[1])?;
+        return site.finish(Reshape { shape: known.into() }, &args);
+    }
+    let options = options!(site, ReshapeOptions);
+    let given = match site.known_ints(1, "shape")? {
+        Some(shape) => Some(shape),
+        None => match &options {
+            Some(options) => field(options.new_shape())?.map(|list| list.iter().map(i64::from).collect()),
+            None => None,
+        },
+    };
+    let mut shape: Vec<i64> = given.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "it has no shape"))?;
+    let extents = site.ty(0)?.shape;
+    // Files from before there were scalars say [0] for one.
+    if shape == [0] && extents.iter().all(|dim| dim.fixed() == Some(1)) {
+        shape.clear();
+    }
+    // Here, and not there, 0 stands for the operand's extent.
+    if shape.contains(&0) && !extents.iter().any(|dim| dim.fixed() == Some(0)) {
+        return Err(Refusal::invalid(
+            ReasonCode::Reshape,
+            "an extent is 0, and its operand is not empty",
+        ));
+    }
+    if let (Some(axis), false) = (
+        shape.iter().position(|&extent| extent == 0),
+        extents.first().and_then(|dim| dim.fixed()) == Some(0),
+    ) {
+        let text = format!("axis {axis} is empty, and that of its operand is another one");
+        return Err(Refusal::Unsupported(text));
+    }
+    site.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)])
+}
+
+fn squeeze(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, SqueezeOptions);
+    let axes = match &options {
+        Some(options) => field(options.squeeze_dims())?.map(|list| list.iter().map(i64::from).collect()),
+        None => None,
+    };
+    let axes: Vec<i64> = axes.unwrap_or_default();
+    site.finish(Squeeze { axes: axes.into() }, &[Arg::Operand(0)])
+}
+
+fn expand_dims(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let axis = super::reduce::known_int(site, 1, "axis")?;
+    let axes = std::iter::once(axis).collect();
+    site.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
+}
+
+fn transpose(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let rank = site.rank(0)?;
+    let given = site.known_ints(1, "permutation")?.unwrap_or_default();
+    let permutation: Result<_, Refusal> = given.iter().map(|&axis| Ok(site.axis(axis, rank)? as u32)).collect();
+    let permutation = permutation?;
+    site.finish(Transpose { permutation }, &[Arg::Operand(0)])
+}
+
+fn broadcast_to(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    if let Some(known) = site.late_list(1)? {
+        let args = site.late_operands(&[1])?;
+        return site.finish(Expand { shape: known.into() }, &args);
+    }
+    let shape = site.known_ints(1, "shape")?.unwrap_or_default();
+    site.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
+}
+
+/// Numbers where they are known, so that what is computed from them is, too.
+fn shape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let to = site.result_elem()?;
+    let ty = site.ty(0)?;
+    if let Some(dims) = ty.dims() {
+        let numbers: Vec<i64> = dims.iter().map(|&extent| extent as i64).collect();
+        let numbers = Arg::Constant(site.integers(&[numbers.len() as u64], &numbers)?);
+        let shape = site.converted(&numbers, to)?;
+        return site.finish_value(&shape);
+    }
+    let shape = site.push(ShapeOf {}, &[Arg::Operand(0)])?;
+    let shape = site.converted(&shape, to)?;
+    site.finish_value(&shape)
+}
+
+fn rank(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let rank = site.rank(0)? as i64;
+    let rank = site.converted(&Arg::Constant(TensorData::scalar(rank)), Elem::I32)?;
+    site.finish_value(&rank)
+}
+
+/// A number in a shape: one that is known is written out, and otherwise broadcast in each run.
+fn filled(site: &mut Site<'_, '_>, number: Arg, shape: &[i64]) -> Result<(), Refusal> {
+    let ones = vec![1; shape.len()];
+    let number = site.reshaped(&number, &ones)?;
+    site.finish(Expand { shape: shape.into() }, &[number])
+}
+
+fn zeros_like(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let x = Arg::Operand(0);
+    let extents = site.extents(&x)?;
+    let elem = site.ty(0)?.elem;
+    let zero = site.number(&x, 0.0)?;
+    let zero = site.converted(&zero, elem)?;
+    filled(site, zero, &extents)
+}
+
+/// Operands: the shape, and the number.
+fn fill(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let shape = site.known_ints(0, "shape")?.unwrap_or_default();
+    filled(site, Arg::Operand(1), &shape)
+}

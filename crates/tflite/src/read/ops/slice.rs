@@ -1,0 +1,239 @@
+//! Parts of tensors.
+
+use super::Row;
+use crate::read::site::{Arg, Refusal, Site, option, options};
+use strait_core::ReasonCode;
+use strait_core::op::{Op, Reshape, Slice, Split, Squeeze};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("SLICE", 8, slice),
+    Row::new("STRIDED_SLICE", 8, strided_slice),
+    Row::new("SPLIT", 5, split),
+    Row::new("SPLIT_V", 3, split_v),
+    Row::new("UNPACK", 6, unpack),
+    Row::new("REVERSE_V2", 4, reverse),
+];
+
+/// Operands: x, begins, and sizes, of which −1 is all that is left.
+fn slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let begins = site.known_ints(1, "begin")?.unwrap_or_default();
+    let sizes = site.known_ints(2, "size")?.unwrap_or_default();
+    let rank = site.rank(0)?;
+    if begins.len() != rank || sizes.len() != rank || begins.iter().any(|&begin| begin < 0) {
+        let text = format!("begins {begins:?} and sizes {sizes:?} do not fit {rank} axes");
+        return Err(Refusal::invalid(ReasonCode::Slice, text));
+    }
+    let end = |(&begin, &size): (&i64, &i64)| match size {
+        -1 => i64::MAX,
+        size => begin.saturating_add(size),
+    };
+    let op = Slice {
+        ends: begins.iter().zip(&sizes).map(end).collect(),
+        starts: begins.into(),
+        axes: (0..rank as i64).collect(),
+        steps: std::iter::repeat_n(1, rank).collect(),
+    };
+    site.finish(op, &[Arg::Operand(0)])
+}
+
+/// One entry of a strided slice: a range of an axis of the operand, or an axis of the result alone.
+enum Entry {
+    Range {
+        start: i64,
+        end: i64,
+        step: i64,
+    },
+    /// One element, whose axis goes.
+    Element(i64),
+    New,
+}
+
+fn strided_slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, StridedSliceOptions);
+    let mask = |mask: i32| move |at: usize| at < 31 && mask & (1 << at) != 0;
+    let (begin, end) = (
+        mask(option!(options, begin_mask, 0)),
+        mask(option!(options, end_mask, 0)),
+    );
+    let ellipsis = mask(option!(options, ellipsis_mask, 0));
+    let (new, shrink) = (
+        mask(option!(options, new_axis_mask, 0)),
+        mask(option!(options, shrink_axis_mask, 0)),
+    );
+    let is_offset = option!(options, offset, false);
+    let starts = site.known_ints(1, "begin")?.unwrap_or_default();
+    let ends = site.known_ints(2, "end")?.unwrap_or_default();
+    let steps = site.known_ints(3, "strides")?.unwrap_or_default();
+    let rank = site.rank(0)?;
+    let invalid = |text: &str| Refusal::invalid(ReasonCode::Slice, text.to_owned());
+    if starts.len() != ends.len() || starts.len() != steps.len() {
+        return Err(invalid("begin, end and strides have different lengths"));
+    }
+    let taken = (0..starts.len()).filter(|&at| !new(at) && !ellipsis(at)).count();
+    let mut missing = rank
+        .checked_sub(taken)
+        .ok_or_else(|| invalid("it names more axes than there are"))?;
+    let all = || Entry::Range {
+        start: 0,
+        end: i64::MAX,
+        step: 1,
+    };
+    let mut entries = Vec::new();
+    for at in 0..starts.len() {
+        let (start, step) = (starts[at], steps[at]);
+        entries.push(match () {
+            () if ellipsis(at) => {
+                entries.extend((0..std::mem::take(&mut missing)).map(|_| all()));
+                continue;
+            }
+            () if new(at) => Entry::New,
+            () if shrink(at) => Entry::Element(start),
+            () if step == 0 => return Err(invalid("a stride is 0")),
+            () => {
+                let end_at = if is_offset {
+                    start.saturating_add(ends[at])
+                } else {
+                    ends[at]
+                };
+                let (first, last) = if step > 0 { (0, i64::MAX) } else { (i64::MAX, i64::MIN) };
+                Entry::Range {
+                    start: if begin(at) { first } else { start },
+                    end: if end(at) { last } else { end_at },
+                    step,
+                }
+            }
+        });
+    }
+    entries.extend((0..missing).map(|_| all()));
+    let shape = site.ty(0)?.shape;
+    let mut op = Slice {
+        starts: Default::default(),
+        ends: Default::default(),
+        axes: Default::default(),
+        steps: Default::default(),
+    };
+    let (mut dropped, mut added, mut axis, mut place) = (Vec::new(), Vec::new(), 0usize, 0i64);
+    for entry in entries {
+        let (start, end, step) = match entry {
+            Entry::New => {
+                added.push(place);
+                place += 1;
+                continue;
+            }
+            Entry::Range { start, end, step } => {
+                place += 1;
+                (start, end, step)
+            }
+            Entry::Element(at) => {
+                dropped.push(axis as i64);
+                let last = at.checked_add(1).filter(|&next| next != 0).unwrap_or(i64::MAX);
+                let extent = shape
+                    .get(axis)
+                    .and_then(|dim| dim.fixed())
+                    .and_then(|extent| i64::try_from(extent).ok());
+                if extent.is_some_and(|extent| at >= extent || at < -extent) {
+                    return Err(invalid("it picks an element that is not there"));
+                }
+                (at, last, 1)
+            }
+        };
+        if (start, end, step) != (0, i64::MAX, 1) {
+            op.starts.push(start);
+            op.ends.push(end);
+            op.axes.push(axis as i64);
+            op.steps.push(step);
+        }
+        axis += 1;
+    }
+    let mut x = Arg::Operand(0);
+    let mut last: Op = op.into();
+    if !dropped.is_empty() {
+        x = site.push(last, &[x])?;
+        last = Squeeze { axes: dropped.into() }.into();
+    }
+    if !added.is_empty() {
+        x = site.push(last, &[x])?;
+        last = strait_core::op::Unsqueeze { axes: added.into() }.into();
+    }
+    site.finish(last, &[x])
+}
+
+/// Operands: the axis, and x.
+fn split(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, SplitOptions);
+    let count = i64::from(option!(options, num_splits, 0));
+    let rank = site.rank(1)?;
+    let axis = super::reduce::known_int(site, 0, "axis")?;
+    let axis = site.axis(axis, rank)?;
+    let extent = site.extents(&Arg::Operand(1))?[axis];
+    if !(1..=extent.clamp(1, 255)).contains(&count) || extent % count != 0 {
+        let text = format!("an axis of {extent} cannot be split into {count}");
+        return Err(Refusal::invalid(ReasonCode::Split, text));
+    }
+    let sizes = std::iter::repeat_n(extent / count, count as usize).collect();
+    site.finish(
+        Split {
+            axis: axis as i64,
+            sizes,
+        },
+        &[Arg::Operand(1)],
+    )
+}
+
+/// Operands: x, the sizes, of which one may be −1, and the axis.
+fn split_v(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let mut sizes = site.known_ints(1, "sizes")?.unwrap_or_default();
+    let rank = site.rank(0)?;
+    let axis = super::reduce::known_int(site, 2, "axis")?;
+    let axis = site.axis(axis, rank)?;
+    if let Some(open) = sizes.iter().position(|&size| size == -1) {
+        let extent = site.extents(&Arg::Operand(0))?[axis];
+        let known = sizes.iter().fold(1i64, |sum, &size| sum.saturating_add(size));
+        sizes[open] = extent.saturating_sub(known);
+    }
+    let op = Split {
+        axis: axis as i64,
+        sizes: sizes.into(),
+    };
+    site.finish(op, &[Arg::Operand(0)])
+}
+
+fn unpack(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, UnpackOptions);
+    let rank = site.rank(0)?;
+    let axis = site.axis(option!(options, axis, 0).into(), rank)?;
+    let mut extents = site.extents(&Arg::Operand(0))?;
+    let count = extents.remove(axis);
+    if count != i64::try_from(site.result_count()).unwrap_or(-1) || !(1..=255).contains(&count) {
+        let text = format!("an axis of {count} cannot be {} results", site.result_count());
+        return Err(Refusal::invalid(ReasonCode::Split, text));
+    }
+    let sizes = std::iter::repeat_n(1, count as usize).collect();
+    let parts = match count {
+        1 => std::iter::once(Arg::Operand(0)).collect(),
+        _ => site.push_all(
+            Split {
+                axis: axis as i64,
+                sizes,
+            },
+            &[Arg::Operand(0)],
+        )?,
+    };
+    for (position, part) in parts.iter().enumerate() {
+        let shape = extents.as_slice().into();
+        site.finish_result(position, Reshape { shape }, std::slice::from_ref(part))?;
+    }
+    Ok(())
+}
+
+fn reverse(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let axes = site.known_ints(1, "axes")?.unwrap_or_default();
+    let count = axes.len();
+    let op = Slice {
+        starts: std::iter::repeat_n(-1, count).collect(),
+        ends: std::iter::repeat_n(i64::MIN, count).collect(),
+        axes: axes.into(),
+        steps: std::iter::repeat_n(-1, count).collect(),
+    };
+    site.finish(op, &[Arg::Operand(0)])
+}

@@ -1,0 +1,44 @@
+//! Other types of elements, and the way from real numbers to codes and back.
+
+use super::Row;
+use crate::read::site::{Arg, Refusal, Site};
+use strait_core::op::{Cast, Identity};
+use strait_core::{Elem, ReasonCode};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("CAST", 9, cast),
+    Row::new("QUANTIZE", 6, quantize),
+    Row::new("DEQUANTIZE", 9, dequantize),
+];
+
+/// Codes would be read as they are, and the graph has the numbers that they stand for.
+fn cast(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    if site.operand_grid(0).is_some() || site.result_grid(0).is_some() {
+        return Err(Refusal::unsupported("it takes codes for numbers"));
+    }
+    let to = site.result_elem()?;
+    match site.ty(0)?.elem == to || (to.is_float() && site.ty(0)?.elem.is_float()) {
+        true => site.finish_value(&Arg::Operand(0)),
+        false if to.is_float() => site.finish(Cast { to: Elem::F32 }, &[Arg::Operand(0)]),
+        false => site.finish(Cast { to }, &[Arg::Operand(0)]),
+    }
+}
+
+/// Real numbers as codes, or codes on another grid: the numbers are the same, up to the grid of the result.
+fn quantize(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    if site.result_grid(0).is_none() || !site.ty(0)?.elem.is_float() {
+        return Err(Refusal::invalid(
+            ReasonCode::QuantizeType,
+            "its result has no grid, or its operand is no number",
+        ));
+    }
+    site.finish(Identity {}, &[Arg::Operand(0)])
+}
+
+/// Codes, or floats of 16 bits, as f32.
+fn dequantize(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    match site.ty(0)?.elem.is_float() {
+        true => site.finish(Identity {}, &[Arg::Operand(0)]),
+        false => Err(Refusal::invalid(ReasonCode::DequantizeType, "its operand has no grid")),
+    }
+}

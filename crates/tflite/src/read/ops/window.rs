@@ -1,0 +1,44 @@
+//! Sliding windows: strides, and the paddings that `SAME` stands for.
+
+use crate::read::site::{Refusal, Site};
+use crate::schema::tflite::Padding;
+use smallvec::SmallVec;
+use strait_core::ReasonCode;
+
+/// A positive number of options.
+pub(super) fn positive(number: i32, what: &str) -> Result<u32, Refusal> {
+    let found = u32::try_from(number).ok().filter(|&number| number > 0);
+    found.ok_or_else(|| Refusal::invalid(ReasonCode::Window, format!("its {what} is {number}")))
+}
+
+/// The paddings of a window over the spatial axes of an operand with the channels last: all begins, then all ends. With `SAME`
+/// there are ⌈extent / stride⌉ windows, and where the sum is odd the greater half stands at the end.
+pub(super) fn paddings(
+    site: &mut Site<'_, '_>,
+    operand: usize,
+    padding: Padding,
+    [size, stride, dilation]: [&[u32]; 3],
+) -> Result<SmallVec<[u32; 4]>, Refusal> {
+    let axes = size.len();
+    let mut pad: SmallVec<[u32; 4]> = SmallVec::from_elem(0, 2 * axes);
+    if padding == Padding::Valid {
+        return Ok(pad);
+    }
+    let shape = site.ty(operand)?.shape;
+    for axis in 0..axes {
+        let extent = shape.get(axis + 1).and_then(|dim| dim.fixed()).ok_or_else(|| {
+            let text = "the padding depends on a symbolic dimension; bind it to a number";
+            Refusal::invalid(ReasonCode::SymbolicWindow, text)
+        })?;
+        let [size, stride, dilation] = [size[axis], stride[axis], dilation[axis]].map(u128::from);
+        let extent = u128::from(extent);
+        let reach = size.saturating_sub(1) * dilation + 1;
+        let windows = extent.div_ceil(stride.max(1));
+        let total = (windows.saturating_sub(1) * stride + reach).saturating_sub(extent);
+        let total = u32::try_from(total)
+            .map_err(|_| Refusal::invalid(ReasonCode::Window, format!("the window does not fit axis {}", axis + 1)))?;
+        pad[axis] = total / 2;
+        pad[axis + axes] = total - total / 2;
+    }
+    Ok(pad)
+}

@@ -1,0 +1,226 @@
+//! One operator as the functions in [`super::ops`] see it: a [`Layer`], with its options beside it.
+
+use crate::graph::{Codes, Graph, Node, Tensor};
+use crate::schema::tflite::{Activation, BuiltinOptionsRef};
+use std::ops::{Deref, DerefMut};
+use std::slice::from_ref;
+use strait_core::op::{Clip, Function, Identity, Op, Relu, Transpose, Unary};
+use strait_core::{Elem, ReasonCode};
+pub(super) use strait_import::{Arg, Refusal};
+use strait_import::{Builder, Layer};
+
+/// An operator while it is read.
+pub(super) struct Site<'b, 'g> {
+    layer: Layer<'b, 'g>,
+    graph: &'g Graph<'g>,
+    node: &'g Node<'g>,
+    hybrid_as_float: bool,
+}
+
+/// A field of a table that is not what the schema says.
+pub(super) fn field<T>(read: planus::Result<T>) -> Result<T, Refusal> {
+    read.map_err(|error| {
+        let text = format!(
+            "its option {} cannot be read: {}",
+            error.source_location.method, error.error_kind
+        );
+        Refusal::invalid(ReasonCode::AttributeType, text)
+    })
+}
+
+/// The options of an operator, which are of the table that its kind has, or are left out.
+macro_rules! options {
+    ($site:expr, $table:ident) => {
+        match $site.options()? {
+            Some(crate::schema::tflite::BuiltinOptionsRef::$table(options)) => Some(options),
+            None => None,
+            Some(_) => {
+                return Err(crate::read::site::Refusal::invalid(
+                    strait_core::ReasonCode::AttributeType,
+                    concat!("its options are not ", stringify!($table)),
+                ));
+            }
+        }
+    };
+}
+
+/// A field of options that may be left out.
+macro_rules! option {
+    ($options:expr, $name:ident, $default:expr) => {
+        match &$options {
+            Some(options) => crate::read::site::field(options.$name())?,
+            None => $default,
+        }
+    };
+}
+
+pub(super) use {option, options};
+
+impl<'b, 'g> Site<'b, 'g> {
+    /// The operator at a position of the graph.
+    pub(super) fn new(
+        builder: &'b mut Builder<'g>,
+        graph: &'g Graph<'g>,
+        position: usize,
+        hybrid_as_float: bool,
+    ) -> Self {
+        Site {
+            layer: Layer::new(builder, position),
+            graph,
+            node: &graph.nodes[position],
+            hybrid_as_float,
+        }
+    }
+
+    /// The options, where there are some.
+    pub(super) fn options(&self) -> Result<Option<BuiltinOptionsRef<'g>>, Refusal> {
+        field(self.node.view.builtin_options())
+    }
+
+    /// An operand as the file has it.
+    pub(super) fn operand_of_file(&self, position: usize) -> Option<&'g Tensor> {
+        let index = self.node.inputs.get(position).copied().flatten()?;
+        self.graph.tensors.get(index)
+    }
+
+    /// A result as the file has it.
+    pub(super) fn result_of_file(&self, position: usize) -> Option<&'g Tensor> {
+        let index = self.node.outputs.get(position).copied().flatten()?;
+        self.graph.tensors.get(index)
+    }
+
+    /// The grid of an operand.
+    pub(super) fn operand_grid(&self, position: usize) -> Option<&'g Codes> {
+        self.operand_of_file(position)?.grid()
+    }
+
+    /// The grid of a result.
+    pub(super) fn result_grid(&self, position: usize) -> Option<&'g Codes> {
+        self.result_of_file(position)?.grid()
+    }
+
+    /// Refuses weights of codes beside an activation of floats, which LiteRT quantizes anew in each run.
+    pub(super) fn not_hybrid(&self, activation: usize, weight: usize) -> Result<(), Refusal> {
+        let is_hybrid = self.operand_grid(weight).is_some() && self.operand_grid(activation).is_none();
+        match is_hybrid && !self.hybrid_as_float {
+            false => Ok(()),
+            true => Err(Refusal::unsupported(
+                "it is hybrid: its weights are codes, and its activations are floats that are quantized anew in each run",
+            )),
+        }
+    }
+
+    /// Ends the layer with an op and a fused activation behind it.
+    pub(super) fn finish_activated(
+        &mut self,
+        op: impl Into<Op>,
+        args: &[Arg],
+        activation: Activation,
+    ) -> Result<(), Refusal> {
+        match function(activation)? {
+            None => self.finish(op, args),
+            Some(function) => {
+                let result = self.push(op, args)?;
+                self.finish(function, &[result])
+            }
+        }
+    }
+
+    /// Ends the layer with a value, behind a fused activation and a transpose from channels first to channels last.
+    pub(super) fn finish_image(&mut self, image: Arg, activation: Activation) -> Result<(), Refusal> {
+        let image = match function(activation)? {
+            None => image,
+            Some(function) => self.push(function, &[image])?,
+        };
+        let rank = self.arg_type(&image)?.shape.len();
+        let permutation = channels_last(rank);
+        self.finish(
+            Transpose {
+                permutation: permutation.as_slice().into(),
+            },
+            &[image],
+        )
+    }
+
+    /// A value with the channels last, with them first.
+    pub(super) fn image(&mut self, x: &Arg) -> Result<Arg, Refusal> {
+        let rank = self.arg_type(x)?.shape.len();
+        let permutation = channels_first(rank).as_slice().into();
+        self.push_aside(Transpose { permutation }, from_ref(x))
+    }
+
+    /// Ends the layer with the value itself.
+    pub(super) fn finish_value(&mut self, value: &Arg) -> Result<(), Refusal> {
+        self.finish(Identity {}, from_ref(value))
+    }
+
+    /// Refuses an operand that has not this rank.
+    pub(super) fn of_rank(&mut self, position: usize, rank: usize) -> Result<(), Refusal> {
+        let found = self.rank(position)?;
+        match found == rank {
+            true => Ok(()),
+            false => {
+                let text = format!("operand {position} has {found} axes, and {rank} are needed");
+                Err(Refusal::invalid(ReasonCode::Operands, text))
+            }
+        }
+    }
+
+    /// The type of elements of the result, as it is in the graph.
+    pub(super) fn result_elem(&self) -> Result<Elem, Refusal> {
+        let tensor = self.result_of_file(0);
+        match tensor {
+            Some(tensor) if tensor.grid().is_some() => Ok(Elem::F32),
+            Some(tensor) => super::tensors::elem(tensor.elem).map_err(Refusal::Unsupported),
+            None => Ok(Elem::F32),
+        }
+    }
+}
+
+/// The op of a fused activation.
+pub(super) fn function(activation: Activation) -> Result<Option<Op>, Refusal> {
+    Ok(match activation {
+        Activation::None => None,
+        Activation::Relu => Some(Relu {}.into()),
+        Activation::ReluN1To1 => Some(Clip { min: -1.0, max: 1.0 }.into()),
+        Activation::Relu6 => Some(Clip { min: 0.0, max: 6.0 }.into()),
+        Activation::Tanh => Some(
+            Unary {
+                function: Function::Tanh,
+            }
+            .into(),
+        ),
+        Activation::SignBit => return Err(Refusal::unsupported("the fused activation SIGN_BIT is not read")),
+    })
+}
+
+/// The permutation from channels last to channels first.
+pub(super) fn channels_first(rank: usize) -> Vec<u32> {
+    let last = rank.saturating_sub(1) as u32;
+    let spatial = 1..last;
+    [0, last].into_iter().take(rank).chain(spatial).collect()
+}
+
+/// The permutation from channels first to channels last.
+pub(super) fn channels_last(rank: usize) -> Vec<u32> {
+    let spatial = 2..rank as u32;
+    std::iter::once(0)
+        .chain(spatial)
+        .chain(std::iter::once(1))
+        .take(rank)
+        .collect()
+}
+
+impl<'b, 'g> Deref for Site<'b, 'g> {
+    type Target = Layer<'b, 'g>;
+
+    fn deref(&self) -> &Layer<'b, 'g> {
+        &self.layer
+    }
+}
+
+impl<'b, 'g> DerefMut for Site<'b, 'g> {
+    fn deref_mut(&mut self) -> &mut Layer<'b, 'g> {
+        &mut self.layer
+    }
+}
