@@ -307,16 +307,21 @@ fn outputs_of_truth_values_agree_as_a_whole() {
         file: &model,
         any: false,
     };
-    let accuracy = eval::eval(&opened, &data, None, &[], Some(float), None, &session()).unwrap();
+    let accuracy = eval::eval(
+        &opened,
+        eval::Request::of(&data, None, &[]),
+        Some(float),
+        None,
+        &session(),
+    )
+    .unwrap();
     let agreement = accuracy.of("agreement").unwrap();
     let count = agreement.integer.unwrap().count;
     assert_eq!((count, agreement.samples), (Some(SAMPLES as u64), SAMPLES as u64));
     save(&given.at("labels.npy"), NumberType::U8, &[SAMPLES], &[0u8; SAMPLES]);
     let labelled = eval::eval(
         &opened,
-        &data,
-        Some(&given.at("labels.npy")),
-        &[],
+        eval::Request::of(&data, Some(&given.at("labels.npy")), &[]),
         Some(float),
         None,
         &session(),

@@ -26,6 +26,12 @@ const LOSS: &[&str] = &[
     "evaluation.samples=40",
     "gate.accuracy_drop.agreement.points=1",
 ];
+/// `printf` prints its first argument, and leaves the path behind it out.
+const OWN: &[&str] = &[
+    "evaluation.data='DIGITS/eval_x.npy'",
+    "evaluation.samples=2",
+    r#"evaluation.metric=[{ name = 'own', command = ['printf', '{"a":0.5,"b":0.75,"c":[0.25,0.75]}'], value = '/a', better = 'higher' }]"#,
+];
 
 pub(super) const CASES: &[Case] = &[
     given(
@@ -193,4 +199,50 @@ pub(super) const CASES: &[Case] = &[
         &["gate.accuracy_drop.agreement.confidence=0.99"],
     ),
     given("gate.least", Report, EVALUATED, &["gate.least.top1=90"]),
+    given(
+        "evaluation.metric[].command",
+        Report,
+        OWN,
+        &[
+            r#"evaluation.metric=[{ name = 'own', command = ['printf', '{"a":0.25}'], value = '/a', better = 'higher' }]"#,
+        ],
+    ),
+    given(
+        "evaluation.metric[].value",
+        Report,
+        OWN,
+        &[
+            r#"evaluation.metric=[{ name = 'own', command = ['printf', '{"a":0.5,"b":0.75,"c":[0.25,0.75]}'], value = '/b', better = 'higher' }]"#,
+        ],
+    ),
+    given(
+        "evaluation.metric[].each",
+        Report,
+        OWN,
+        &[
+            r#"evaluation.metric=[{ name = 'own', command = ['printf', '{"a":0.5,"b":0.75,"c":[0.25,0.75]}'], value = '/a', each = '/c', better = 'higher' }]"#,
+        ],
+    ),
+    given(
+        "evaluation.metric[].better",
+        Report,
+        OWN,
+        &[
+            r#"evaluation.metric=[{ name = 'own', command = ['printf', '{"a":0.5,"b":0.75,"c":[0.25,0.75]}'], value = '/a', better = 'lower' }]"#,
+        ],
+    ),
+    given(
+        "evaluation.metric[].unit",
+        Report,
+        OWN,
+        &[
+            r#"evaluation.metric=[{ name = 'own', command = ['printf', '{"a":0.5,"b":0.75,"c":[0.25,0.75]}'], value = '/a', better = 'higher', unit = 'points' }]"#,
+        ],
+    ),
+    given(
+        "evaluation.metric[].seconds",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', seconds = 9 }]"],
+    ),
 ];

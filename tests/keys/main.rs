@@ -79,7 +79,7 @@ fn compiled(registry: impl Fn() -> Registry, target: &str, set: &[String]) -> Ou
     let evaluation = text.find("[evaluation]").unwrap()..text.find("[output]").unwrap();
     let text = [&text[..evaluation.start], &text[evaluation.end..]].concat();
     let warnings = Warnings::default();
-    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &warnings);
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &warnings).with_commands(true);
     let compiled = config::parse("keys.toml", text, &repository().join("configs"), &overrides)
         .map_err(|findings| findings.to_string())
         .and_then(|loaded| pipeline::compile(&loaded, registry(), &session).map_err(|stop| stop.to_string()));

@@ -1,5 +1,6 @@
 //! Arguments of the command line.
 
+mod eval;
 mod plugin;
 
 use std::{
@@ -11,13 +12,14 @@ use std::{
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use strait_driver::{
     artifact::Kernels,
-    config::{Override, types::Metric},
+    config::Override,
     limits::{Limits, Operations},
     pipeline::Share,
     verification::Digest,
 };
 use strait_target::{Origin, Registry};
 
+pub(crate) use eval::Eval;
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
@@ -229,6 +231,9 @@ pub(crate) struct Compile {
     /// Write to this folder instead
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<String>,
+    /// Start the commands that metrics of the configuration name
+    #[arg(long)]
+    pub(crate) allow_commands: bool,
     /// Print one JSON object: phases with their costs, artifacts with their reports
     #[arg(long)]
     pub(crate) json: bool,
@@ -357,58 +362,6 @@ pub(crate) struct Run {
     /// Write integers, as they are in front of the last dequantization
     #[arg(long)]
     pub(crate) raw: bool,
-}
-
-/// Measure a compiled model: top-1 where there are labels, agreement where there is its float model
-///
-/// With --simulated also its simulation: the float model that rounds wherever the integer one has codes. Between float and
-/// simulated lies what the grids cost, between simulated and integer what the target's arithmetic does.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  strait eval build/sima --data eval_x.npy --labels eval_y.npy --model model.onnx
-  strait eval build/sima --data eval_x.npy --labels eval_y.npy --simulated configs/sima.toml")]
-pub(crate) struct Eval {
-    #[command(flatten)]
-    pub(crate) executed: Executed,
-    /// Samples, stored as those of the calibration
-    #[arg(long, value_name = "PATH")]
-    pub(crate) data: PathBuf,
-    /// The labels that a metric needs, such as the right class of each sample; needed where there is no --model
-    #[arg(long, value_name = "FILE")]
-    pub(crate) labels: Option<PathBuf>,
-    /// A metric; may be given several times [default: top1 where there are labels, and agreement where there is something
-    /// to compare with]
-    #[arg(long, value_name = "NAME", value_parser = metric)]
-    pub(crate) metric: Vec<Metric>,
-    /// The float model to compare with: the one that the artifact was made from; needed where there are no --labels
-    #[arg(long, value_name = "FLOAT")]
-    pub(crate) model: Option<PathBuf>,
-    /// Compare with the model of --model even if the artifact was made from another one
-    #[arg(long, requires = "model")]
-    pub(crate) any_model: bool,
-    /// The configuration that the artifact was made with: measure its simulation in float, too
-    #[arg(long, value_name = "CONFIG")]
-    pub(crate) simulated: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// A metric by its name.
-fn metric(text: &str) -> Result<Metric, String> {
-    let names = || Metric::ALL.iter().map(|metric| metric.name());
-    let found = Metric::ALL.into_iter().find(|metric| metric.name() == text);
-    found.ok_or_else(|| format!("the metrics are {}", names().collect::<Vec<_>>().join(", ")))
-}
-
-impl Eval {
-    fn missing(&self) -> Option<String> {
-        let text = "eval needs --labels, to count right answers, or --model or --simulated, to count those that are the \
-                    float model's or the simulation's";
-        let compared = [self.labels.is_some(), self.model.is_some(), self.simulated.is_some()];
-        (!compared.contains(&true)).then(|| text.to_owned())
-    }
 }
 
 /// Check an artifact against itself, without the compiler that made it

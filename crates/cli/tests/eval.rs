@@ -96,3 +96,38 @@ fn a_table_that_has_changed_is_not_simulated() {
         "{printed}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn the_metrics_of_a_configuration_are_measured_and_its_commands_started_where_that_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let artifact = compiled(&folder, &[]);
+    let sima = config("sima", &folder);
+    let own = "\n[[evaluation.metric]]\nname = 'own'\ncommand = ['printf', '{\"score\": 0.25}']\nvalue = '/score'\nbetter = 'higher'\n";
+    let text = fs::read_to_string(&sima).unwrap();
+    fs::write(&sima, text + own).unwrap();
+    let root = repository("models/digits/digits.onnx").to_string_lossy().into_owned();
+    let measured =
+        |more: &[&str]| said(&[&["eval", &artifact, "--evaluation", &sima, "--model", &root][..], more].concat());
+    let (code, printed) = measured(&[]);
+    assert!(code == 1 && printed.contains("`--allow-commands`"), "{printed}");
+    let (code, printed) = measured(&["--allow-commands"]);
+    assert!(
+        code == 0 && printed.contains("own") && printed.contains("0.2500"),
+        "{printed}"
+    );
+    let (code, printed) = eval(&artifact, &["--metric", "snr", "--metric", "cosine", "--model", &root]);
+    assert!(
+        code == 0 && printed.contains("snr") && !printed.contains("top1"),
+        "{printed}"
+    );
+    let (code, printed) = eval(&artifact, &["--metric", "snr", "--simulated", &config("sima", &folder)]);
+    assert!(code == 0 && printed.contains("simulated"), "{printed}");
+    let (code, printed) = eval(&artifact, &["--metric", "psnr", "--model", &root]);
+    assert!(
+        code == 1 && printed.contains("needs labels: a reference for each sample"),
+        "{printed}"
+    );
+    let (code, printed) = eval(&artifact, &["--metric", "f1", "--model", &root]);
+    assert!(code == 2 && printed.contains("the metrics are top1, top5"), "{printed}");
+}

@@ -1,6 +1,6 @@
 //! Measures an artifact, beside its float model and its simulation where these are given.
 
-use std::path::Path;
+use std::{num::NonZeroU32, path::Path};
 
 use strait_core::Module;
 use strait_document::KeyPath;
@@ -39,48 +39,87 @@ pub struct SimulatedSide {
     pub registry: Registry,
 }
 
-/// The metrics of these words, or where there are none top-1 where there are labels, and agreement where there is a float
-/// model or a configuration to simulate.
+/// The measurement that is asked for.
+pub struct Request<'a> {
+    /// The samples.
+    pub data: &'a Path,
+    /// Only the first so many.
+    pub samples: Option<NonZeroU32>,
+    /// The labels of metrics without a file of their own.
+    pub labels: Option<&'a Path>,
+    /// The metrics, each with its key. None: top-1 where there are labels, and agreement where there is a float model or a
+    /// configuration to simulate.
+    pub metrics: Vec<(KeyPath, MetricTable)>,
+    /// The folder in which commands run.
+    pub folder: &'a Path,
+}
+
+impl<'a> Request<'a> {
+    /// Metrics by their words.
+    pub fn of(data: &'a Path, labels: Option<&'a Path>, metrics: &[Metric]) -> Request<'a> {
+        let place = KeyPath::of(&["evaluation", "metrics"]);
+        Request {
+            data,
+            samples: None,
+            labels,
+            metrics: metrics
+                .iter()
+                .map(|&metric| (place.clone(), MetricTable::of(metric)))
+                .collect(),
+            folder: Path::new(""),
+        }
+    }
+
+    /// Those of `[evaluation]` of a configuration.
+    pub fn configured(loaded: &'a Loaded) -> Option<Request<'a>> {
+        let evaluation = loaded.config.evaluation.as_ref()?;
+        Some(Request {
+            data: evaluation.data.as_ref(),
+            samples: evaluation.samples,
+            labels: evaluation.labels.as_ref().map(AsRef::as_ref),
+            metrics: evaluation.wanted(),
+            folder: &loaded.folder,
+        })
+    }
+}
+
+/// The metrics that are asked for.
 ///
 /// The float model is read as the one that was compiled: with the same sizes, cut at the same places.
 ///
 /// # Errors
 /// Samples or labels that do not fit, a float model or a configuration that the artifact was not made from, or a model with
-/// other inputs or classes, a run that fails, an interruption.
+/// other inputs or classes, a run or a command that fails, an interruption.
 pub fn eval(
     opened: &Opened,
-    data: &Path,
-    labels: Option<&Path>,
-    metrics: &[Metric],
+    request: Request<'_>,
     float: Option<FloatSide<'_>>,
     simulated: Option<SimulatedSide>,
     session: &Session<'_>,
 ) -> Result<Accuracy, Stop> {
     let inputs = opened.inputs()?;
-    let samples = Samples::open(data, &inputs, None).map_err(failure::data)?;
+    let samples = Samples::open(request.data, &inputs, request.samples).map_err(failure::data)?;
     let integer = opened.plan(session, true)?;
     let outputs = integer.outputs();
-    let wanted = match metrics {
-        [] => {
-            let compares = float.is_some() || simulated.is_some();
-            let both = [(labels.is_some(), Metric::Top1), (compares, Metric::Agreement)];
-            both.into_iter()
-                .filter(|(given, _)| *given)
-                .map(|(_, metric)| metric)
-                .collect()
-        }
-        metrics => metrics.to_vec(),
+    let compares = float.is_some() || simulated.is_some();
+    let both = [(request.labels.is_some(), Metric::Top1), (compares, Metric::Agreement)];
+    let both = both.map(|(given, metric)| given.then_some(metric));
+    let default: Vec<Metric> = both.into_iter().flatten().collect();
+    let wanted = match request.metrics {
+        metrics if metrics.is_empty() => Request::of(request.data, None, &default).metrics,
+        metrics => metrics,
     };
-    let wanted: Vec<_> = (wanted.into_iter())
-        .map(|metric| (KeyPath::of(&["evaluation", "metrics"]), MetricTable::of(metric)))
-        .collect();
     let subject = Subject {
         outputs: &outputs,
         inputs: &inputs,
         samples: &samples,
-        labels,
+        folder: request.folder,
+        labels: request.labels,
     };
     let measures = measures(&wanted, &subject)?;
+    for command in measures.iter().filter_map(|measure| measure.meter.command()) {
+        command.allowed(session)?;
+    }
     let options = PlanOptions {
         context: session.context,
         ..PlanOptions::default()

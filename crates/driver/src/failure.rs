@@ -58,6 +58,10 @@ pub mod codes {
     pub const NOT_A_NUMBER: &str = "E004";
     /// The float model has another figure than the one that is known.
     pub const UNEXPECTED: &str = "E005";
+    /// A command is to be started, and commands are not allowed.
+    pub const COMMANDS: &str = "E006";
+    /// A command failed, or printed what cannot be used.
+    pub const COMMAND: &str = "E007";
     /// All numbers of the calibration samples of an input are the same. A warning.
     pub const CONSTANT: &str = "D011";
     /// Files of statistics cannot be joined: they are none, damaged, or do not belong together.

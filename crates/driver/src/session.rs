@@ -66,6 +66,8 @@ pub struct Session<'a> {
     pub context: Context,
     /// Limits on memory and operations of runs.
     pub limits: Limits,
+    /// True where commands that a configuration names may be started.
+    pub commands: bool,
     progress: &'a dyn Progress,
     phases: Mutex<Vec<Phase>>,
 }
@@ -77,6 +79,7 @@ impl<'a> Session<'a> {
             threads,
             context,
             limits: Limits::default(),
+            commands: false,
             progress,
             phases: Mutex::default(),
         }
@@ -86,6 +89,12 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Session<'a> {
         Session { limits, ..self }
+    }
+
+    /// The same, in which commands of a configuration may be started or not.
+    #[must_use]
+    pub fn with_commands(self, commands: bool) -> Session<'a> {
+        Session { commands, ..self }
     }
 
     /// Does `work` as a phase of so many steps; `work` is given what to call with the number of steps done.

@@ -38,6 +38,7 @@ mod pack;
 mod plan;
 mod sample;
 mod samples;
+mod stacked;
 mod steps;
 
 pub use arrays::read_arrays;
@@ -50,3 +51,4 @@ pub use pack::{Pack, PackError};
 pub use plan::{Operation, Plan};
 pub use sample::Sample;
 pub use samples::{InputSpec, Samples, Scratch};
+pub use stacked::{Stacked, StackedError};

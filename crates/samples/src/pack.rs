@@ -18,8 +18,8 @@ pub struct PackError;
 #[derive(Debug, Default)]
 pub struct Pack {
     bytes: Vec<u8>,
-    directory: Vec<u8>,
-    members: u16,
+    /// Name, checksum, size and place of each member.
+    members: Vec<(String, u32, u32, u32)>,
 }
 
 impl Pack {
@@ -30,32 +30,10 @@ impl Pack {
     pub fn add(&mut self, name: &str, content: &[u8]) -> Result<(), PackError> {
         let offset = number(self.bytes.len())?;
         let size = number(content.len())?;
-        let length = u16::try_from(name.len()).map_err(|_| PackError)?;
-        let fields: [&[u8]; 9] = [
-            &VERSION.to_le_bytes(),
-            &[0; 2], // flags
-            &[0; 2], // stored
-            &[0; 2], // midnight
-            &EPOCH.to_le_bytes(),
-            &crc32fast::hash(content).to_le_bytes(),
-            &size.to_le_bytes(),
-            &size.to_le_bytes(),
-            &length.to_le_bytes(),
-        ];
-        let header = fields.concat();
-        self.bytes.extend_from_slice(b"PK\x03\x04");
-        self.bytes.extend_from_slice(&header);
-        self.bytes.extend_from_slice(&[0; 2]); // no extra field
-        self.bytes.extend_from_slice(name.as_bytes());
+        let sum = crc32fast::hash(content);
+        self.bytes.extend_from_slice(&local_header(name, sum, size)?);
         self.bytes.extend_from_slice(content);
-        self.directory.extend_from_slice(b"PK\x01\x02");
-        self.directory.extend_from_slice(&VERSION.to_le_bytes());
-        self.directory.extend_from_slice(&header);
-        // No extra field, comment, disk or attributes.
-        self.directory.extend_from_slice(&[0; 12]);
-        self.directory.extend_from_slice(&offset.to_le_bytes());
-        self.directory.extend_from_slice(name.as_bytes());
-        self.members = self.members.checked_add(1).ok_or(PackError)?;
+        self.members.push((name.to_owned(), sum, size, offset));
         Ok(())
     }
 
@@ -65,20 +43,60 @@ impl Pack {
     /// A directory past the limits of the format.
     pub fn finish(mut self) -> Result<Vec<u8>, PackError> {
         let start = number(self.bytes.len())?;
-        let length = number(self.directory.len())?;
-        self.bytes.append(&mut self.directory);
-        let end: [&[u8]; 7] = [
-            b"PK\x05\x06",
-            &[0; 4], // one disk
-            &self.members.to_le_bytes(),
-            &self.members.to_le_bytes(),
-            &length.to_le_bytes(),
-            &start.to_le_bytes(),
-            &[0; 2], // no comment
-        ];
-        self.bytes.extend_from_slice(&end.concat());
+        self.bytes.extend_from_slice(&directory_end(&self.members, start)?);
         Ok(self.bytes)
     }
+}
+
+/// In front of a member: its checksum and size, and its name.
+pub(crate) fn local_header(name: &str, sum: u32, size: u32) -> Result<Vec<u8>, PackError> {
+    let fields = fields(name, sum, size)?;
+    // No extra field.
+    Ok([b"PK\x03\x04", fields.as_slice(), &[0; 2], name.as_bytes()].concat())
+}
+
+/// The fields that a member's header and its entry in the directory share.
+fn fields(name: &str, sum: u32, size: u32) -> Result<Vec<u8>, PackError> {
+    let length = u16::try_from(name.len()).map_err(|_| PackError)?;
+    let fields: [&[u8]; 9] = [
+        &VERSION.to_le_bytes(),
+        &[0; 2], // flags
+        &[0; 2], // stored
+        &[0; 2], // midnight
+        &EPOCH.to_le_bytes(),
+        &sum.to_le_bytes(),
+        &size.to_le_bytes(),
+        &size.to_le_bytes(),
+        &length.to_le_bytes(),
+    ];
+    Ok(fields.concat())
+}
+
+/// Behind the members: name, checksum, size and place of each, and where this begins.
+pub(crate) fn directory_end(members: &[(String, u32, u32, u32)], start: u32) -> Result<Vec<u8>, PackError> {
+    let mut directory = Vec::new();
+    for (name, sum, size, offset) in members {
+        directory.extend_from_slice(b"PK\x01\x02");
+        directory.extend_from_slice(&VERSION.to_le_bytes());
+        directory.extend_from_slice(&fields(name, *sum, *size)?);
+        // No extra field, comment, disk or attributes.
+        directory.extend_from_slice(&[0; 12]);
+        directory.extend_from_slice(&offset.to_le_bytes());
+        directory.extend_from_slice(name.as_bytes());
+    }
+    let count = u16::try_from(members.len()).map_err(|_| PackError)?;
+    let length = number(directory.len())?;
+    let end: [&[u8]; 7] = [
+        b"PK\x05\x06",
+        &[0; 4], // one disk
+        &count.to_le_bytes(),
+        &count.to_le_bytes(),
+        &length.to_le_bytes(),
+        &start.to_le_bytes(),
+        &[0; 2], // no comment
+    ];
+    directory.extend_from_slice(&end.concat());
+    Ok(directory)
 }
 
 /// 2^32 − 1 itself announces 64-bit fields.

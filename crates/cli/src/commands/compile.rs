@@ -17,7 +17,7 @@ use crate::{arguments::Compile, console, exit::Exit, watch::Watch};
 pub(crate) fn run(arguments: &Compile) -> Exit {
     let watch = Watch::new();
     let session = match super::session(&arguments.machine, &watch) {
-        Ok(session) => session,
+        Ok(session) => session.with_commands(arguments.allow_commands),
         Err(stop) => return console::stopped(&stop, arguments.json),
     };
     let result = compile(arguments, &session);

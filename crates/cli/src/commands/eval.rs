@@ -1,10 +1,14 @@
 //! `strait eval`
 
+use std::path::Path;
+
 use strait_driver::{
     artifact::Opened,
     config,
-    eval::{FloatSide, SimulatedSide, eval},
+    diagnostic::Diagnostic,
+    eval::{FloatSide, Request, SimulatedSide, eval},
     evaluation::Accuracy,
+    failure::codes,
     recognise,
     session::Session,
     stop::Stop,
@@ -15,7 +19,9 @@ use crate::{arguments::Eval, console, exit::Exit, watch::Watch};
 
 pub(crate) fn run(arguments: &Eval) -> Exit {
     let watch = Watch::new();
-    let result = super::session(&arguments.executed.machine, &watch).and_then(|session| measured(arguments, &session));
+    let session = super::session(&arguments.executed.machine, &watch);
+    let session = session.map(|session| session.with_commands(arguments.allow_commands));
+    let result = session.and_then(|session| measured(arguments, &session));
     drop(watch);
     match result {
         Ok(accuracy) if arguments.json => console::print_json(&serde_json::json!({ "accuracy": accuracy })),
@@ -39,15 +45,19 @@ fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
             registry: targets::registry([])?,
         })
     });
-    let labels = arguments.labels.as_deref();
-    let metrics = &arguments.metric;
-    eval(
-        &opened,
-        &arguments.data,
-        labels,
-        metrics,
-        float,
-        simulated.transpose()?,
-        session,
-    )
+    let configuration = arguments.evaluation.as_deref().map(|file| {
+        recognise::configuration(file)?;
+        Ok::<_, Stop>((file, config::load(file, &[])?))
+    });
+    let configuration = configuration.transpose()?;
+    let mut request = match &configuration {
+        None => Request::of(Path::new(""), None, &arguments.metric),
+        Some((file, loaded)) => Request::configured(loaded).ok_or_else(|| {
+            let message = format!("{} has no [evaluation]", file.display());
+            Diagnostic::error(codes::EVALUATION, message)
+        })?,
+    };
+    request.data = arguments.data.as_deref().unwrap_or(request.data);
+    request.labels = arguments.labels.as_deref().or(request.labels);
+    eval(&opened, request, float, simulated.transpose()?, session)
 }

@@ -165,7 +165,9 @@ impl Checker<'_> {
         let config = &self.loaded.config;
         let wanted = config.evaluation.as_ref().map(Evaluation::wanted).unwrap_or_default();
         for (index, (place, table)) in wanted.iter().enumerate() {
-            if wanted[..index].iter().any(|(_, other)| other.name == table.name) && table.metric().is_some() {
+            if wanted[..index].iter().any(|(_, other)| other.name == table.name)
+                && (table.is_own() || table.metric().is_some())
+            {
                 let in_words = place.to_string().starts_with("evaluation.metrics");
                 let message = match in_words {
                     true => format!("`{place}` is in the list already"),
@@ -199,12 +201,27 @@ impl Checker<'_> {
     }
 
     fn metric(&mut self, place: &KeyPath, table: &MetricTable) {
+        if table.is_own() {
+            return self.own_metric(place, table);
+        }
         let Some(metric) = table.metric() else {
             let message = format!("`{place}` does not say which metric {:?} is", table.name);
             let words: Vec<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
             self.conflict(place, message, &format!("give `kind`, one of {}", words.join(", ")));
             return;
         };
+        for key in table.own() {
+            let path = place.clone().key(key);
+            let message = format!(
+                "`{path}` is for a metric that a command computes, and this is {:?}",
+                metric.name()
+            );
+            self.conflict(
+                &path,
+                message,
+                "leave it out, or leave `kind` out and give `command`, `value` and `better`",
+            );
+        }
         for (key, reader) in table.given().filter(|(_, reader)| *reader != metric) {
             let path = place.clone().key(key);
             let message = format!(
@@ -226,6 +243,36 @@ impl Checker<'_> {
         }
     }
 
+    /// A metric that a command computes has what that needs, and nothing else.
+    fn own_metric(&mut self, place: &KeyPath, table: &MetricTable) {
+        let needed = [
+            (
+                "command",
+                table.command.is_some(),
+                "command = [\"python3\", \"tools/score.py\"]",
+            ),
+            ("value", table.value.is_some(), "value = \"/score\""),
+            ("better", table.better.is_some(), "better = \"higher\" or \"lower\""),
+        ];
+        for (key, _, example) in needed.into_iter().filter(|(_, given, _)| !given) {
+            let message = format!("`{place}` is a metric that a command computes, and has no `{key}`");
+            self.conflict(place, message, &format!("give {example}"));
+        }
+        let others = table.given().map(|(key, _)| key);
+        let others = others
+            .chain(table.kind.map(|_| "kind"))
+            .chain(table.output.as_ref().map(|_| "output"));
+        for key in others.chain(table.labels.as_ref().map(|_| "labels")) {
+            let path = place.clone().key(key);
+            let message = format!("`{path}` is not for a metric that a command computes");
+            self.conflict(
+                &path,
+                message,
+                "leave it out: the command is given all outputs, and labels as its own arguments",
+            );
+        }
+    }
+
     /// A demand on a metric: it is measured, and has what is demanded.
     fn gate(&mut self, path: &KeyPath, name: &str, drop: Option<&Drop>, wanted: &[(KeyPath, MetricTable)]) {
         let Some((_, table)) = wanted.iter().find(|(_, table)| table.name == name) else {
@@ -237,6 +284,13 @@ impl Checker<'_> {
             let message = format!("`{path}` needs the metric {name:?}, which is not evaluated");
             return self.conflict(path, message, &help);
         };
+        let sure = drop.is_some_and(|drop| drop.confidence.is_some());
+        if sure && table.is_own() && table.each.is_none() {
+            let path = path.clone().key("confidence");
+            let message = format!("`{path}` needs an interval, and one number for all samples has none");
+            let help = "let the command print a number for each sample as well, and say by `each` where";
+            self.conflict(&path, message, help);
+        }
         if drop.is_some() && table.metric() == Some(Metric::Snr) {
             let message = format!("`{path}` has nothing to be held against: the float model has no error");
             self.conflict(path, message, "`least` of [gate] demands so many decibels");

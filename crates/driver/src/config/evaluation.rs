@@ -5,7 +5,10 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{KeyPath, leaf::FilePath};
+use super::{
+    KeyPath,
+    leaf::{FilePath, Pointer},
+};
 
 /// Samples on which float and integer model are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,7 +29,7 @@ pub struct Evaluation {
     /// where there are `labels`.
     #[schemars(length(min = 1))]
     pub metrics: Option<Vec<Metric>>,
-    /// Metrics with settings of their own.
+    /// Metrics with settings of their own, and metrics of your own, which a command computes.
     #[serde(default)]
     pub metric: Vec<MetricTable>,
 }
@@ -119,7 +122,13 @@ impl Metric {
     }
 }
 
-/// A metric with settings of its own.
+/// A metric with settings of its own, or one that a command computes.
+///
+/// With `command` and `value` the metric is yours. For each model the command is started once, in the folder of this file, with
+/// one more argument behind its own: the path of an `.npz` with the model's outputs on all samples, an array `[samples, …]`
+/// for each output, by its name. It prints one JSON document to its standard output and ends with exit code 0. No shell
+/// is between, standard input is empty, and the environment is that of `strait`. Commands run where the command line
+/// says `--allow-commands`, and nowhere else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricTable {
@@ -142,6 +151,20 @@ pub struct MetricTable {
     /// Of `auc`: so many samples that follow each other, such as the windows of a recording, have one label; their score is
     /// the mean. Absent: 1.
     pub group: Option<NonZeroU32>,
+    /// The command of a metric of your own: the program and its arguments. A program without a `/` is looked for as a shell would.
+    #[schemars(length(min = 1))]
+    pub command: Option<Vec<String>>,
+    /// With `command`: where the figure is in what it prints. It is a number.
+    pub value: Option<Pointer>,
+    /// With `command`: where a list of numbers is in what it prints, one for each sample, whose mean the figure is. With it
+    /// the change from float to integer has an interval, which gates with `confidence` need.
+    pub each: Option<Pointer>,
+    /// With `command`: which direction is better.
+    pub better: Option<Better>,
+    /// With `command`: what 1 means. Absent: `fraction`.
+    pub unit: Option<OwnUnit>,
+    /// With `command`: the longest that one run of it may take, in seconds. Absent: 600.
+    pub seconds: Option<NonZeroU32>,
     /// The float model's figure, where it is known. Another one stops the work: then preprocessing or data are not those that
     /// the figure was measured on.
     pub expect_float: Option<Expected>,
@@ -159,14 +182,38 @@ impl MetricTable {
             peak: None,
             score: None,
             group: None,
+            command: None,
+            value: None,
+            each: None,
+            better: None,
+            unit: None,
+            seconds: None,
             expect_float: None,
         }
     }
 
-    /// The metric that is meant.
+    /// The metric that is meant; none for one of the user's own, and for a name that says nothing.
     pub fn metric(&self) -> Option<Metric> {
         let named = || Metric::ALL.into_iter().find(|metric| metric.name() == self.name);
-        self.kind.or_else(named)
+        self.kind.or_else(named).filter(|_| !self.is_own())
+    }
+
+    /// True for a metric that a command computes.
+    pub fn is_own(&self) -> bool {
+        self.value.is_some() || (self.command.is_some() && self.kind.is_none())
+    }
+
+    /// The keys of a metric of the user's own that are given.
+    pub(super) fn own(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            ("command", self.command.is_some()),
+            ("value", self.value.is_some()),
+            ("each", self.each.is_some()),
+            ("better", self.better.is_some()),
+            ("unit", self.unit.is_some()),
+            ("seconds", self.seconds.is_some()),
+        ];
+        all.into_iter().filter(|(_, given)| *given).map(|(key, _)| key)
     }
 
     /// The settings that are given, each with the metric that knows it.
@@ -181,6 +228,27 @@ impl MetricTable {
             .filter(|(_, given, _)| *given)
             .map(|(key, _, metric)| (key, metric))
     }
+}
+
+/// Direction of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+/// Unit of a figure that a command prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OwnUnit {
+    /// 1 is the whole: 100 points of a gate.
+    #[default]
+    Fraction,
+    /// 1 is one point of a gate, as for percent and decibels.
+    Points,
 }
 
 /// Where the score of `auc` comes from.

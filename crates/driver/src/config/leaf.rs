@@ -80,6 +80,18 @@ impl Pattern {
     }
 }
 
+/// A JSON pointer (RFC 6901): `/map/0` is the first element of the list at the key `map`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// The text as written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// SHA-256 of a file, 64 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -139,6 +151,11 @@ pub(super) const FORMATS: &[Format] = &[
         rule: Rule::Text(|_| true),
     },
     Format {
+        name: "pointer",
+        expectation: "a JSON pointer, such as /map",
+        rule: Rule::Text(|text| text.starts_with('/')),
+    },
+    Format {
         name: "sha256",
         expectation: "64 hexadecimal digits",
         rule: Rule::Text(|text| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())),
@@ -183,6 +200,7 @@ leaf_schema! {
     FilePath: { "type": "string", "format": "path", "minLength": 1 };
     PathByTarget: { "type": "string", "format": "path-by-target", "minLength": 1 };
     Pattern: { "type": "string", "format": "glob", "minLength": 1 };
+    Pointer: { "type": "string", "format": "pointer", "pattern": "^/" };
     Sha256: { "type": "string", "format": "sha256", "pattern": "^[0-9a-fA-F]{64}$" };
     Layout: { "type": "string", "format": "layout", "pattern": "^N[A-Z]*$" };
     CodesWord: { "type": "string", "enum": words(&[]) };

@@ -17,6 +17,8 @@ const MOST_BYTES: u64 = 10 << 20;
 pub struct Loaded {
     /// The values, defaults filled in, paths resolved.
     pub config: Config,
+    /// The folder of the file, in which commands of the configuration run.
+    pub folder: std::path::PathBuf,
     /// Grids and codes that are known before; none but those that a program puts here.
     pub given: Vec<Given>,
     tree: Node,
@@ -107,6 +109,7 @@ pub fn parse(name: &str, text: String, folder: &Path, overrides: &[Override]) ->
     let config: Config = strait_document::read(&mut tree)?;
     let loaded = Loaded {
         config,
+        folder: folder.to_owned(),
         given: Vec::new(),
         tree,
     };

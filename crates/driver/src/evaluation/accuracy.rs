@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::types::Better;
+
 use super::{
     interval::Spread,
     meter::{Measure, Note, Runs},
@@ -37,11 +39,12 @@ impl Accuracy {
             .zip(integer)
             .enumerate()
             .map(|(index, (measure, integer))| {
-                measure.measured(Runs {
+                let runs = Runs {
                     integer,
                     float: of(float, index),
                     simulated: of(simulated, index),
-                })
+                };
+                measure.measured(samples, runs)
             });
         Accuracy {
             samples: samples as u64,
@@ -127,16 +130,6 @@ impl Unit {
             Unit::Number => 100.0 * difference,
         }
     }
-}
-
-/// Direction of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Better {
-    /// More is better.
-    Higher,
-    /// Less is better.
-    Lower,
 }
 
 /// A figure of one model.

@@ -9,11 +9,12 @@ use strait_core::Elem;
 use strait_execute::Tensor;
 use strait_samples::Sample;
 
-use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
+use crate::{config::types::Better, diagnostic::Diagnostic, failure::codes, stop::Stop};
 
 use super::{
-    accuracy::{Better, Change, Figure, Measured, Unit},
+    accuracy::{Change, Figure, Measured, Unit},
     answers::Answer,
+    command::Command,
 };
 
 /// An output of the model, as metrics know it.
@@ -127,6 +128,20 @@ pub(crate) trait Meter: Send + Sync {
         false
     }
 
+    /// The command that computes it from the outputs on all samples.
+    fn command(&self) -> Option<&Command> {
+        None
+    }
+
+    /// The notes of all samples, from what the command prints.
+    ///
+    /// # Errors
+    /// JSON that says something else.
+    fn printed(&self, json: &serde_json::Value) -> Result<Vec<Note>, Stop> {
+        let _ = json;
+        Ok(Vec::new())
+    }
+
     /// Number of samples that have one label together.
     fn group(&self) -> usize {
         1
@@ -153,28 +168,31 @@ pub(crate) struct Measure {
 
 impl Measure {
     /// The figure of one model by itself, as that of an integer model.
-    pub(crate) fn alone(&self, notes: &[Note]) -> Measured {
-        self.measured(Runs {
+    pub(crate) fn alone(&self, samples: usize, notes: &[Note]) -> Measured {
+        let runs = Runs {
             integer: notes,
             float: None,
             simulated: None,
-        })
+        };
+        self.measured(samples, runs)
     }
 
     /// The metric's figures from the notes of all models.
-    pub(crate) fn measured(&self, runs: Runs<'_>) -> Measured {
+    pub(crate) fn measured(&self, samples: usize, runs: Runs<'_>) -> Measured {
         let found = self.meter.measure(runs);
+        let nothing = found.integer.is_none() && found.float.is_none() && found.simulated.is_none();
+        let alone = || nothing.then(|| "there is no other model to compare with".to_owned());
         Measured {
             name: self.name.clone(),
             output: self.output.clone(),
-            samples: (runs.integer.len() / self.meter.group().max(1)) as u64,
+            samples: (samples / self.meter.group().max(1)) as u64,
             unit: self.unit,
             better: self.better,
             float: found.float,
             integer: found.integer,
             simulated: found.simulated,
             change: found.change,
-            note: found.note,
+            note: found.note.or_else(alone),
         }
     }
 }

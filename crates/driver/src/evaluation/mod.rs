@@ -6,7 +6,9 @@
 
 mod accuracy;
 mod answers;
+mod command;
 mod doubts;
+mod dump;
 mod interval;
 mod meter;
 mod metrics;
@@ -16,7 +18,7 @@ mod share;
 mod side;
 mod truth;
 
-pub use accuracy::{Accuracy, Better, Change, Figure, Measured, Unit};
+pub use accuracy::{Accuracy, Change, Figure, Measured, Unit};
 pub use answers::Asked;
 pub(crate) use doubts::{doubts, unexpected};
 pub use meter::Output;

@@ -1,38 +1,45 @@
 //! From the words of a configuration to metrics that are ready for samples: outputs are found, labels opened, and whatever a
 //! metric needs and has not is said with the key at fault.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use strait_document::{KeyPath, nearest};
 use strait_samples::{InputSpec, Samples};
 
 use crate::{
-    config::types::{Metric, MetricTable, Score as ScoreWord},
+    config::types::{Better, Metric, MetricTable, OwnUnit, Score as ScoreWord},
     diagnostic::Diagnostic,
     failure::codes,
     stop::Stop,
 };
 
 use super::{
-    accuracy::{Better, Unit},
+    accuracy::Unit,
     answers::{Asked, no_answer},
+    command::Command,
     meter::{Measure, Meter, Output},
     metrics::{
         agreement::Agreement,
         auc::{Auc, Score},
         miou::{Layout, Miou},
         nearness::{Nearness, Of},
+        own::Own,
         psnr::Psnr,
         top::Top,
     },
     truth::{self, Wanted},
 };
 
+/// The longest that a command may take, where the configuration does not say.
+const SECONDS: u64 = 600;
+
 /// The model and the samples that metrics are for.
 pub(crate) struct Subject<'a> {
     pub(crate) outputs: &'a [Output],
     pub(crate) inputs: &'a [InputSpec],
     pub(crate) samples: &'a Samples,
+    /// The folder in which commands run.
+    pub(crate) folder: &'a Path,
     /// The labels of metrics without a file of their own.
     pub(crate) labels: Option<&'a Path>,
 }
@@ -71,6 +78,9 @@ struct One<'a> {
 
 impl One<'_> {
     fn measures(&self) -> Result<Vec<Measure>, Stop> {
+        if self.table.is_own() {
+            return Ok(vec![self.own()?]);
+        }
         let Some(metric) = self.table.metric() else {
             return Err(self.refused(format!("there is no metric {:?}", self.table.name)));
         };
@@ -82,6 +92,40 @@ impl One<'_> {
         .into_iter()
         .map(|index| self.measure(metric, index))
         .collect()
+    }
+
+    /// A metric that a command computes.
+    fn own(&self) -> Result<Measure, Stop> {
+        let table = self.table;
+        let (Some(words), Some(value), Some(better)) = (&table.command, &table.value, table.better) else {
+            return Err(self.refused(format!("{:?} needs `command`, `value` and `better`", table.name)));
+        };
+        let meter = Own {
+            command: self.command(words),
+            value: value.as_str().to_owned(),
+            each: table.each.as_ref().map(|each| each.as_str().to_owned()),
+            samples: self.subject.samples.count(),
+        };
+        Ok(Measure {
+            name: table.name.clone(),
+            output: None,
+            unit: match table.unit.unwrap_or_default() {
+                OwnUnit::Fraction => Unit::Number,
+                OwnUnit::Points => Unit::Points,
+            },
+            better,
+            meter: Box::new(meter),
+        })
+    }
+
+    fn command(&self, words: &[String]) -> Command {
+        Command {
+            metric: self.table.name.clone(),
+            words: words.to_vec(),
+            folder: self.subject.folder.to_owned(),
+            limit: Duration::from_secs(self.table.seconds.map_or(SECONDS, |seconds| seconds.get().into())),
+            key: self.place.clone().key("command"),
+        }
     }
 
     fn refused(&self, message: String) -> Stop {

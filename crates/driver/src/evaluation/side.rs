@@ -6,7 +6,10 @@ use strait_samples::{Sample, Samples, Scratch};
 
 use crate::{failure, limits::Demand, session::Session, stop::Stop};
 
-use super::meter::{Measure, Note, Output, Seen};
+use super::{
+    dump::Dump,
+    meter::{Measure, Note, Output, Seen},
+};
 
 /// A graph that is ready to run.
 pub struct Side {
@@ -45,7 +48,8 @@ pub(crate) fn views(sample: &[Sample]) -> Result<Vec<TensorView<'_>>, Stop> {
     views.map_err(|error| Stop::Defect(error.to_string()))
 }
 
-/// The notes that each metric makes of a model, sample by sample in their order, as a phase of the session. `beside` are the
+/// The notes that each metric makes of a model, sample by sample in their order, as a phase of the session; and behind it those
+/// of commands, which are given all outputs in a file. `beside` are the
 /// float model and the simulation, which run on the same samples where a metric compares with them.
 ///
 /// # Errors
@@ -58,6 +62,7 @@ pub(crate) fn notes(
     session: &Session<'_>,
     phase: &str,
 ) -> Result<Vec<Vec<Note>>, Stop> {
+    let commands = measures.iter().find_map(|measure| measure.meter.command());
     let compares = measures.iter().any(|measure| measure.meter.compares());
     let beside = beside.map(|other| other.filter(|_| compares));
     let sides: Vec<&Side> = std::iter::once(side).chain(beside.into_iter().flatten()).collect();
@@ -77,23 +82,28 @@ pub(crate) fn notes(
             let ran = side.plan.run(space, &views);
             runs.push(ran.map_err(|error| failure::execute_sample(error, index))?);
         }
-        let mut runs = runs.iter().map(Vec::as_slice);
+        let mut seen = runs.iter().map(Vec::as_slice);
         let seen = Seen {
             sample: index,
             inputs: &sample,
-            outputs: runs.next().unwrap_or_default(),
-            beside: beside.map(|other| other.and_then(|_| runs.next())),
+            outputs: seen.next().unwrap_or_default(),
+            beside: beside.map(|other| other.and_then(|_| seen.next())),
         };
-        measures
-            .iter()
-            .map(|measure| measure.meter.note(&seen))
-            .collect::<Result<Vec<Note>, Stop>>()
+        let notes = measures.iter().map(|measure| measure.meter.note(&seen));
+        let notes = notes.collect::<Result<Vec<Note>, Stop>>()?;
+        Ok::<_, Stop>((notes, runs.into_iter().next().filter(|_| commands.is_some())))
     };
-    session.phase(phase, Some(samples.count()), |done| {
+    let mut dump = commands
+        .map(|_| Dump::create(&side.outputs(), samples.count()))
+        .transpose()?;
+    let mut notes = session.phase(phase, Some(samples.count()), |done| {
         let mut notes: Vec<Vec<Note>> = measures.iter().map(|_| Vec::with_capacity(samples.count())).collect();
-        let sink = |index: usize, found: Vec<Note>| {
+        let sink = |index: usize, (found, outputs): (Vec<Note>, Option<Vec<Tensor>>)| {
             for (notes, note) in notes.iter_mut().zip(found) {
                 notes.push(note);
+            }
+            if let (Some(dump), Some(outputs)) = (&mut dump, outputs) {
+                dump.append(&outputs)?;
             }
             Ok(done(index + 1))
         };
@@ -103,5 +113,14 @@ pub(crate) fn notes(
             Err(SampleError::Worker(error)) => Err(failure::execute(error)),
             Err(SampleError::Stopped { .. }) => Err(Stop::Interrupted),
         }
-    })
+    })?;
+    if let Some(dump) = dump {
+        let dumped = dump.finish()?;
+        for (measure, notes) in measures.iter().zip(&mut notes) {
+            if let Some(command) = measure.meter.command() {
+                *notes = measure.meter.printed(&command.run(&dumped.file(), session, phase)?)?;
+            }
+        }
+    }
+    Ok(notes)
 }

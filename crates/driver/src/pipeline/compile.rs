@@ -89,7 +89,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let evaluation = config
         .evaluation
         .as_ref()
-        .map(|e| prepare(loaded, e, &specs, whole_of(&bodies, &canonical)?.as_ref()))
+        .map(|e| prepare(loaded, e, &specs, whole_of(&bodies, &canonical)?.as_ref(), session))
         .transpose()?;
     let observation = observe::statistics(
         (&canonical, &bodies),
@@ -231,7 +231,13 @@ struct Prepared {
     measures: Vec<Measure>,
 }
 
-fn prepare(loaded: &Loaded, evaluation: &Evaluation, specs: &[InputSpec], float: &Module) -> Result<Prepared, Stop> {
+fn prepare(
+    loaded: &Loaded,
+    evaluation: &Evaluation,
+    specs: &[InputSpec],
+    float: &Module,
+    session: &Session<'_>,
+) -> Result<Prepared, Stop> {
     let samples = inputs::samples(
         loaded,
         "evaluation",
@@ -244,9 +250,14 @@ fn prepare(loaded: &Loaded, evaluation: &Evaluation, specs: &[InputSpec], float:
         outputs: &outputs(float),
         inputs: specs,
         samples: &samples,
+        folder: &loaded.folder,
         labels: evaluation.labels.as_ref().map(AsRef::as_ref),
     };
     let measures = measures(&wanted, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
+    // Before any work begins.
+    for command in measures.iter().filter_map(|measure| measure.meter.command()) {
+        command.allowed(session).map_err(|stop| inputs::placed(loaded, stop))?;
+    }
     Ok(Prepared {
         samples,
         wanted,
@@ -295,7 +306,7 @@ fn float_notes(
         if known.is_none() && measure.name != Metric::Top1.name() {
             continue;
         }
-        let measured = measure.alone(notes);
+        let measured = measure.alone(evaluation.samples.count(), notes);
         if let Some((place, finding)) = known.and_then(|(place, known)| Some((place, unexpected(&measured, known)?))) {
             let place = place.clone().key("expect_float");
             return Err(inputs::placed(loaded, finding.about(place).into()));
@@ -333,7 +344,8 @@ fn accuracy(
     let side = Side::new(integer, &options, session)?;
     let phase = format!("evaluate ({})", job.target.spec().id);
     let (measures, samples) = (&evaluation.measures, &evaluation.samples);
-    let integer = notes(&side, [float, None], measures, samples, session, &phase)?;
+    let integer = notes(&side, [float, None], measures, samples, session, &phase);
+    let integer = integer.map_err(|stop| inputs::placed(job.loaded, stop))?;
     Ok(Accuracy::new(
         measures,
         samples.count(),

@@ -4,5 +4,6 @@ pub(crate) mod agreement;
 pub(crate) mod auc;
 pub(crate) mod miou;
 pub(crate) mod nearness;
+pub(crate) mod own;
 pub(crate) mod psnr;
 pub(crate) mod top;

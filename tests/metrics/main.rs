@@ -1,12 +1,15 @@
 //! Metrics on a model whose float outputs are its inputs, so that every figure is known beforehand; and what is refused.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+#[cfg(unix)]
+mod commands;
+
 use std::{fs, num::NonZeroUsize, path::PathBuf};
 
 use strait_builtin as _;
 use strait_core::text;
 use strait_driver::{
-    config,
+    config::{self, Loaded},
     pipeline::{self, Compiled},
     session::{Session, Silent},
     stop::Stop,
@@ -30,6 +33,7 @@ const SAMPLES: usize = 8;
 
 struct Bench {
     folder: tempfile::TempDir,
+    commands: bool,
 }
 
 /// Numbers from 0 to 1 that look like chance.
@@ -40,7 +44,10 @@ fn numbers(count: usize) -> Vec<f32> {
 impl Bench {
     fn new() -> Bench {
         let folder = tempfile::tempdir().unwrap();
-        let bench = Bench { folder };
+        let bench = Bench {
+            folder,
+            commands: false,
+        };
         let mut bytes = Vec::new();
         strait_onnx::write(&text::parse(MODEL).unwrap(), &mut bytes).unwrap();
         fs::write(bench.at("model.onnx"), bytes).unwrap();
@@ -72,14 +79,19 @@ impl Bench {
         fs::write(self.at(name), encode(number_type, shape, bytemuck::cast_slice(numbers))).unwrap();
     }
 
-    /// Compiles with these lines of `[evaluation]` and behind it.
-    fn compile(&self, evaluation: &str) -> Result<Compiled, Stop> {
+    /// A configuration with these lines of `[evaluation]` and behind it.
+    fn loaded(&self, evaluation: &str) -> Result<Loaded, Stop> {
         let text = format!(
             "schema = 1\n[model]\nfile = 'model.onnx'\n[target]\nuse = ['generic-int8']\n[calibration]\ndata = 'samples'\n\
              [output]\ndir = 'artifact'\n[evaluation]\ndata = 'samples'\n{evaluation}"
         );
-        let loaded = config::parse("test.toml", text, self.folder.path(), &[])?;
+        Ok(config::parse("test.toml", text, self.folder.path(), &[])?)
+    }
+
+    fn compile(&self, evaluation: &str) -> Result<Compiled, Stop> {
+        let loaded = self.loaded(evaluation)?;
         let session = Session::new(NonZeroUsize::new(2).unwrap(), Context::detect(), &Silent);
+        let session = session.with_commands(self.commands);
         Ok(pipeline::compile(&loaded, targets::registry([]).unwrap(), &session)?.remove(0))
     }
 

@@ -1,0 +1,246 @@
+//! Commands of a configuration: how one is started, watched and ended.
+//!
+//! A command is the words of the configuration and one path behind them, without a shell between. It runs in the folder of
+//! the configuration, as the leader of a process group that ends with it. Standard input is empty. What it prints is read to
+//! its end, up to a limit, and so is what it complains of, of which the last part is kept.
+
+use std::{
+    io::{self, Read},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    process::{Child, Command as Process, ExitStatus, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value as Json;
+use strait_document::KeyPath;
+
+use crate::{diagnostic::Diagnostic, failure::codes, session::Session, stop::Stop};
+
+/// More is no figure, and not the boxes of ten thousand images.
+const MOST_PRINTED: usize = 64 << 20;
+
+/// The last bytes of its complaints that are shown.
+const MOST_COMPLAINTS: usize = 4 << 10;
+
+/// Time between two looks at a command.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A command that metrics are computed by.
+#[derive(Clone, Debug)]
+pub(crate) struct Command {
+    /// The metric.
+    pub(crate) metric: String,
+    /// The program and its arguments.
+    pub(crate) words: Vec<String>,
+    /// The folder in which it runs.
+    pub(crate) folder: PathBuf,
+    /// The longest that a run may take.
+    pub(crate) limit: Duration,
+    /// Its key.
+    pub(crate) key: KeyPath,
+}
+
+/// The end of the watch over a command.
+enum End {
+    Done(Vec<u8>),
+    Late,
+    TooMuch,
+    Interrupted,
+}
+
+impl Command {
+    /// Refuses a command where none is allowed.
+    pub(crate) fn allowed(&self, session: &Session<'_>) -> Result<(), Stop> {
+        if session.commands {
+            return Ok(());
+        }
+        let message = format!(
+            "the metric {:?} starts the command `{}`, and commands are not allowed",
+            self.metric,
+            self.words.join(" ")
+        );
+        let finding = Diagnostic::error(codes::COMMANDS, message).about(self.key.clone());
+        Err(finding
+            .help("`--allow-commands` allows those of this configuration; read them before you say so")
+            .into())
+    }
+
+    /// Starts the command with one more argument, and reads the JSON document that it prints, as a phase of the session.
+    ///
+    /// # Errors
+    /// A command that cannot be started, fails, takes too long, or prints too much or no JSON; an interruption.
+    pub(crate) fn run(&self, file: &Path, session: &Session<'_>, of: &str) -> Result<Json, Stop> {
+        self.allowed(session)?;
+        let phase = format!("command {} ({of})", self.metric);
+        session.phase(&phase, None, |look| {
+            let mut child = self.start(file).map_err(|error| {
+                let message = format!("the command of {:?} cannot be started: {error}", self.metric);
+                self.found(message, &[])
+            })?;
+            let printed = child.stdout.take().map(|pipe| reader(pipe, MOST_PRINTED, false));
+            let complaints = child.stderr.take().map(|pipe| reader(pipe, MOST_COMPLAINTS, true));
+            let Some((printed, complaints)) = printed.zip(complaints) else {
+                let _ = end_all(&mut child);
+                return Err(Stop::Defect("a command has no pipes".into()));
+            };
+            let end = self.watched(&mut child, &printed, look);
+            let status = end_all(&mut child);
+            let complaints = complaints.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
+            let failed = |what: String| -> Stop {
+                self.found(format!("the command of {:?} {what}", self.metric), &complaints)
+                    .into()
+            };
+            let printed = match end {
+                End::Interrupted => return Err(Stop::Interrupted),
+                End::Late => {
+                    let limit = self.limit.as_secs_f64();
+                    return Err(failed(format!("was ended after {limit} s, which `seconds` allows")));
+                }
+                End::TooMuch => return Err(failed(format!("printed more than {} MiB", MOST_PRINTED >> 20))),
+                End::Done(printed) => printed,
+            };
+            match status {
+                Ok(status) if status.success() => {}
+                Ok(status) => return Err(failed(format!("failed: {status}"))),
+                Err(error) => return Err(failed(format!("is lost: {error}"))),
+            }
+            if printed.trim_ascii().is_empty() {
+                return Err(failed("printed nothing".to_owned()));
+            }
+            serde_json::from_slice(&printed).map_err(|error| {
+                let begin: String = String::from_utf8_lossy(&printed).chars().take(200).collect();
+                failed(format!("printed what is no JSON: {error}; it begins {begin:?}"))
+            })
+        })
+    }
+
+    fn found(&self, message: String, complaints: &[u8]) -> Diagnostic {
+        let finding = Diagnostic::error(codes::COMMAND, message).about(self.key.clone());
+        let finding = finding.note(format!("it is `{}` in {}", self.words.join(" "), self.folder.display()));
+        let complaints = String::from_utf8_lossy(complaints);
+        match complaints.trim() {
+            "" => finding,
+            text => finding.note(format!("it complains:\n{text}")),
+        }
+    }
+
+    /// A finding about what it printed.
+    pub(crate) fn unusable(&self, what: &str) -> Stop {
+        self.found(format!("the command of {:?} {what}", self.metric), &[])
+            .into()
+    }
+
+    fn start(&self, file: &Path) -> io::Result<Child> {
+        let folder = match self.folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => &self.folder,
+        };
+        let program = self.words.first().map_or("", String::as_str);
+        // A path is one from the folder in which the command runs, whatever the system makes of it.
+        let program = match program.contains('/') {
+            true => std::path::absolute(folder.join(program))?,
+            false => program.into(),
+        };
+        let mut process = Process::new(program);
+        process
+            .args(self.words.get(1..).unwrap_or_default())
+            .arg(file)
+            .current_dir(folder);
+        process
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut process, 0);
+        process.spawn()
+    }
+
+    /// Waits until it has ended and closed its output, or must not go on.
+    fn watched(
+        &self,
+        child: &mut Child,
+        printed: &Receiver<Vec<u8>>,
+        look: &mut dyn FnMut(usize) -> ControlFlow<()>,
+    ) -> End {
+        let begun = Instant::now();
+        let mut text: Option<Vec<u8>> = None;
+        loop {
+            if text.is_none() {
+                match printed.recv_timeout(LOOK) {
+                    Ok(bytes) => text = Some(bytes),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => text = Some(Vec::new()),
+                }
+            } else {
+                thread::sleep(LOOK / 20);
+            }
+            if text.as_ref().is_some_and(|text| text.len() > MOST_PRINTED) {
+                return End::TooMuch;
+            }
+            if let Some(text) = text.take_if(|_| is_over(child)) {
+                return End::Done(text);
+            }
+            if begun.elapsed() > self.limit {
+                return End::Late;
+            }
+            if look(0).is_break() {
+                return End::Interrupted;
+            }
+        }
+    }
+}
+
+/// True if a process has ended. It is not waited for: until then its number is that of its group and of nothing else.
+#[cfg(unix)]
+fn is_over(child: &mut Child) -> bool {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let pid = Pid::from_raw(child.id() as i32);
+    pid.is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), options), Ok(None)))
+}
+
+#[cfg(not(unix))]
+fn is_over(child: &mut Child) -> bool {
+    !matches!(child.try_wait(), Ok(None))
+}
+
+/// Reads a pipe to its end in a thread of its own: the first bytes and one more than `most`, or the last ones.
+fn reader(mut pipe: impl Read + Send + 'static, most: usize, last: bool) -> Receiver<Vec<u8>> {
+    let (send, receive) = mpsc::channel();
+    let read = move || {
+        let mut kept = Vec::new();
+        let mut part = [0; 1 << 14];
+        loop {
+            match pipe.read(&mut part) {
+                Ok(0) => break,
+                Ok(count) => kept.extend_from_slice(part.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+            if kept.len() > most {
+                if !last {
+                    break;
+                }
+                kept.drain(..kept.len() - most);
+            }
+        }
+        // Nobody listens where the command was given up.
+        let _ = send.send(kept);
+    };
+    // Without a thread the channel is closed, which reads as nothing.
+    let _ = thread::Builder::new().name("command".into()).spawn(read);
+    receive
+}
+
+/// Ends a command, and what it has started and has not left its group.
+fn end_all(child: &mut Child) -> io::Result<ExitStatus> {
+    #[cfg(unix)]
+    if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    child.wait()
+}
