@@ -114,6 +114,42 @@ pub(super) const CASES: &[Case] = &[
         &["evaluation.metric=[{ name = 'cosine', group = 2 }]"],
     ),
     given(
+        "evaluation.metric[].boxes",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', boxes = 'logits' }]"],
+    ),
+    given(
+        "evaluation.metric[].scores",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', scores = 'logits' }]"],
+    ),
+    given(
+        "evaluation.metric[].classes",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', classes = 'logits' }]"],
+    ),
+    given(
+        "evaluation.metric[].format",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', format = 'yxyx' }]"],
+    ),
+    given(
+        "evaluation.metric[].size",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', size = [2, 2] }]"],
+    ),
+    given(
+        "evaluation.metric[].overlap",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'cosine', overlap = 0.5 }]"],
+    ),
+    given(
         "evaluation.metric[].expect_float.value",
         Error,
         EXPECTED,

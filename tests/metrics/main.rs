@@ -1,6 +1,7 @@
 //! Metrics on a model whose float outputs are its inputs, so that every figure is known beforehand; and what is refused.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+mod boxes;
 #[cfg(unix)]
 mod commands;
 
@@ -42,16 +43,21 @@ fn numbers(count: usize) -> Vec<f32> {
 }
 
 impl Bench {
-    fn new() -> Bench {
+    fn of(model: &str) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let bench = Bench {
             folder,
             commands: false,
         };
         let mut bytes = Vec::new();
-        strait_onnx::write(&text::parse(MODEL).unwrap(), &mut bytes).unwrap();
+        strait_onnx::write(&text::parse(model).unwrap(), &mut bytes).unwrap();
         fs::write(bench.at("model.onnx"), bytes).unwrap();
         fs::create_dir(bench.at("samples")).unwrap();
+        bench
+    }
+
+    fn new() -> Bench {
+        let bench = Bench::of(MODEL);
         bench.save(
             "samples/pixels.npy",
             NumberType::F32,

@@ -3,10 +3,15 @@
 
 A model whose float outputs are its inputs shows every metric known numbers: what the report says of the float model is
 held against the formula of each metric, and its intervals against the same draws or the same formula.
+
+With the real models: the float figures of `strait` against the stored ones, which another program computed.
 """
 
 import json
+import sys
+from pathlib import Path
 
+import metrics
 import numpy as np
 import onnx
 import processes
@@ -14,6 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 SAMPLES, CLASSES, SIDE = 60, 7, 8
 TOLERANCE = 1e-6  # of figures from 0 to 100
+REAL_TOLERANCE = 0.0025  # of the value: another order of sums may turn a close call
 
 
 def inputs(seed=5):
@@ -54,6 +60,38 @@ def model(arrays):
         ports[1].append(helper.make_tensor_value_info(f"{name}_out", TensorProto.FLOAT, shape))
     graph = helper.make_graph(nodes, "identity", *ports, weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def found_boxes(seed=7, kinds=4):
+    """For each image the boxes that a detector might find, `[class, score, corners]`, and rows of image, class and corners."""
+    random = np.random.default_rng(seed)
+    found, truth = [], []
+    for image in range(SAMPLES):
+        boxes = []
+        for _ in range(random.integers(0, 6)):
+            kind, corner, size = int(random.integers(kinds)), random.random(2) * 80, 5 + random.random(2) * 40
+            box = np.concatenate([corner, corner + size])
+            truth.append((image, kind, *box))
+            for _ in range(random.integers(0, 3)):
+                boxes.append((kind, random.random(), *(box + random.standard_normal(4) * 3)))
+        for _ in range(random.integers(0, 4)):
+            corner = random.random(2) * 80
+            boxes.append((int(random.integers(kinds + 1)), random.random() / 2, *corner, *(corner + 20)))
+        found.append(boxes)
+    return found, np.array(truth)
+
+
+def precision(found, truth):
+    """By the functions that the table of accuracy is computed with: the mean, and that of an overlap of 0.5."""
+    arrays = [np.array(boxes).reshape(-1, 6) for boxes in found]
+    arrays = [boxes[np.argsort(-boxes[:, 1], kind="stable")] for boxes in arrays]
+    table = metrics.average_precisions([(boxes[:, 2:], boxes[:, 1], boxes[:, 0]) for boxes in arrays], truth, len(found))
+    return 100 * float(table.mean()), 100 * float(table[:, 0].mean())
+
+
+def as_labels(truth, images):
+    rows = [[row for row in truth if row[0] == image] for image in range(images)]
+    return json.dumps([[{"class": int(row[1]), "box": [float(x) for x in row[2:]]} for row in image] for image in rows])
 
 
 def mean_iou(predicted, masks):
@@ -117,7 +155,14 @@ def compared(strait, work):
     for name, array in truth.items():
         np.save(work / f"{name}.npy", array)
     onnx.save(model(arrays), work / "model.onnx")
+    found, boxes = found_boxes()
+    (work / "found.json").write_text(json.dumps(found))
+    (work / "boxes.json").write_text(as_labels(boxes, SAMPLES))
+    command = json.dumps([sys.executable, "-c", "print(open('found.json').read())"])
+    of_boxes = f"kind = 'map'\nlabels = 'boxes.json'\ncommand = {command}"
     tables = {
+        "map": of_boxes,
+        "map50": f"{of_boxes}\noverlap = 0.5",
         "miou": "output = 'pixels_out'\nlabels = 'masks.npy'",
         "psnr": "output = 'pixels_out'\nlabels = 'references.npy'\npeak = 4",
         "top1": "output = 'scores_out'\nlabels = 'classes.npy'",
@@ -130,7 +175,7 @@ def compared(strait, work):
     lines += [f"[[evaluation.metric]]\nname = '{name}'\n{table}" for name, table in tables.items()]
     (work / "deploy.toml").write_text("\n".join(lines) + "\n")
     try:
-        processes.check([strait, "compile", work / "deploy.toml"], work / "compile.log")
+        processes.check([strait, "compile", work / "deploy.toml", "--allow-commands"], work / "compile.log")
         command = [strait, "run", work / "artifact", "--output", f"{work / 'out'}/"]
         command += [word for name in arrays for word in ("--input", f"{name}={work / 'samples' / name}.npy")]
         processes.check(command, work / "run.log")
@@ -144,13 +189,15 @@ def compared(strait, work):
     integer = {name: integer[f"{name}_out"].reshape(array.shape) for name, array in arrays.items()}
 
     def same(name, output, key, expected, within=TOLERANCE):
-        metric = measured[name, f"{output}_out"]
+        metric = measured[name, output and f"{output}_out"]
         for step in key.split("."):
             metric = metric[step]
         found = np.ravel(metric)
         off = float(np.max(np.abs(found - np.ravel(expected))))
         return off <= within, f"metrics: {name} of {output}, {key}: {found} and NumPy's differ by {off:.1e}"
 
+    for name, expected in zip(("map", "map50"), precision(found, boxes)):
+        yield same(name, None, "float.value", expected)
     sides = {"float": arrays, "integer": integer}
     for side, outputs in sides.items():
         yield same("miou", "pixels", f"{side}.value", mean_iou(outputs["pixels"].argmax(1), truth["masks"]))
@@ -185,3 +232,42 @@ def compared(strait, work):
         return mean_iou(predicted[0][chosen], masks) - mean_iou(predicted[1][chosen], masks)
 
     yield same("miou", "pixels", "change.interval", bootstrap(drawn, SAMPLES))
+
+
+def real(strait, repository, data, shared, work):
+    """The same for figures of the real models: those of classes, of an autoencoder, and of boxes that a command makes."""
+    stored = json.loads((shared / "results.json").read_text())
+    work.mkdir(parents=True, exist_ok=True)
+    truth = np.load(data / "coco" / "eval_truth.npy")
+    (work / "boxes.json").write_text(as_labels(truth, len(np.load(data / "coco" / "eval_ratio.npy"))))
+    command = [sys.executable, str(Path(__file__).with_name("yolox_boxes.py")), str(data / "coco" / "eval_ratio.npy")]
+    boxes = f"kind='map', labels='{work / 'boxes.json'}', command={json.dumps(command)}"
+    for name, folder, tables, keys in [
+        ("mlperf_kws", "kws", f"{{ name='top1', labels='{data / 'kws' / 'eval_y.npy'}' }}", {"top1": "kws_mfcc_i8_eval_top1"}),
+        (
+            "mlperf_ad",
+            "ad",
+            f"{{ name='auc', score='reconstruction', group=49, labels='{data / 'ad' / 'eval_y.npy'}' }}",
+            {"auc": "auc"},
+        ),
+        (
+            "yolox_nano",
+            "coco",
+            f"{{ name='map', {boxes} }}, {{ name='half', overlap=0.5, {boxes} }}",
+            {"map": "mAP", "half": "AP50"},
+        ),
+    ]:
+        command = [strait, "compile", repository / "configs" / "models" / f"{name}.toml", "--allow-commands", "--json"]
+        command += ["--target", "generic-int8", "--out", work / name, "--set", "output.emit=[]"]
+        command += ["--set", f"model.file='{shared / 'models' / name}.onnx'"]
+        command += ["--calibration", data / folder / "calib_x.npy", "--set", f"evaluation.data='{data / folder / 'eval_x.npy'}'"]
+        try:
+            finished = processes.check([*command, "--set", f"evaluation.metric=[{tables}]"], work / f"{name}.log")
+        except processes.Failed as failed:
+            yield False, f"metrics of {name}: {failed}"
+            continue
+        measured = json.loads(finished.output)["artifacts"][0]["report"]["accuracy"]["metrics"]
+        for metric in measured:
+            value, expected = metric["float"]["value"], stored[name]["float"][keys[metric["name"]]]
+            text = f"metrics of {name}: {metric['name']} {value:.4f}, stored {expected:.4f}"
+            yield abs(value - expected) <= REAL_TOLERANCE * expected, text

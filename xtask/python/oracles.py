@@ -15,7 +15,8 @@ Layers that LiteRT and ONNX Runtime ran are recorded: `strait identify` finds th
 
 The metrics of `[evaluation]` are held against NumPy's formulas, intervals included.
 
-With the real models: our metrics of the float models against the stored figures, which another program computed.
+With the real models: our metrics of the float models, and those of `strait`, against the stored figures, which another
+program computed.
 """
 
 import argparse
@@ -77,6 +78,9 @@ def main():
     for good, text in evaluation.compared(arguments.strait, arguments.work / "evaluation"):
         report.expect(good, text)
     if arguments.shared:
+        real = (arguments.strait, arguments.repository, arguments.data, arguments.shared, arguments.work / "real")
+        for good, text in evaluation.real(*real):
+            report.expect(good, text)
         stored_figures(arguments, report)
     sys.exit(1 if report.failed else 0)
 

@@ -210,7 +210,9 @@ impl Checker<'_> {
             self.conflict(place, message, &format!("give `kind`, one of {}", words.join(", ")));
             return;
         };
-        for key in table.own() {
+        let decodes =
+            |key: &&str| metric == Metric::Map && table.command.is_some() && ["command", "seconds"].contains(key);
+        for key in table.own().filter(|key| !decodes(key)) {
             let path = place.clone().key(key);
             let message = format!(
                 "`{path}` is for a metric that a command computes, and this is {:?}",

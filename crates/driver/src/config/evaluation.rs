@@ -81,11 +81,18 @@ pub enum Metric {
     /// Area under the ROC curve, from 0 to 1. Labels are 0 or 1 for each sample. The score is an output of one number, or of
     /// two classes the second less the first.
     Auc,
+    /// Mean average precision of boxes, in percent: precision at 101 recalls, the mean over overlaps of 0.50 to 0.95 and over
+    /// the classes that have objects, with at most 100 boxes of a class and 1000 in all in an image. The model has outputs of boxes, scores and
+    /// classes behind its own suppression of duplicates, or `command` makes boxes of its outputs. Labels are a folder of `.txt`, in
+    /// the order of their names one for each sample, each line `class x y width height` with the box's centre and size in
+    /// parts of the image's; or a `.json`, a list with a list of `{ "class": 0, "box": [left, top, right, bottom] }` for each
+    /// sample, in the unit of the boxes.
+    Map,
 }
 
 impl Metric {
     /// All, in the order in which they are documented.
-    pub const ALL: [Metric; 8] = [
+    pub const ALL: [Metric; 9] = [
         Metric::Top1,
         Metric::Top5,
         Metric::Agreement,
@@ -94,6 +101,7 @@ impl Metric {
         Metric::Miou,
         Metric::Psnr,
         Metric::Auc,
+        Metric::Map,
     ];
 
     /// The word of configurations and reports.
@@ -107,6 +115,7 @@ impl Metric {
             Metric::Miou => "miou",
             Metric::Psnr => "psnr",
             Metric::Auc => "auc",
+            Metric::Map => "map",
         }
     }
 
@@ -117,6 +126,7 @@ impl Metric {
             Metric::Miou => Some("a mask for each sample, with the class of each pixel"),
             Metric::Psnr => Some("a reference for each sample, with as many numbers as the output"),
             Metric::Auc => Some("0 or 1 for each sample"),
+            Metric::Map => Some("the boxes of each sample, in a folder of .txt or a .json"),
             Metric::Agreement | Metric::Cosine | Metric::Snr => None,
         }
     }
@@ -129,6 +139,10 @@ impl Metric {
 /// for each output, by its name. It prints one JSON document to its standard output and ends with exit code 0. No shell
 /// is between, standard input is empty, and the environment is that of `strait`. Commands run where the command line
 /// says `--allow-commands`, and nowhere else.
+///
+/// With `command` and `kind = "map"` the command makes boxes of the outputs, and the precision is computed here, with its
+/// interval: it prints a list with a list of boxes for each sample, `[class, score, left, top, right, bottom]` each, or with the
+/// four numbers of `format`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricTable {
@@ -151,7 +165,22 @@ pub struct MetricTable {
     /// Of `auc`: so many samples that follow each other, such as the windows of a recording, have one label; their score is
     /// the mean. Absent: 1.
     pub group: Option<NonZeroU32>,
-    /// The command of a metric of your own: the program and its arguments. A program without a `/` is looked for as a shell would.
+    /// Of `map`: the output of the boxes, four numbers each. Absent: the one of the name `boxes`.
+    pub boxes: Option<String>,
+    /// Of `map`: the output of the scores, one for each box, or one for each box and class. A score of 0 or below is padding.
+    /// Absent: the one of the name `scores`.
+    pub scores: Option<String>,
+    /// Of `map`: the output of the classes, one for each box. Absent: the one of the name `classes`; without one, and without a
+    /// score for each class, all boxes are of class 0.
+    pub classes: Option<String>,
+    /// Of `map`: the meaning of a box's four numbers. Absent: `xyxy`.
+    pub format: Option<BoxFormat>,
+    /// Of `map`: width and height of the image in the unit of the boxes, such as `[640, 480]`. Absent: `[1, 1]`.
+    pub size: Option<[f64; 2]>,
+    /// Of `map`: one overlap, such as 0.5, in place of the ten from 0.50 to 0.95.
+    #[schemars(range(min = 0.01, max = 1))]
+    pub overlap: Option<f64>,
+    /// The command of a metric of your own, or of `kind = "map"`: the program and its arguments. A program without a `/` is looked for as a shell would.
     #[schemars(length(min = 1))]
     pub command: Option<Vec<String>>,
     /// With `command`: where the figure is in what it prints. It is a number.
@@ -182,6 +211,12 @@ impl MetricTable {
             peak: None,
             score: None,
             group: None,
+            boxes: None,
+            scores: None,
+            classes: None,
+            format: None,
+            size: None,
+            overlap: None,
             command: None,
             value: None,
             each: None,
@@ -223,11 +258,30 @@ impl MetricTable {
             ("peak", self.peak.is_some(), Metric::Psnr),
             ("score", self.score.is_some(), Metric::Auc),
             ("group", self.group.is_some(), Metric::Auc),
+            ("boxes", self.boxes.is_some(), Metric::Map),
+            ("scores", self.scores.is_some(), Metric::Map),
+            ("classes", self.classes.is_some(), Metric::Map),
+            ("format", self.format.is_some(), Metric::Map),
+            ("size", self.size.is_some(), Metric::Map),
+            ("overlap", self.overlap.is_some(), Metric::Map),
         ];
         all.into_iter()
             .filter(|(_, given, _)| *given)
             .map(|(key, _, metric)| (key, metric))
     }
+}
+
+/// The meaning of a box's four numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BoxFormat {
+    /// Left, top, right, bottom.
+    #[default]
+    Xyxy,
+    /// Top, left, bottom, right.
+    Yxyx,
+    /// Centre, width and height.
+    Cxcywh,
 }
 
 /// Direction of a metric.

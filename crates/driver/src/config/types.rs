@@ -15,7 +15,7 @@ pub use strait_target::spec::{
     WeightPer,
 };
 
-pub use super::evaluation::{Better, Drop, Evaluation, Expected, Metric, MetricTable, OwnUnit, Score};
+pub use super::evaluation::{Better, BoxFormat, Drop, Evaluation, Expected, Metric, MetricTable, OwnUnit, Score};
 use super::leaf::{ActivationWord, CodesWord, FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
 pub use super::plugins::{Pin, PinnedFile, Plugin, TableFile, Trust, Unpinned};
 

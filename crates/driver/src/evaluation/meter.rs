@@ -15,6 +15,7 @@ use super::{
     accuracy::{Change, Figure, Measured, Unit},
     answers::Answer,
     command::Command,
+    metrics::map::Claim,
 };
 
 /// An output of the model, as metrics know it.
@@ -98,6 +99,8 @@ pub(crate) enum Note {
     Compared([Option<[f64; 2]>; 2]),
     /// For each class that occurs: the class, and the pixels in both and in either.
     Regions(Vec<(u32, [u64; 2])>),
+    /// The boxes that were found, each held against those of the label.
+    Claims(Vec<Claim>),
 }
 
 /// The notes of all models, in the order of the samples.

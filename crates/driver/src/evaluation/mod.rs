@@ -6,6 +6,7 @@
 
 mod accuracy;
 mod answers;
+mod boxes;
 mod command;
 mod doubts;
 mod dump;

@@ -3,7 +3,7 @@
 //! Both models are looked at on the same drawn set, so that the samples' own difficulty falls out of the difference. The
 //! draws are those of one stated generator and seed: the same samples give the same interval everywhere.
 
-use super::interval::Spread;
+pub(crate) use super::interval::Spread;
 
 /// Number of sets that are drawn.
 pub(crate) const RESAMPLES: usize = 1000;
@@ -26,32 +26,42 @@ impl Generator {
     }
 }
 
-/// The spread of `difference`, which is given how often each of the samples was drawn. Sets for which it is not finite, such
+/// The spread of `statistic`, which is given how often each of the samples was drawn. Sets for which it is not finite, such
 /// as those without an object, are left out.
-pub(crate) fn drawn(samples: usize, mut difference: impl FnMut(&[u32]) -> f64) -> Spread {
-    if samples < 2 {
-        return Spread::Unknown;
-    }
+pub(crate) fn drawn(samples: usize, mut statistic: impl FnMut(&[u32]) -> f64) -> Spread {
+    let [spread] = together(samples, |weights| [statistic(weights)]);
+    spread
+}
+
+/// The same of several statistics of the same sets.
+pub(crate) fn together<const N: usize>(samples: usize, mut statistics: impl FnMut(&[u32]) -> [f64; N]) -> [Spread; N] {
+    let mut found: [Vec<f64>; N] = std::array::from_fn(|_| Vec::with_capacity(RESAMPLES));
     let mut generator = Generator(0);
     let mut weights = vec![0u32; samples];
-    let mut found = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
+        // Of one sample there is one set.
+        if samples < 2 {
+            break;
+        }
         weights.fill(0);
         for _ in 0..samples {
             if let Some(weight) = weights.get_mut(generator.below(samples)) {
                 *weight += 1;
             }
         }
-        let value = difference(&weights);
-        if value.is_finite() {
-            found.push(value);
+        for (found, value) in found.iter_mut().zip(statistics(&weights)) {
+            if value.is_finite() {
+                found.push(value);
+            }
         }
     }
-    if found.len() < RESAMPLES / 2 {
-        return Spread::Unknown;
-    }
-    found.sort_by(f64::total_cmp);
-    Spread::Drawn(found)
+    found.map(|mut found| {
+        if found.len() < RESAMPLES / 2 {
+            return Spread::Unknown;
+        }
+        found.sort_by(f64::total_cmp);
+        Spread::Drawn(found)
+    })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod agreement;
 pub(crate) mod auc;
+pub(crate) mod map;
 pub(crate) mod miou;
 pub(crate) mod nearness;
 pub(crate) mod own;

@@ -1,6 +1,8 @@
 //! From the words of a configuration to metrics that are ready for samples: outputs are found, labels opened, and whatever a
 //! metric needs and has not is said with the key at fault.
 
+mod map;
+
 use std::{path::Path, time::Duration};
 
 use strait_document::{KeyPath, nearest};
@@ -85,6 +87,7 @@ impl One<'_> {
             return Err(self.refused(format!("there is no metric {:?}", self.table.name)));
         };
         match metric {
+            Metric::Map => return Ok(vec![self.map()?]),
             Metric::Agreement => self.of_each(|output| Asked::of(output).is_some()),
             Metric::Cosine | Metric::Snr => self.of_each(|output| output.elem.is_float()),
             _ => Ok(vec![self.output()?]),
@@ -190,6 +193,7 @@ impl One<'_> {
             Metric::Miou => (Unit::Percent, Box::new(self.miou(index, output)?)),
             Metric::Psnr => (Unit::Decibel, Box::new(self.psnr(index, output)?)),
             Metric::Auc => (Unit::Number, Box::new(self.auc(index, output)?)),
+            Metric::Map => return self.map(),
         };
         Ok(Measure {
             name: self.table.name.clone(),

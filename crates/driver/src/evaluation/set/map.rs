@@ -1,0 +1,107 @@
+//! Metrics of boxes: their outputs, or the command that makes boxes of outputs, and their labels.
+
+use crate::{config::types::Better, diagnostic::Diagnostic, failure::codes, stop::Stop};
+
+use super::{
+    super::{
+        accuracy::Unit,
+        boxes::{self, Object},
+        meter::{Measure, Output},
+        metrics::map::{Map, OVERLAPS, Source},
+    },
+    One, about,
+};
+
+impl One<'_> {
+    /// The one metric of several outputs.
+    pub(super) fn map(&self) -> Result<Measure, Stop> {
+        let table = self.table;
+        let size = table.size.unwrap_or([1.0; 2]);
+        if size.iter().any(|extent| !(*extent > 0.0 && extent.is_finite())) {
+            let message = format!("an image has no size of {} by {}", size[0], size[1]);
+            let finding = Diagnostic::error(codes::EVALUATION, message).about(self.place.clone().key("size"));
+            return Err(finding.into());
+        }
+        let source = match &table.command {
+            Some(words) => Source::Command(self.command(words)),
+            None => self.boxes()?,
+        };
+        let objects = boxes::objects(self.labels()?, size, self.wanted(1));
+        let objects = objects.map_err(|stop| about(stop, &self.labels_key()))?;
+        self.check_classes(&source, &objects)?;
+        let meter = Map {
+            source,
+            format: table.format.unwrap_or_default(),
+            overlaps: table.overlap.map_or(OVERLAPS.to_vec(), |overlap| vec![overlap]),
+            objects,
+        };
+        Ok(Measure {
+            name: table.name.clone(),
+            output: None,
+            unit: Unit::Percent,
+            better: Better::Higher,
+            meter: Box::new(meter),
+        })
+    }
+
+    /// The outputs of boxes, scores and classes: those that are named, or that have these names.
+    fn boxes(&self) -> Result<Source, Stop> {
+        let table = self.table;
+        let outputs = self.subject.outputs;
+        let there = |name: &str| outputs.iter().any(|output| output.name == name);
+        let one = |named: &Option<String>, key: &str| match named {
+            None if !there(key) => {
+                let names: Vec<&str> = outputs.iter().map(|output| output.name.as_str()).collect();
+                let message = format!(
+                    "{} needs an output of {key}, and the model has none of this name",
+                    table.name
+                );
+                let finding = Diagnostic::error(codes::EVALUATION, message).about(self.place.clone());
+                let finding = finding.note(format!("its outputs are {}", names.join(", ")));
+                let help = format!("name it: `{key} = \"…\"`, or let a `command` make boxes of the outputs");
+                Err(Stop::from(finding.help(help)))
+            }
+            named => self.named(Some(named.as_deref().unwrap_or(key)), key),
+        };
+        let (boxes, scores) = (one(&table.boxes, "boxes")?, one(&table.scores, "scores")?);
+        let classes = table.classes.is_some() || there("classes");
+        let classes = classes.then(|| one(&table.classes, "classes")).transpose()?;
+        let of = |index: usize| outputs.get(index).map_or(&[][..], |output| output.shape.as_slice());
+        // Extents that data decides on are looked at sample by sample.
+        if of(boxes).last() != Some(&4) {
+            let message = format!(
+                "boxes have four numbers each, and the output of them is {:?}",
+                of(boxes)
+            );
+            let finding = Diagnostic::error(codes::EVALUATION, message).about(self.place.clone().key("boxes"));
+            return Err(finding.into());
+        }
+        Ok(Source::Outputs { boxes, scores, classes })
+    }
+
+    /// Labels have no class that the scores lack, where these are one for each class.
+    fn check_classes(&self, source: &Source, objects: &[Vec<Object>]) -> Result<(), Stop> {
+        let &Source::Outputs {
+            boxes,
+            scores,
+            classes: None,
+        } = source
+        else {
+            return Ok(());
+        };
+        let [boxes, scores] = [boxes, scores].map(|index| self.subject.outputs.get(index).map_or(0, Output::count));
+        let classes = (4 * scores).checked_div(boxes).filter(|_| scores > 0);
+        let all = objects
+            .iter()
+            .enumerate()
+            .flat_map(|(at, objects)| objects.iter().map(move |one| (at, one.class)));
+        let outside = classes.and_then(|classes| all.into_iter().find(|&(_, class)| class as usize >= classes));
+        let Some((sample, class)) = outside else { return Ok(()) };
+        let message = format!(
+            "an object of sample {sample} has the class {class}, and the model has {} classes",
+            classes.unwrap_or_default()
+        );
+        let finding = Diagnostic::error(codes::EVALUATION, message).about(self.labels_key());
+        Err(finding.help("classes count from 0").into())
+    }
+}
