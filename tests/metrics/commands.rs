@@ -209,6 +209,10 @@ fn a_metric_of_ones_own_has_what_a_command_needs_and_nothing_else() {
             "needs an interval, and one number for all samples has none",
         ),
         (
+            shell("x", "value = '/a'\nbetter = 'lower'\n") + "[gate]\nleast = { own = 1 }",
+            "demands much of a metric of which less is better",
+        ),
+        (
             "[[evaluation.metric]]\nname = 'snr'\nbetter = 'lower'".to_owned(),
             "and this is \"snr\"",
         ),

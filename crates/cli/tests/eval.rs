@@ -113,7 +113,7 @@ fn the_metrics_of_a_configuration_are_measured_and_its_commands_started_where_th
     assert!(code == 1 && printed.contains("`--allow-commands`"), "{printed}");
     let (code, printed) = measured(&["--allow-commands"]);
     assert!(
-        code == 0 && printed.contains("own") && printed.contains("0.2500"),
+        code == 0 && printed.contains("own") && printed.contains("0.25000"),
         "{printed}"
     );
     let (code, printed) = eval(&artifact, &["--metric", "snr", "--metric", "cosine", "--model", &root]);

@@ -9,7 +9,9 @@ use super::{
     overrides::OUT,
     preprocess,
     rule::Settings,
-    types::{Accept, Activation, Drop, Evaluation, Metric, MetricTable, Observer, ObserverOptions, Preprocess, Run},
+    types::{
+        Accept, Activation, Better, Drop, Evaluation, Metric, MetricTable, Observer, ObserverOptions, Preprocess, Run,
+    },
 };
 
 /// Checks the keys with each other.
@@ -286,6 +288,10 @@ impl Checker<'_> {
             let message = format!("`{path}` needs the metric {name:?}, which is not evaluated");
             return self.conflict(path, message, &help);
         };
+        if drop.is_none() && table.better == Some(Better::Lower) {
+            let message = format!("`{path}` demands much of a metric of which less is better");
+            self.conflict(path, message, "`accuracy_drop` bounds its loss against the float model");
+        }
         let sure = drop.is_some_and(|drop| drop.confidence.is_some());
         if sure && table.is_own() && table.each.is_none() {
             let path = path.clone().key("confidence");

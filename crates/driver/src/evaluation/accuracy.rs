@@ -109,7 +109,7 @@ impl Unit {
         match self {
             Unit::Percent => format!("{value:.2} %"),
             Unit::Decibel => format!("{value:.2} dB"),
-            Unit::Number => format!("{value:.4}"),
+            Unit::Number => format!("{value:.5}"),
             Unit::Points => format!("{value:.3}"),
         }
     }
@@ -118,7 +118,7 @@ impl Unit {
     fn ends(self, [low, high]: [f64; 2]) -> String {
         match self {
             Unit::Percent | Unit::Decibel => format!("[{low:.2}, {high:.2}]"),
-            Unit::Number => format!("[{low:.4}, {high:.4}]"),
+            Unit::Number => format!("[{low:.5}, {high:.5}]"),
             Unit::Points => format!("[{low:.3}, {high:.3}]"),
         }
     }
@@ -247,7 +247,7 @@ impl Measured {
             let value = match self.unit {
                 Unit::Percent => format!("{:+.2} points", change.value),
                 Unit::Decibel => format!("{:+.2} dB", change.value),
-                Unit::Number => format!("{:+.4}", change.value),
+                Unit::Number => format!("{:+.5}", change.value),
                 Unit::Points => format!("{:+.3}", change.value),
             };
             let interval = change.interval.map(|ends| format!(" {}", self.unit.ends(ends)));

@@ -32,7 +32,7 @@ pub use rules::{KeyReport, Otherwise, RuleReport};
 pub(crate) use table::grouped;
 
 /// The version of the report's keys.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The content of `report.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,9 @@
 //! **map**: the mean average precision of boxes, in percent, as COCO defines it.
 //!
 //! In each image, the boxes of a class are gone through from the largest score down, the first of equal ones first, a hundred
-//! at most, and a thousand of all classes. Each takes the free object of its class that it overlaps most, if by the overlap in question (intersection over union):
-//! it is a hit, and the object is taken. Over all images, again from the largest score down, after k boxes with h hits the
-//! precision is h / k and the recall h / objects. The average precision is the mean over the recalls 0, 0.01, … 1 of the largest
+//! at most, and a thousand of all classes. Each takes the free object of its class that it overlaps most, if by the overlap in
+//! question (intersection over union): it is a hit, and the object is taken. Over all images, again from the largest score
+//! down, after k boxes with h hits the precision is h / k and the recall h / objects. The average precision is the mean over the recalls 0, 0.01, … 1 of the largest
 //! precision at that recall or behind it, 0 where no box leads there. The result is the mean over the classes that have
 //! objects, and over the overlaps 0.50, 0.55, … 0.95, or the one that is asked for. Crowds and sizes of objects are not told apart.
 //!
@@ -339,29 +339,34 @@ impl Ranked {
     fn value(&self, weights: Option<&[u32]>) -> f64 {
         let weight = |sample: usize| weights.map_or(1, |weights| weights.get(sample).copied().unwrap_or(0));
         let (mut sum, mut classes) = (0.0, 0.0);
-        let mut path = Vec::new();
+        let mut paths = vec![Vec::new(); self.overlaps];
         for (claims, counts) in &self.classes {
-            let objects: u64 = counts
-                .iter()
+            let objects: u64 = (counts.iter())
                 .map(|&(sample, count)| u64::from(count) * u64::from(weight(sample)))
                 .sum();
             if objects == 0 {
                 continue;
             }
             classes += 1.0;
-            for bit in 0..self.overlaps {
-                let (mut hits, mut boxes) = (0u64, 0u64);
-                path.clear();
-                for &(sample, hit) in claims {
-                    let weight = u64::from(weight(sample));
-                    if weight == 0 {
-                        continue;
-                    }
-                    boxes += weight;
-                    hits += weight * u64::from(hit >> bit & 1);
-                    path.push((hits as f64 / objects as f64, hits as f64 / boxes as f64));
+            let mut hits = vec![0u64; self.overlaps];
+            let mut boxes = 0u64;
+            paths.iter_mut().for_each(Vec::clear);
+            for &(sample, hit) in claims {
+                let weight = u64::from(weight(sample));
+                boxes += weight;
+                // Behind a box that is no hit the recall is the same and the precision less, so that only hits matter.
+                if hit == 0 || weight == 0 {
+                    continue;
                 }
-                sum += average(&mut path);
+                for (bit, (hits, path)) in hits.iter_mut().zip(&mut paths).enumerate() {
+                    if hit >> bit & 1 == 1 {
+                        *hits += weight;
+                        path.push((*hits as f64 / objects as f64, *hits as f64 / boxes as f64));
+                    }
+                }
+            }
+            for path in &mut paths {
+                sum += average(path);
             }
         }
         100.0 * sum / (classes * self.overlaps as f64)
