@@ -110,7 +110,10 @@ fn the_metrics_of_a_configuration_are_measured_and_its_commands_started_where_th
     let measured =
         |more: &[&str]| said(&[&["eval", &artifact, "--evaluation", &sima, "--model", &root][..], more].concat());
     let (code, printed) = measured(&[]);
-    assert!(code == 1 && printed.contains("`--allow-commands`"), "{printed}");
+    assert!(
+        code == 1 && printed.contains("`--allow-commands`") && printed.contains("sima.toml:"),
+        "{printed}"
+    );
     let (code, printed) = measured(&["--allow-commands"]);
     assert!(
         code == 0 && printed.contains("own") && printed.contains("0.25000"),

@@ -50,8 +50,8 @@ pub struct Request<'a> {
     /// The metrics, each with its key. None: top-1 where there are labels, and agreement where there is a float model or a
     /// configuration to simulate.
     pub metrics: Vec<(KeyPath, MetricTable)>,
-    /// The folder in which commands run.
-    pub folder: &'a Path,
+    /// The configuration that they are of: findings point at its lines, and commands run in its folder.
+    pub configuration: Option<&'a Loaded>,
 }
 
 impl<'a> Request<'a> {
@@ -66,7 +66,7 @@ impl<'a> Request<'a> {
                 .iter()
                 .map(|&metric| (place.clone(), MetricTable::of(metric)))
                 .collect(),
-            folder: Path::new(""),
+            configuration: None,
         }
     }
 
@@ -78,7 +78,7 @@ impl<'a> Request<'a> {
             samples: evaluation.samples,
             labels: evaluation.labels.as_ref().map(AsRef::as_ref),
             metrics: evaluation.wanted(),
-            folder: &loaded.folder,
+            configuration: Some(loaded),
         })
     }
 }
@@ -91,6 +91,20 @@ impl<'a> Request<'a> {
 /// Samples or labels that do not fit, a float model or a configuration that the artifact was not made from, or a model with
 /// other inputs or classes, a run or a command that fails, an interruption.
 pub fn eval(
+    opened: &Opened,
+    request: Request<'_>,
+    float: Option<FloatSide<'_>>,
+    simulated: Option<SimulatedSide>,
+    session: &Session<'_>,
+) -> Result<Accuracy, Stop> {
+    let configuration = request.configuration;
+    measured(opened, request, float, simulated, session).map_err(|stop| match configuration {
+        Some(loaded) => pipeline::inputs::placed(loaded, stop),
+        None => stop,
+    })
+}
+
+fn measured(
     opened: &Opened,
     request: Request<'_>,
     float: Option<FloatSide<'_>>,
@@ -113,7 +127,7 @@ pub fn eval(
         outputs: &outputs,
         inputs: &inputs,
         samples: &samples,
-        folder: request.folder,
+        folder: request.configuration.map_or(Path::new(""), |loaded| &loaded.folder),
         labels: request.labels,
     };
     let measures = measures(&wanted, &subject)?;

@@ -119,7 +119,8 @@ impl Command {
 
     fn found(&self, message: String, complaints: &[u8]) -> Diagnostic {
         let finding = Diagnostic::error(codes::COMMAND, message).about(self.key.clone());
-        let finding = finding.note(format!("it is `{}` in {}", self.words.join(" "), self.folder.display()));
+        let folder = self.folder().display();
+        let finding = finding.note(format!("it is `{}` in {folder}", self.words.join(" ")));
         let complaints = String::from_utf8_lossy(complaints);
         match complaints.trim() {
             "" => finding,
@@ -133,11 +134,16 @@ impl Command {
             .into()
     }
 
-    fn start(&self, file: &Path) -> io::Result<Child> {
-        let folder = match self.folder.as_os_str().is_empty() {
+    /// The folder in which it runs; that of a file without a folder is the current one.
+    fn folder(&self) -> &Path {
+        match self.folder.as_os_str().is_empty() {
             true => Path::new("."),
             false => &self.folder,
-        };
+        }
+    }
+
+    fn start(&self, file: &Path) -> io::Result<Child> {
+        let folder = self.folder();
         let program = self.words.first().map_or("", String::as_str);
         // A path is one from the folder in which the command runs, whatever the system makes of it.
         let program = match program.contains('/') {

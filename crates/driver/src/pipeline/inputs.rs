@@ -187,7 +187,7 @@ fn blame_batch(loaded: &Loaded, inputs: &[InputSpec], finding: &mut Diagnostic) 
 }
 
 /// Gives findings that name a key, and have no place, the place of the key.
-pub(super) fn placed(loaded: &Loaded, stop: Stop) -> Stop {
+pub(crate) fn placed(loaded: &Loaded, stop: Stop) -> Stop {
     let Stop::Found(mut found) = stop else { return stop };
     for finding in found.0.iter_mut().filter(|finding| finding.excerpt.is_none()) {
         if let Some(key) = &finding.key {
