@@ -341,6 +341,27 @@ fn what_a_metric_lacks_or_cannot_judge_is_told_with_the_key() {
 }
 
 #[test]
+fn the_number_of_threads_changes_no_bit_of_a_figure() {
+    let bench = Bench::new();
+    let tables = "metrics = ['agreement', 'cosine', 'snr']\n\
+                  [[evaluation.metric]]\nname = 'miou'\nlabels = 'masks.npy'\n\
+                  [[evaluation.metric]]\nname = 'psnr'\nlabels = 'pixels.npy'\npeak = 3\n\
+                  [[evaluation.metric]]\nname = 'auc'\noutput = 'two'\nlabels = 'classes.npy'\n";
+    let report = |threads: usize| {
+        let session = Session::new(NonZeroUsize::new(threads).unwrap(), Context::detect(), &Silent);
+        let compiled = pipeline::compile(&bench.loaded(tables).unwrap(), targets::registry([]).unwrap(), &session);
+        let compiled = compiled.unwrap_or_else(|stop| panic!("{stop}")).remove(0);
+        (
+            compiled.digest,
+            serde_json::to_string(&compiled.report.accuracy).unwrap(),
+        )
+    };
+    let one = report(1);
+    assert!(one.1.contains("bootstrap"), "{}", one.1);
+    assert_eq!(one, report(3));
+}
+
+#[test]
 fn a_float_model_that_makes_nan_is_refused_with_output_and_sample() {
     let bench = Bench::new();
     let divided = MODEL.replace(

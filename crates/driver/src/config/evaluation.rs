@@ -85,8 +85,9 @@ pub enum Metric {
     /// the classes that have objects, with at most 100 boxes of a class and 1000 in all in an image. The model has outputs of boxes, scores and
     /// classes behind its own suppression of duplicates, or `command` makes boxes of its outputs. Labels are a folder of `.txt`, in
     /// the order of their names one for each sample, each line `class x y width height` with the box's centre and size in
-    /// parts of the image's; or a `.json`, a list with a list of `{ "class": 0, "box": [left, top, right, bottom] }` for each
-    /// sample, in the unit of the boxes.
+    /// parts of the image's; or a `.json`: a list with a list of `{ "class": 0, "box": [left, top, right, bottom] }` for each
+    /// sample, in the unit of the boxes, or COCO's annotations, whose images are the samples in their order and whose
+    /// categories are the classes in the order of their ids.
     Map,
 }
 
@@ -175,7 +176,8 @@ pub struct MetricTable {
     pub classes: Option<String>,
     /// Of `map`: the meaning of a box's four numbers. Absent: `xyxy`.
     pub format: Option<BoxFormat>,
-    /// Of `map`: width and height of the image in the unit of the boxes, such as `[640, 480]`. Absent: `[1, 1]`.
+    /// Of `map`: width and height of the image in the unit of the boxes, such as `[640, 480]`. Absent: `[1, 1]` for labels in
+    /// parts of the image; those of COCO stay pixels.
     pub size: Option<[f64; 2]>,
     /// Of `map`: one overlap, such as 0.5, in place of the ten from 0.50 to 0.95.
     #[schemars(range(min = 0.01, max = 1))]

@@ -16,9 +16,9 @@ impl One<'_> {
     /// The one metric of several outputs.
     pub(super) fn map(&self) -> Result<Measure, Stop> {
         let table = self.table;
-        let size = table.size.unwrap_or([1.0; 2]);
-        if size.iter().any(|extent| !(*extent > 0.0 && extent.is_finite())) {
-            let message = format!("an image has no size of {} by {}", size[0], size[1]);
+        let size = table.size;
+        if let Some([wide, high]) = size.filter(|size| size.iter().any(|&x| x <= 0.0)) {
+            let message = format!("an image has no size of {wide} by {high}");
             let finding = Diagnostic::error(codes::EVALUATION, message).about(self.place.clone().key("size"));
             return Err(finding.into());
         }

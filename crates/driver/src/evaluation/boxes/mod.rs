@@ -1,5 +1,7 @@
 //! Boxes of objects, as labels.
 
+mod coco;
+
 use std::{fs, path::Path};
 
 use serde::Deserialize;
@@ -27,17 +29,17 @@ pub(crate) struct Object {
     pub(crate) corners: [f64; 4],
 }
 
-/// The objects of each sample, with corners in the unit of an image of this size.
+/// The objects of each sample. Those of a folder are in parts of an image of this size, by default 1 by 1.
 ///
 /// # Errors
 /// Files that are absent, cannot be read, or say something else; labels for fewer samples or for more.
-pub(crate) fn objects(path: &Path, size: [f64; 2], wanted: Wanted) -> Result<Vec<Vec<Object>>, Stop> {
+pub(crate) fn objects(path: &Path, size: Option<[f64; 2]>, wanted: Wanted) -> Result<Vec<Vec<Object>>, Stop> {
     let is_json = path
         .extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let mut objects = match (path.is_dir(), is_json) {
-        (true, _) => of_folder(path, size, wanted)?,
-        (false, true) => of_json(path)?,
+        (true, _) => of_folder(path, size.unwrap_or([1.0; 2]), wanted)?,
+        (false, true) => of_json(path, size)?,
         (false, false) => {
             let message = format!("{} is neither a folder of .txt nor a .json with boxes", path.display());
             return Err(Diagnostic::error(Kind::Format.code(), message).into());
@@ -133,15 +135,27 @@ fn of_line(line: &str, [wide, high]: [f64; 2]) -> Option<Object> {
     })
 }
 
-fn of_json(path: &Path) -> Result<Vec<Vec<Object>>, Stop> {
+fn of_json(path: &Path, size: Option<[f64; 2]>) -> Result<Vec<Vec<Object>>, Stop> {
     let bytes = strait_mapped::read(path, MOST_JSON)
         .map_err(|error| Diagnostic::error(Kind::File.code(), format!("{} cannot be read: {error}", path.display())))?;
-    let read: Result<Vec<Vec<Object>>, _> = serde_json::from_slice(&bytes);
-    Ok(read.map_err(|error| {
-        let message = format!("{} is no list of boxes for each sample: {error}", path.display());
-        let wanted = "it is [[{\"class\": 0, \"box\": [left, top, right, bottom]}, …], …]";
-        Diagnostic::error(Kind::Format.code(), message).help(wanted)
-    })?)
+    let refused = |what: String| -> Stop {
+        let wanted = "it is [[{\"class\": 0, \"box\": [left, top, right, bottom]}, …], …], or COCO's images, annotations and \
+                      categories";
+        Diagnostic::error(Kind::Format.code(), what).help(wanted).into()
+    };
+    let unread = |error| {
+        refused(format!(
+            "{} is no list of boxes for each sample: {error}",
+            path.display()
+        ))
+    };
+    // The first character says which of the two it is, so that what is wrong is said of that one.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return serde_json::from_slice(&bytes).map_err(unread);
+    }
+    let annotations: coco::Annotations = serde_json::from_slice(&bytes).map_err(unread)?;
+    let objects = annotations.objects(size);
+    objects.map_err(|error| refused(format!("{}: {error}", path.display())))
 }
 
 fn shortened(line: &str) -> String {
@@ -155,7 +169,7 @@ mod tests {
     const TWO: Wanted = Wanted { samples: 2, stored: 3 };
 
     fn told(path: &Path) -> String {
-        objects(path, [1.0; 2], TWO).unwrap_err().to_string()
+        objects(path, None, TWO).unwrap_err().to_string()
     }
 
     #[test]
@@ -166,7 +180,7 @@ mod tests {
         write("a.txt", "");
         write("classes.txt", "cat\ndog\n");
         write("a.jpg", "no image");
-        let found = objects(folder.path(), [100.0, 10.0], TWO).unwrap();
+        let found = objects(folder.path(), Some([100.0, 10.0]), TWO).unwrap();
         assert_eq!((found.len(), found[0].len(), found[1].len()), (2, 0, 2));
         assert_eq!(
             found[1][1],
@@ -177,7 +191,7 @@ mod tests {
         );
         write("c.txt", "0 0.5 0.5");
         // Only as many are read as there are samples.
-        assert!(objects(folder.path(), [1.0; 2], TWO).is_ok());
+        assert!(objects(folder.path(), None, TWO).is_ok());
         write("a.txt", "0 0.5 0.5");
         assert!(told(folder.path()).contains("a.txt is \"0 0.5 0.5\""));
         write("a.txt", "-1 0.5 0.5 0.1 0.1");
@@ -195,7 +209,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("boxes.json");
         fs::write(&file, r#"[[], [{"class": 2, "box": [1, 2, 3, 4.5]}]]"#).unwrap();
-        let found = objects(&file, [9.0; 2], TWO).unwrap();
+        let found = objects(&file, Some([9.0; 2]), TWO).unwrap();
         assert_eq!(
             found[1],
             [Object {
@@ -214,5 +228,58 @@ mod tests {
             assert!(told(&file).contains(part), "{text}: {}", told(&file));
         }
         assert!(told(&folder.path().join("absent")).contains("neither a folder of .txt nor a .json"));
+    }
+
+    #[test]
+    fn annotations_of_coco_know_their_images_and_categories_by_ids() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("instances.json");
+        let write = |annotations: &str| {
+            let text = format!(
+                r#"{{"info": {{}}, "images": [{{"id": 7, "width": 100, "height": 50, "file_name": "b.jpg"}}, {{"id": 3}}],
+                "annotations": [{annotations}], "categories": [{{"id": 90, "name": "toothbrush"}}, {{"id": 1}}]}}"#
+            );
+            fs::write(&file, text).unwrap();
+        };
+        write(
+            r#"{"id": 1, "image_id": 7, "category_id": 90, "bbox": [10, 5, 20, 10], "area": 200, "iscrowd": 0},
+               {"image_id": 7, "category_id": 1, "bbox": [0, 0, 1, 1], "iscrowd": 1}"#,
+        );
+        let found = objects(&file, None, TWO).unwrap();
+        let corners = [10.0, 5.0, 30.0, 15.0];
+        assert_eq!(found, [vec![Object { class: 1, corners }], vec![]]);
+        let corners = [0.1, 0.1, 0.3, 0.3];
+        let found = objects(&file, Some([1.0, 1.0]), TWO).unwrap();
+        assert!(
+            found[0][0]
+                .corners
+                .iter()
+                .zip(corners)
+                .all(|(a, b)| (a - b).abs() < 1e-12)
+        );
+        for (annotation, part) in [
+            (
+                r#"{"image_id": 8, "category_id": 1, "bbox": [0, 0, 1, 1]}"#,
+                "the image 8, which is not there",
+            ),
+            (
+                r#"{"image_id": 7, "category_id": 2, "bbox": [0, 0, 1, 1]}"#,
+                "the category 2, which is not there",
+            ),
+            (
+                r#"{"image_id": 7, "category_id": 1, "bbox": [0, 0, -1, 1]}"#,
+                "an object of sample 0",
+            ),
+            (r#"{"image_id": 7, "category_id": 1}"#, "missing field `bbox`"),
+        ] {
+            write(annotation);
+            assert!(told(&file).contains(part), "{}", told(&file));
+        }
+        write(r#"{"image_id": 3, "category_id": 1, "bbox": [0, 0, 1, 1]}"#);
+        let unsized_image = objects(&file, Some([1.0; 2]), TWO).unwrap_err().to_string();
+        assert!(
+            unsized_image.contains("the image 3 has no width and height"),
+            "{unsized_image}"
+        );
     }
 }
