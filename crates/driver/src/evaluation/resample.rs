@@ -3,7 +3,7 @@
 //! Both models are looked at on the same drawn set, so that the samples' own difficulty falls out of the difference. The
 //! draws are those of one stated generator and seed: the same samples give the same interval everywhere.
 
-pub(crate) use super::interval::Spread;
+use super::interval::Spread;
 
 /// Number of sets that are drawn.
 pub(crate) const RESAMPLES: usize = 1000;

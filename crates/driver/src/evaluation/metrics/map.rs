@@ -21,6 +21,7 @@ use super::super::{
     accuracy::{Change, Figure},
     boxes::{MOST_CLASSES, Object},
     command::Command,
+    interval::Spread,
     meter::{Found, Meter, Note, Runs, Seen, floats},
     resample,
 };
@@ -130,7 +131,7 @@ impl Meter for Map {
             let [integer, float, simulated] = [&integer, &float, &simulated].map(|one| value(one, Some(weights)));
             [integer, float, simulated, integer - float]
         });
-        let figure = |ranked: &Option<Ranked>, spread: resample::Spread| {
+        let figure = |ranked: &Option<Ranked>, spread: Spread| {
             let value = value(ranked, None);
             value.is_finite().then(|| Figure {
                 interval: spread.interval(value),
