@@ -52,6 +52,7 @@ def all_cases():
     yield "simplified_layer_normalization", "standard", "SimplifiedLayerNormalization", [x, gain[0]], {}, [1]
     yield "simplified_layer_normalization_axis", "standard", "SimplifiedLayerNormalization", [x, normal(3, 8)], {"axis": 1}, [1], 2
     yield from products()
+    yield from layers_of_codes()
     yield from fused()
     image, grid = normal(1, 2, 5, 6), np.float32(0.7) * normal(1, 3, 4, 2)
     yield "grid_sample", own, "GridSample", [image, grid]
@@ -64,6 +65,39 @@ def all_cases():
     yield "quantize_axis", own, "QuantizeLinear", [50 * x, scale, zeros], {"axis": 1}, [1, 2]
     yield "dequantize", own, "DequantizeLinear", [codes(-300, 300, np.int16, 2, 3, 8), np.float32(0.125), np.int16(-7)], {}, [1, 2]
     yield "dequantize_axis", own, "DequantizeLinear", [codes(0, 999, np.uint16, 2, 3, 8), scale, zeros], {"axis": 1}, [1, 2]
+
+
+def layers_of_codes():
+    """Operands of codes with the scale and the zero point behind each, and those of the result. A scale that is no power of two
+    leaves no ties, at which a rounding of f32 decides."""
+
+    def grid(scale, zero, kind=np.uint8):
+        return [np.float32(scale), kind(zero)]
+
+    a, b = codes(0, 256, np.uint8, 2, 3, 8), codes(0, 256, np.uint8, 2, 3, 8)
+    for name in ["QLinearAdd", "QLinearMul"]:
+        snake = name.lower().replace("qlinear", "codes_")
+        yield snake, "own", name, [a, *grid(0.031, 121), b, *grid(0.017, 99), *grid(0.043, 130)], {}, [1, 2, 4, 5, 6, 7]
+        signed = [codes(-128, 128, np.int8, 3, 8), *grid(0.031, -7, np.int8), codes(-128, 128, np.int8, 8), *grid(0.017, 9, np.int8)]
+        yield f"{snake}_signed", "own", name, [*signed, *grid(0.043, -3, np.int8)], {}, [1, 2, 4, 5, 6, 7]
+    yield "codes_sigmoid", "own", "QLinearSigmoid", [a, *grid(0.031, 121), *grid(0.0041, 3)], {}, [1, 2, 3, 4]
+    yield "codes_leaky_relu", "own", "QLinearLeakyRelu", [a, *grid(0.031, 121), *grid(0.027, 40)], {"alpha": 0.13}, [1, 2, 3, 4]
+    x = codes(0, 256, np.uint8, 1, 3, 7, 7)
+    pool = [x, *grid(0.031, 121), *grid(0.027, 119)]
+    yield "codes_global_average_pool", "own", "QLinearGlobalAveragePool", pool, {"channels_last": 0}, [1, 2, 3, 4]
+    window = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}
+    yield "codes_average_pool", "own", "QLinearAveragePool", pool, window, [1, 2, 3, 4]
+    # Its exponentials are integers from a table: on a grid of 1/256, 5 of 48 codes are one off the nearest.
+    yield "codes_softmax", "own", "QLinearSoftmax", [a, *grid(0.031, 121), *grid(0.0417, 3)], {"axis": -1, "opset": 13}, [1, 2, 3, 4]
+    joined = [*grid(0.043, 130), a, *grid(0.031, 121), b, *grid(0.017, 99)]
+    yield "codes_concat", "own", "QLinearConcat", joined, {"axis": 1}, [0, 1, 3, 4, 6, 7]
+    weights, scales = codes(-127, 128, np.int8, 5, 6), np.float32([0.011, 0.007, 0.013, 0.003, 0.017, 0.005])
+    rows, bias = codes(0, 256, np.uint8, 4, 5), codes(-900, 900, np.int32, 6)
+    product = [rows, *grid(0.031, 121), weights, scales, np.zeros(6, np.int8), bias]
+    yield "codes_gemm", "own", "QGemm", [*product, *grid(0.21, 77)], {}, [1, 2, 3, 4, 5, 6, 7, 8]
+    yield "codes_gemm_real", "own", "QGemm", product, {}, [1, 2, 3, 4, 5, 6]
+    turned_weights = [rows, *grid(0.031, 121), weights.T.copy(), *grid(0.011, 0, np.int8), bias]
+    yield "codes_gemm_turned", "own", "QGemm", [*turned_weights, *grid(0.21, 77)], {"transB": 1, "alpha": 0.5}, [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 def products():

@@ -5,7 +5,8 @@ use crate::module::Module;
 use crate::pass::PassError;
 use crate::patch::Patch;
 use crate::reason::Reason;
-use crate::term::Term;
+use crate::reason_code::ReasonCode;
+use crate::term::{Kind, Term};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A rule's answer about one node.
@@ -54,6 +55,26 @@ pub struct RuleSet {
 /// before the run stops with an error.
 const REWRITES_PER_NODE: usize = 32;
 
+/// The grid that the model gives for a value which a patch takes away, while others are computed from it: there the model
+/// rounds. What only moves numbers rounds nothing, and a value that another takes the place of leaves it its grid.
+fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
+    let graph = module.graph(graph)?;
+    let is_replaced = |value| patch.replace.iter().any(|&(old, _)| old == value);
+    let nodes = patch.remove.iter().filter_map(|&id| graph.node(id));
+    let computes = nodes.filter(|node| !matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves));
+    let mut results = computes.flat_map(|node| node.outputs.iter().copied());
+    let lost = results.find(|&id| {
+        let given = graph.value(id).and_then(|value| value.quant.as_ref()?.codes);
+        given.is_some() && !is_replaced(id) && graph.uses(id).next().is_some()
+    })?;
+    let name = graph
+        .value(lost)
+        .map(|value| module.name(value.name))
+        .unwrap_or_default();
+    let text = format!("the model gives a grid for `{name}`, at which it rounds");
+    Some(Reason::new(ReasonCode::GivenGrid, text))
+}
+
 impl RuleSet {
     /// A set that tries the rules of an anchor in this order, those for every node first.
     pub fn new(rules: Vec<Box<dyn Rule>>) -> RuleSet {
@@ -98,6 +119,9 @@ impl RuleSet {
                     }
                     Outcome::Refused(reason) => {
                         refused.insert((at, index), reason);
+                    }
+                    Outcome::Apply(patch) if let Some(lost) = lost_grid(module, graph, &patch) => {
+                        refused.insert((at, index), lost);
                     }
                     Outcome::Apply(patch) => {
                         budget = budget.checked_sub(1).ok_or_else(|| {

@@ -9,6 +9,7 @@ use strait_core::{
     Dim, Elem, Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId,
 };
 
+use crate::codes::Quantized;
 use crate::cut::{Cut, between};
 use crate::declared::{Declared, Source};
 use crate::error::{NodeFault, ReadError};
@@ -83,6 +84,8 @@ pub struct Builder<'a> {
     pub(crate) free: BTreeSet<Dim>,
     /// The elements that are known of lists of integers of which a run finds the rest.
     pub(crate) partial: BTreeMap<ValueId, Vec<Option<i64>>>,
+    /// Codes that were computed of real numbers.
+    pub(crate) quantized: BTreeMap<ValueId, Quantized>,
     /// The nodes that are not known.
     pub unsupported: Vec<NodeFault>,
     /// Elements of the constants that are written out from a shape.
@@ -119,6 +122,7 @@ impl<'a> Builder<'a> {
             node_names: BTreeSet::new(),
             free: BTreeSet::new(),
             partial: BTreeMap::new(),
+            quantized: BTreeMap::new(),
             unsupported: Vec::new(),
             written: 0,
             worked: 0,
@@ -345,6 +349,11 @@ impl<'a> Builder<'a> {
     /// True if a node of the model takes the tensor, or if it is an output.
     pub fn is_used(&self, id: TensorId) -> bool {
         self.scope.wiring.is_used(id) || self.outputs.contains(&id)
+    }
+
+    /// True for an output of the part that is read.
+    pub fn is_output(&self, id: TensorId) -> bool {
+        self.outputs.contains(&id)
     }
 
     /// True if something is known of a tensor already.

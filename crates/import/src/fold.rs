@@ -62,7 +62,7 @@ pub(crate) fn computes(op: &Op) -> bool {
         Op::Binary(_) => true,
         _ => !matches!(
             op.term().kind(),
-            Kind::Rearranges | Kind::Moves | Kind::Converts | Kind::Extends
+            Kind::Rearranges | Kind::Moves | Kind::Converts | Kind::Extends | Kind::Boundary
         ),
     }
 }

@@ -103,6 +103,15 @@ impl Layer<'_, '_> {
         Ok(wide)
     }
 
+    /// The value that an operand is; `None` where it is left out, or a constant.
+    pub(crate) fn resolved(&mut self, arg: &Arg) -> Result<Option<ValueId>, Refusal> {
+        let resolved = self.resolve(std::slice::from_ref(arg))?;
+        Ok(match resolved.0.first() {
+            Some(Source::Value(value)) => Some(*value),
+            _ => None,
+        })
+    }
+
     fn resolve(&mut self, args: &[Arg]) -> Result<Resolved, Refusal> {
         let mut resolved = Resolved(SmallVec::new());
         for arg in args {
@@ -188,7 +197,14 @@ impl Layer<'_, '_> {
         let graph = module.main_mut();
         let id = graph.add_node(name, op, &inputs, typed);
         graph.set_sources(id, &[source]);
-        Ok(graph.node(id).map(|n| n.outputs.clone()).unwrap_or_default())
+        let made = graph.node(id).map(|n| (n.op.clone(), n.outputs.clone()));
+        let Some((op, results)) = made else {
+            return Ok(SmallVec::new());
+        };
+        if let (Some(&Some(operand)), Some(&result)) = (inputs.first(), results.first()) {
+            self.carry_grid(&op, operand, result);
+        }
+        Ok(results)
     }
 }
 

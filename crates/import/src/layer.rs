@@ -1,7 +1,7 @@
 //! One node while it is read: its operands, and what becomes of it.
 
 use smallvec::SmallVec;
-use strait_core::op::Cast;
+use strait_core::op::{Cast, Identity};
 use strait_core::{Elem, Op, ReasonCode, TensorData, TensorType, ValueId};
 
 use crate::builder::{Builder, Entry, no_tensor};
@@ -249,6 +249,30 @@ impl<'b, 'a> Layer<'b, 'a> {
                 Arg::Operand(_) | Arg::Absent => {}
             }
         }
+        Ok(())
+    }
+
+    /// Makes a value that is there already the node's result at a position. Where that is an output of the graph, it gets a name
+    /// of its own, and where the value has a grid, that.
+    ///
+    /// # Errors
+    /// None of the model's.
+    pub fn finish_as(&mut self, position: usize, value: ValueId) -> Result<(), Refusal> {
+        let Some(id) = self.result(position) else { return Ok(()) };
+        if self.builder.is_output(id) {
+            self.finish_result(position, Identity {}, &[Arg::Value(value)])?;
+            let grid = self
+                .builder
+                .module
+                .main()
+                .value(value)
+                .and_then(|value| value.quant.clone());
+            if let (Some(grid), Some(result)) = (grid, self.builder.value_at(id)) {
+                self.builder.give(result, &grid);
+            }
+            return Ok(());
+        }
+        self.builder.define(id, Entry::Value(value));
         Ok(())
     }
 

@@ -9,6 +9,7 @@
 
 mod batch;
 mod builder;
+mod codes;
 mod compose;
 mod cut;
 mod declared;
@@ -25,6 +26,7 @@ mod wiring;
 
 pub use batch::batch;
 pub use builder::{Builder, Entry, Reader, Scope, build, check_limits, no_tensor};
+pub use codes::grid_of;
 pub use compose::{matrix_product, reduction_over};
 pub use cut::{Cut, between, cut};
 pub use declared::{Declared, Extent, Source, check_bind};

@@ -6,6 +6,7 @@
 //! each with a certificate.
 
 mod bake;
+mod boundary;
 mod codes;
 pub mod fuse;
 

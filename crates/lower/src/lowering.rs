@@ -7,6 +7,7 @@ mod turns;
 pub(crate) use operands::{Codes, Grid};
 pub use turns::Turns;
 
+use crate::boundary;
 use crate::interval::Known;
 use crate::recipes::{self, Wide, dequantize_weights};
 use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
@@ -158,7 +159,10 @@ impl<'a> Lowering<'a> {
         if !self.refused.is_empty() {
             return Err(LowerError::Nodes(self.refused));
         }
-        let out = self.walk.out;
+        let mut out = self.walk.out;
+        let main = out.main;
+        boundary::cancel(&mut out, main).map_err(|failure| LowerError::Ours(failure.to_string()))?;
+        let out = out;
         let name = |id| out.main().producer(id).map(|(_, node)| out.name(node.name).to_owned());
         let nearness = self.nearness.into_iter();
         let nearness = nearness.filter_map(|(id, near)| Some((name(id)?, near)));

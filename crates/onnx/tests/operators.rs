@@ -75,8 +75,9 @@ fn page() -> String {
             .collect();
         let computes = targets.iter().map(|(_, target)| {
             let has = |term: &Term| {
-                // What is nothing is taken out.
-                *term == Term::Identity || target.spec().op_rows(*term).any(|(_, row)| !row.is_host())
+                // What is nothing is taken out, and grids are those of the layers around.
+                matches!(term, Term::Identity | Term::Quantize | Term::Dequantize)
+                    || target.spec().op_rows(*term).any(|(_, row)| !row.is_host())
             };
             let has_codes = !WITHOUT_CODES.contains(&&*operator.qualified());
             let computes = has_codes && forms.iter().any(|form| !form.is_empty() && form.iter().all(has));

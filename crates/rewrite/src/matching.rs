@@ -1,9 +1,10 @@
 //! Queries of rules about the graph around a node.
 
 use std::borrow::Cow;
-use strait_core::op::Unary;
+use strait_core::op::{Transpose, Unary};
 use strait_core::{
-    DataId, Elem, Graph, GraphId, Module, Node, NodeId, Op, PassError, TensorData, TensorError, Term, ValueId,
+    DataId, Elem, Graph, GraphId, Module, NewNode, Node, NodeId, Op, PassError, Source, TensorData, TensorError, Term,
+    ValueId,
 };
 
 /// One node and its surroundings.
@@ -78,6 +79,15 @@ impl<'a> GraphNode<'a> {
         let (_, tensor) = self.constant(value)?;
         let elements = (tensor.elem() == Elem::F32).then(|| tensor.to_f32())?;
         Some((tensor, elements.ok()?))
+    }
+
+    /// The transpose of a matrix for which the model gives a grid, on that grid.
+    pub(crate) fn turned(&self, matrix: ValueId) -> Option<NewNode> {
+        let grid = self.graph.value(matrix)?.quant.as_ref()?.permuted(&[1, 0])?;
+        let permutation = [1, 0].into_iter().collect();
+        let mut node = NewNode::new(Transpose { permutation }, &[Some(Source::Old(matrix))], &[self.id]);
+        node.quant.push(Some(grid.into()));
+        Some(node)
     }
 
     /// One number per channel, from a constant that broadcasts along the last axis alone: `[N]`, `[1, N]`, and so on.

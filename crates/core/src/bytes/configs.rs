@@ -166,6 +166,7 @@ pub(super) fn read_grid(r: &mut Reader<'_>) -> Read<QuantParams> {
         } else {
             None
         },
+        codes: None,
         block: if r.flag("the blocks of a grid")? {
             Some(block(r)?)
         } else {

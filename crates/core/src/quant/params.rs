@@ -1,5 +1,6 @@
 //! Scale and zero point of a value.
 
+use crate::elem::Elem;
 use crate::shape::Dim;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -17,6 +18,10 @@ pub struct QuantParams {
     /// Elements along the axis that share a scale. `scale` and `zero_point` then have one number for each block of the
     /// tensor, in row-major order. Absent: one for each index of the axis.
     pub block: Option<NonZeroU32>,
+    /// The type of the codes, where the grid is one that a model gives for a tensor of real numbers. Otherwise the type is that
+    /// of the tensor itself, or that of the config whose grid it is. IR bytes do not have it: no graph that is written down
+    /// holds real numbers with a grid.
+    pub codes: Option<Elem>,
 }
 
 impl QuantParams {
@@ -27,6 +32,23 @@ impl QuantParams {
             zero_point: Per::Tensor(zero_point),
             axis: None,
             block: None,
+            codes: None,
+        }
+    }
+
+    /// The same of real numbers whose codes are of a type.
+    pub fn of_codes(self, codes: Elem) -> QuantParams {
+        QuantParams {
+            codes: Some(codes),
+            ..self
+        }
+    }
+
+    /// The grid alone, without the type of the codes.
+    pub fn bare(&self) -> QuantParams {
+        QuantParams {
+            codes: None,
+            ..self.clone()
         }
     }
 
@@ -70,6 +92,16 @@ impl QuantParams {
             zero_point: self.zero_point.map(|zero| zero / step),
             ..self.clone()
         })
+    }
+
+    /// The grid of the same numbers with their axes permuted: axis i of the result is axis `permutation[i]`. `None` of grids by
+    /// block.
+    pub fn permuted(&self, permutation: &[u32]) -> Option<QuantParams> {
+        let axis = match self.axis {
+            None => None,
+            Some(axis) => Some(permutation.iter().position(|&from| from == u32::from(axis))? as u8),
+        };
+        self.block.is_none().then(|| QuantParams { axis, ..self.clone() })
     }
 
     /// The number of scales or zero points of a tensor of this shape: one for each index of the grid's axis, or one for

@@ -104,6 +104,9 @@ fn typed(module: &Module, label: &str, ty: &TensorType, quant: Option<&QuantPara
         if let Some(block) = quant.block {
             entry.insert("block".into(), block.get().into());
         }
+        if let Some(codes) = quant.codes {
+            entry.insert("codes".into(), codes.name().into());
+        }
     }
     entry
 }

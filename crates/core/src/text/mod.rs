@@ -18,7 +18,7 @@
 //! operand   := '%'NAME | '@'NAME | '_'
 //! value     := '%'NAME ':' type [grid]
 //! type      := ELEM '[' [dim {',' dim}] ']'
-//! grid      := 'scale' '=' numbers 'zero' '=' numbers ['axis' '=' INTEGER ['block' '=' INTEGER]]
+//! grid      := 'scale' '=' numbers 'zero' '=' numbers ['axis' '=' INTEGER ['block' '=' INTEGER]] ['codes' '=' ELEM]
 //! attribute := KEY '=' (INTEGER | FLOAT | list | WORD | STRING | '@'NAME | form)
 //! form      := '{' KIND {KEY '=' (INTEGER | FLOAT | list | WORD)} '}'
 //! clause    := 'name' '=' STRING | 'sources' '=' strings | 'fused' '=' form | 'clamp' '=' list

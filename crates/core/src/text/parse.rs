@@ -156,14 +156,7 @@ impl Parser<'_> {
     /// `: type grid` behind a name.
     fn typed(&mut self, name: Name) -> Parsed<Value> {
         self.mark(':')?;
-        let elem = match &self.token {
-            Token::Word(word) => Elem::parse(word),
-            _ => None,
-        };
-        let Some(elem) = elem else {
-            return self.unexpected(format!("an element type: {}", Elem::ALL.map(Elem::name).join(", ")));
-        };
-        self.advance()?;
+        let elem = self.elem()?;
         let at = self.at;
         self.mark('[')?;
         let dims = self.items(']', |parser| match parser.token {
@@ -184,6 +177,18 @@ impl Parser<'_> {
             dims,
             quant,
         })
+    }
+
+    fn elem(&mut self) -> Parsed<Elem> {
+        let elem = match &self.token {
+            Token::Word(word) => Elem::parse(word),
+            _ => None,
+        };
+        let Some(elem) = elem else {
+            return self.unexpected(format!("an element type: {}", Elem::ALL.map(Elem::name).join(", ")));
+        };
+        self.advance()?;
+        Ok(elem)
     }
 
     pub(super) fn grid(&mut self) -> Parsed<Option<QuantParams>> {
@@ -207,11 +212,16 @@ impl Parser<'_> {
         } else {
             None
         };
+        let codes = match self.key("codes")? {
+            true => Some(self.elem()?),
+            false => None,
+        };
         Ok(Some(QuantParams {
             scale,
             zero_point,
             axis,
             block,
+            codes,
         }))
     }
 

@@ -127,7 +127,7 @@ pub fn type_text(module: &Module, ty: &TensorType) -> String {
     format!("{}{}", ty.elem, list(ty.shape.iter().map(|dim| dim_text(module, *dim))))
 }
 
-/// Type and grid: `i8[1,3] scale=0.5 zero=0`.
+/// Type and grid: `i8[1,3] scale=0.5 zero=0`, or of real numbers that the model gives one `f32[1,3] scale=0.5 zero=0 codes=i8`.
 fn typed(module: &Module, ty: &TensorType, quant: Option<&QuantParams>) -> String {
     type_text(module, ty) + &quant.map(grid).unwrap_or_default()
 }
@@ -146,7 +146,8 @@ pub(super) fn grid(quant: &QuantParams) -> String {
         per(&quant.scale, |s| f32_text(*s)),
         per(&quant.zero_point, i32::to_string),
     );
-    format!(" scale={scale} zero={zero}{axis}{block}")
+    let codes = quant.codes.map(|elem| format!(" codes={elem}")).unwrap_or_default();
+    format!(" scale={scale} zero={zero}{axis}{block}{codes}")
 }
 
 fn per<T>(values: &Per<T>, text: impl Fn(&T) -> String) -> String {

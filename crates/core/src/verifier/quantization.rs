@@ -122,12 +122,16 @@ fn grid(view: View<'_>, value: &Value, quant: &QuantParams) -> Verified {
     ensure(quant.scale.all(|s| s.is_finite() && *s > 0.0), 6, || {
         format!("{} has a scale that is not finite and positive", view.value(value))
     })?;
-    // The grid of a float value, before integers, is for a type that only the target knows.
-    let range = value.ty.elem.int_type().map(strait_requantize::IntType::range);
+    ensure(quant.codes.is_none() || value.ty.elem.is_float(), 6, || {
+        format!("{} has codes of another type than its own", view.value(value))
+    })?;
+    // Without a type of codes, the grid of a float value is for one that only the target knows.
+    let codes = quant.codes.unwrap_or(value.ty.elem);
+    let range = codes.int_type().map(strait_requantize::IntType::range);
     ensure(
         range.is_none_or(|range| quant.zero_point.all(|z| range.contains(z))),
         6,
-        || format!("{} has a zero point that is not {}", view.value(value), value.ty.elem),
+        || format!("{} has a zero point that is not {codes}", view.value(value)),
     )?;
     ensure(value.ty.elem.is_float() || value.ty.elem.is_integer(), 6, || {
         format!("{} is {}, which has no grid", view.value(value), value.ty.elem)

@@ -66,6 +66,7 @@ impl Given {
             zero_point,
             axis,
             block,
+            codes: _,
         } = &self.params;
         serde_json::json!({
             "layer": self.layer,

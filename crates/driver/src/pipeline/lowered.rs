@@ -3,12 +3,12 @@
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use strait_container::CertificateRecord;
-use strait_core::{Bodies, GraphId, Module, PassError, Refusal, verifier};
+use strait_core::{Bodies, Failure, GraphId, Module, PassError, Refusal, verifier};
 use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, Until, fuse};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Findings, Progress, place, refuse, refused_by_code, widen},
+    annotate::{Findings, Progress, keep_model_grids, place, refuse, refused_by_code, take_model_grids, widen},
 };
 use strait_target::{
     Origin, Target, TargetSpec,
@@ -183,6 +183,11 @@ struct Quantized {
     findings: Findings,
 }
 
+/// A promise of an earlier step that does not hold.
+fn defect(failure: Failure) -> Stop {
+    Stop::Defect(failure.to_string())
+}
+
 /// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value.
 fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Session<'_>) -> Result<Quantized, Stop> {
     let mut module = job.canonical.clone();
@@ -193,6 +198,9 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Sessio
         let place = (given.node(&module)?, given.port);
         directives.given.insert(place, given.annotation(&mut module));
     }
+    let (grids, codes) = take_model_grids(&mut module, main).map_err(defect)?;
+    let known = (grids.as_slice(), &codes);
+    keep_model_grids(&mut module, main, spec, known, &mut types, &mut directives).map_err(defect)?;
     widen(&module, main, spec, &wishes.placing, &directives, &mut types);
     let mut placed = place(&mut module, main, spec, &wishes.placing, &types);
     let refused = refused_by_code(&module, main, job.target.as_ref())

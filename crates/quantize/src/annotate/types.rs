@@ -252,6 +252,8 @@ pub struct TypeWishes {
     pub plain: BTreeSet<NodeId>,
     /// In which single values leave the nodes that make them, where these have it.
     pub values: BTreeMap<ValueId, Integer>,
+    /// Nodes whose results are codes in the model, and so also where the host alone reads them.
+    pub on_codes: BTreeSet<NodeId>,
     /// Kinds of grids.
     pub grids: GridWishes,
 }

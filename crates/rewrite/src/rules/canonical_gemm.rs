@@ -75,7 +75,14 @@ impl Rule for CanonicalGemm {
         };
         let mut patch = Patch::default();
         let mut operands = vec![Some(Source::Old(a)), Some(Source::Old(b))];
-        if !(gemm.transpose_b && gemm.alpha == 1.0) {
+        let turned = (gemm.alpha == 1.0 && !gemm.transpose_b)
+            .then(|| site.turned(b))
+            .flatten();
+        if let Some(turned) = turned {
+            // Its grid is turned with it, and the transpose is folded.
+            patch.add.push(turned);
+            operands[1] = Some(Source::New(0, 0));
+        } else if !(gemm.transpose_b && gemm.alpha == 1.0) {
             let mut values = values.into_owned();
             if gemm.alpha != 1.0 {
                 values.iter_mut().for_each(|w| *w *= gemm.alpha);
@@ -103,8 +110,8 @@ impl Rule for CanonicalGemm {
                 )));
             }
         }
+        patch.replace.push((y, Source::New(patch.add.len() as u16, 0)));
         patch.add.push(NewNode::new(Gemm::canonical(), &operands, &[at]));
-        patch.replace.push((y, Source::New(0, 0)));
         patch.remove.push(at);
         Ok(Outcome::Apply(patch))
     }

@@ -1,7 +1,7 @@
 //! **Pattern**: a node all of whose operands are constants.
 //! **Why**: it would be computed anew for every sample, and nothing could treat its result as a weight.
 //! **Preconditions**: the result is not an output of the graph and has at most 64 MiB; all results together have at most
-//! 1 GiB and take at most 2·10^10 operations.
+//! 1 GiB and take at most 2·10^10 operations. It is not dequantized from codes: these are the constant.
 //! **Exactness**: exact; the node is run by the executor that would run it later.
 
 use crate::matching::GraphNode;
@@ -41,6 +41,10 @@ impl Rule for FoldConstants {
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
+        // Codes whose real numbers f32 does not hold: who bakes the parameter takes the codes.
+        if matches!(site.node.op.term(), Term::Dequantize) {
+            return Ok(Outcome::NoMatch);
+        }
         let operands: Option<Vec<Option<&TensorData>>> = (site.node.inputs.iter())
             .map(|input| input.map_or(Some(None), |v| site.constant(v).map(|(_, t)| Some(t))))
             .collect();

@@ -31,16 +31,23 @@ impl Rule for MatMulToGemm {
         let &[rows, columns] = weight.shape() else {
             return Ok(Outcome::NoMatch);
         };
-        let values = transposed(&values, rows as usize, columns as usize);
-        Ok(Outcome::Apply(Patch {
-            data: vec![("weight".into(), tensor(&[columns, rows], &values)?)],
-            add: vec![NewNode::new(
-                Gemm::canonical(),
-                &[Some(Source::Old(a)), Some(Source::Data(0))],
-                &[at],
-            )],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-        }))
+        let mut patch = Patch::default();
+        let weight = match site.turned(b) {
+            // Its grid is turned with it, and the transpose is folded.
+            Some(turned) => {
+                patch.add.push(turned);
+                Source::New(0, 0)
+            }
+            None => {
+                let values = transposed(&values, rows as usize, columns as usize);
+                patch.data.push(("weight".into(), tensor(&[columns, rows], &values)?));
+                Source::Data(0)
+            }
+        };
+        let gemm = NewNode::new(Gemm::canonical(), &[Some(Source::Old(a)), Some(weight)], &[at]);
+        patch.replace.push((y, Source::New(patch.add.len() as u16, 0)));
+        patch.add.push(gemm);
+        patch.remove.push(at);
+        Ok(Outcome::Apply(patch))
     }
 }

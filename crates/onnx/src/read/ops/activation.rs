@@ -72,7 +72,8 @@ fn clip(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         for (function, bound) in steps {
             x = site.binary(function, &x, &Arg::Operand(bound))?;
         }
-        return site.finish(Binary { function: last }, &[x, Arg::Operand(bound)]);
+        site.finish(Binary { function: last }, &[x, Arg::Operand(bound)])?;
+        return clip_codes(site);
     }
     let (min, max) = match site.opset() {
         ..11 => (site.float("min")?, site.float("max")?),
@@ -80,6 +81,28 @@ fn clip(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     };
     let (min, max) = (min.unwrap_or(f32::NEG_INFINITY), max.unwrap_or(f32::INFINITY));
     site.finish(Clip { min, max }, &[Arg::Operand(0)])
+}
+
+/// Exporters narrow codes so: to 0 to 127 of 8 bits, for example.
+fn clip_codes(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    let Some((least, most)) = site.ty(0)?.elem.integers() else {
+        return Ok(());
+    };
+    let mut bounds = [least, most];
+    for (position, bound) in bounds.iter_mut().enumerate() {
+        if site.has(position + 1) {
+            match site
+                .constant(position + 1)?
+                .map(|known| known.to_i64())
+                .transpose()?
+                .as_deref()
+            {
+                Some(&[known]) => *bound = known,
+                _ => return Ok(()),
+            }
+        }
+    }
+    site.note_clipped(bounds[0], bounds[1])
 }
 
 fn has_known_bounds(site: &mut NodeReader<'_, '_>) -> Result<bool, Refusal> {

@@ -20,6 +20,7 @@ mod pad;
 mod pool;
 mod pool_positions;
 mod quantized;
+mod quantized_layers;
 mod recurrent;
 mod reduce;
 mod repeat;
@@ -98,7 +99,7 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 33] = [
+const FAMILIES: [&[Row]; 34] = [
     control::ROWS,
     data::ROWS,
     conv::ROWS,
@@ -127,6 +128,7 @@ const FAMILIES: [&[Row]; 33] = [
     masks::ROWS,
     lp_pool::ROWS,
     quantized::ROWS,
+    quantized_layers::ROWS,
     repeat::ROWS,
     rotary::ROWS,
     runtime::ROWS,

@@ -1,13 +1,14 @@
 //! Operators on codes, by their definitions in real numbers.
 
-use super::Row;
 use super::window::{kernel_shape, window};
+use super::{Row, quantized_layers as layers};
 use crate::elements::element;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::op::{Cast, Clip, Conv, Function, Gather, Mul, Op, Reduction, Relation};
 use strait_core::shape::fixed_dims;
-use strait_core::{Carrier, Elem, ReasonCode, WeightZero};
+use strait_core::{Carrier, Elem, QuantParams, ReasonCode, WeightZero};
+use strait_import::grid_of;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("QuantizeLinear", 10, quantize).and(&[13, 19, 21, 23, 24, 25, 28]),
@@ -48,6 +49,39 @@ fn beside(site: &mut NodeReader<'_, '_>, operand: usize, axis: i64, block: i64) 
     }
 }
 
+/// The grid that constants give: scale and zero point are operands, and the codes of a type. `None` where a run computes one of
+/// them, or where they are no grid.
+pub(super) fn grid(
+    site: &mut NodeReader<'_, '_>,
+    of: usize,
+    (scale, zero): (usize, usize),
+    codes: Elem,
+    (axis, block): (i64, i64),
+) -> Result<Option<QuantParams>, Refusal> {
+    let Some(scales) = site.constant(scale)? else {
+        return Ok(None);
+    };
+    let zeros = match site.has(zero) {
+        true => match site.constant(zero)? {
+            Some(zeros) => zeros.to_i64()?,
+            None => return Ok(None),
+        },
+        false => vec![0],
+    };
+    let shape = site.ty(of)?.shape;
+    let axis = match scales.len() {
+        0 | 1 => None,
+        _ => Some(site.axis(axis, shape.len())?),
+    };
+    let zeros: Result<Vec<i32>, _> = zeros.into_iter().map(i32::try_from).collect();
+    let block = u32::try_from(block).ok().filter(|&block| block > 0);
+    let (Ok(zeros), true) = (zeros, scales.elem().is_float()) else {
+        return Ok(None);
+    };
+    let fits = |grid: &QuantParams| grid.axis.is_none() || grid.parts(&shape) == Some(scales.len() as u64);
+    Ok(grid_of(&scales.to_f32()?, &zeros, codes, axis, block).filter(fits))
+}
+
 /// The codes of a type, as floats.
 fn codes(elem: Elem) -> Result<Clip, Refusal> {
     match elem.integers() {
@@ -60,7 +94,12 @@ fn codes(elem: Elem) -> Result<Clip, Refusal> {
 }
 
 /// round(x) + zero point, saturated, and as codes: what all end with. The last is a cast.
-fn saturated(site: &mut NodeReader<'_, '_>, x: &Arg, zero: Option<Arg>, elem: Elem) -> Result<(Op, Arg), Refusal> {
+pub(super) fn saturated(
+    site: &mut NodeReader<'_, '_>,
+    x: &Arg,
+    zero: Option<Arg>,
+    elem: Elem,
+) -> Result<(Op, Arg), Refusal> {
     let mut rounded = site.function(Function::Round, x)?;
     if let Some(zero) = zero {
         let zero = site.converted(&zero, Elem::F32)?;
@@ -86,13 +125,19 @@ pub(super) fn quantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             element(number).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?
         }
     };
+    let x = site.converted(&Arg::Operand(0), Elem::F32)?;
+    let given = grid(site, 0, (1, 2), elem, (axis, block))?;
+    if let (Some(grid), Some(_)) = (given, elem.int_type())
+        && site.constant(0)?.is_none()
+    {
+        return site.finish_codes(&x, &grid);
+    }
     let zero = match site.has(2) {
         true => Some(beside(site, 2, axis, block)?),
         false => None,
     };
     let scale = beside(site, 1, axis, block)?;
     let scale = site.converted(&scale, Elem::F32)?;
-    let x = site.converted(&Arg::Operand(0), Elem::F32)?;
     let quotient = site.over(&x, &scale)?;
     let (op, clipped) = saturated(site, &quotient, zero, elem)?;
     site.finish(op, &[clipped])
@@ -103,6 +148,12 @@ pub(super) fn dequantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let (axis, block) = (site.int("axis")?.unwrap_or(1), site.int("block_size")?.unwrap_or(0));
     // Floats of 16 bits are computed with as f32, and rounded where they leave the graph.
     site.ignore(&["output_dtype"]);
+    let elem = site.ty(0)?.elem;
+    if let Some(grid) = grid(site, 0, (1, 2), elem, (axis, block))?
+        && site.finish_real(&grid)?
+    {
+        return Ok(());
+    }
     let mut x = site.converted(&Arg::Operand(0), Elem::F32)?;
     if site.has(2) {
         let zero = beside(site, 2, axis, block)?;
@@ -144,7 +195,12 @@ fn dynamic_quantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 
 /// Codes less their zero point, as floats. A zero point for each row of a matrix, or for each first index of a weight,
 /// stands along `axis`, of which there are `rank`.
-fn centred(site: &mut NodeReader<'_, '_>, operand: usize, zero: usize, along: Option<usize>) -> Result<Arg, Refusal> {
+pub(super) fn centred(
+    site: &mut NodeReader<'_, '_>,
+    operand: usize,
+    zero: usize,
+    along: Option<usize>,
+) -> Result<Arg, Refusal> {
     let x = site.converted(&Arg::Operand(operand), Elem::F32)?;
     if !site.has(zero) {
         return Ok(x);
@@ -156,7 +212,12 @@ fn centred(site: &mut NodeReader<'_, '_>, operand: usize, zero: usize, along: Op
 }
 
 /// One number, or a list of them along an axis of so many.
-fn per(site: &mut NodeReader<'_, '_>, operand: usize, along: Option<usize>, rank: usize) -> Result<Arg, Refusal> {
+pub(super) fn per(
+    site: &mut NodeReader<'_, '_>,
+    operand: usize,
+    along: Option<usize>,
+    rank: usize,
+) -> Result<Arg, Refusal> {
     let shape = site.ty(operand)?.shape;
     let value = Arg::Operand(operand);
     match (shape.len(), along) {
@@ -232,6 +293,9 @@ fn matmul_integer(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 
 /// saturate(round(a·b · (scale of a · scale of b / scale of y)) + zero point).
 fn matmul_of_codes(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    if layers::matmul(site)? {
+        return Ok(());
+    }
     let rows = site.rank(0)?.checked_sub(2);
     let columns = site.rank(3)?.checked_sub(1);
     let (a_rank, b_rank) = (site.rank(0)?, site.rank(3)?);
@@ -270,7 +334,7 @@ fn requantized(
 }
 
 /// The convolution's attributes, and the number of products in each sum.
-fn conv(site: &mut NodeReader<'_, '_>, weight: usize) -> Result<(Conv, Option<u64>), Refusal> {
+pub(super) fn conv(site: &mut NodeReader<'_, '_>, weight: usize) -> Result<(Conv, Option<u64>), Refusal> {
     let shape = site.ty(weight)?.shape;
     let kernel = fixed_dims(shape.get(2..).unwrap_or_default())
         .ok_or_else(|| Refusal::invalid(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;
@@ -305,6 +369,9 @@ fn conv_integer(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn conv_of_codes(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+    if layers::conv(site)? {
+        return Ok(());
+    }
     let (op, _) = conv(site, 3)?;
     let rank = site.rank(0)?;
     let x = centred(site, 0, 2, None)?;

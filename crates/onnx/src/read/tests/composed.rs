@@ -100,10 +100,10 @@ fn sums_of_products_by_labels() {
 fn operators_on_codes() {
     let scale = || constant("s", &TensorData::scalar(0.5f32));
     let zero = || constant("z", &TensorData::scalar(3u8));
-    check(13, "QuantizeLinear", "f32[2]", vec![scale(), zero()], vec![], "div; unary function=round; add; clip min=0 max=255; cast to=u8 -> u8[2]");
-    check(13, "QuantizeLinear", "f32[2,3]", vec![numbers("s", &[1.0, 2.0])], vec![int("axis", 0)], "div; unary function=round; clip min=0 max=255; cast to=u8 -> u8[2,3]");
+    check(13, "QuantizeLinear", "f32[2]", vec![scale(), zero()], vec![], "quantize to=u8 rounding=half_even reciprocal=0 -> u8[2]");
+    check(13, "QuantizeLinear", "f32[2,3]", vec![numbers("s", &[1.0, 2.0])], vec![int("axis", 0)], "quantize to=u8 rounding=half_even reciprocal=0 -> u8[2,3]");
     check(13, "QuantizeLinear", "f32[2,3]", vec![numbers("s", &[1.0, 2.0])], vec![int("axis", 5)], "axis 5 is outside rank 2");
-    check(13, "DequantizeLinear", "u8[2]", vec![scale(), zero()], vec![], "cast to=f32; sub; mul a_zero=0 b_zero=0 -> f32[2]");
+    check(13, "DequantizeLinear", "u8[2]", vec![scale(), zero()], vec![], "dequantize; identity -> f32[2]");
     check(11, "DynamicQuantizeLinear", "f32[2]", vec![], vec![], "clip min=0 max=255; cast to=u8 -> u8[2]");
     check(10, "MatMulInteger", "u8[2,3]", vec![constant("b", &TensorData::from_values(&[3, 4], &[1u8; 12]).unwrap())], vec![], "matmul a_zero=0 b_zero=0; cast to=i64; cast to=i32 -> i32[2,4]");
     check(10, "MatMulInteger", "u8[2,300]", vec![constant("b", &TensorData::from_values(&[300, 1], &[1u8; 300]).unwrap())], vec![], "unary function=floor");

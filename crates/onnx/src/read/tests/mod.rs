@@ -4,6 +4,7 @@ mod composed;
 mod constants;
 mod files;
 mod functions;
+mod given;
 mod graphs;
 mod make;
 mod operators;

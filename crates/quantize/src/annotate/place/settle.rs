@@ -220,6 +220,7 @@ impl Settling<'_> {
             }
             _ => (self.roles.spec.host.islands == Islands::Float
                 && !settled.joined[id.index()]
+                && !self.roles.types.on_codes.contains(&id)
                 && self.is_island(graph, node))
             .then(|| {
                 let text = match node.outputs.iter().any(|&y| graph.is_output(y)) {

@@ -1,0 +1,365 @@
+//! Grids that a model gives: real numbers on a grid, and the codes that stand for them.
+//!
+//! A quantized model has codes between its layers. Read, it is a graph of real numbers in which values have grids
+//! ([`QuantParams::codes`] says of which type the codes are): where a file quantizes and dequantizes, the value in front of both
+//! has the grid, and both are gone. Constants that a file has as codes are the real numbers that these stand for.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use strait_core::op::{Clip, Dequantize, Identity, Op, Quantize};
+use strait_core::shape::fixed_dims;
+use strait_core::{Def, Elem, QuantParams, ReasonCode, Symbol, TensorData, ValueId};
+use strait_requantize::quantize::ZeroPoint;
+use strait_requantize::{Per, Rounding};
+
+use crate::builder::Builder;
+use crate::layer::{Arg, Layer};
+use crate::refusal::Refusal;
+
+/// Codes that were computed of real numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Quantized {
+    /// The real numbers.
+    real: ValueId,
+    /// The grid, with the type of the codes.
+    grid: QuantParams,
+}
+
+/// The longest way of moves between quantizing and dequantizing that is followed.
+const LONGEST_WAY: usize = 32;
+
+impl Builder<'_> {
+    /// Gives a real value its grid. False where it has another one already.
+    pub fn give(&mut self, value: ValueId, grid: &QuantParams) -> bool {
+        let graph = self.module.main_mut();
+        match graph.value(value).map(|value| value.quant.as_deref()) {
+            Some(None) => {
+                graph.set_quant(value, Some(Arc::new(grid.clone())));
+                true
+            }
+            Some(Some(own)) => own == grid,
+            None => false,
+        }
+    }
+
+    /// Notes that codes are those of real numbers on a grid.
+    pub fn note_codes(&mut self, codes: ValueId, real: ValueId, grid: QuantParams) {
+        self.quantized.insert(codes, Quantized { real, grid });
+    }
+
+    /// The real numbers that codes on a grid were computed of.
+    fn real_of(&self, codes: ValueId, grid: &QuantParams) -> Option<ValueId> {
+        let found = self.quantized.get(&codes)?;
+        (found.grid == *grid).then_some(found.real)
+    }
+}
+
+impl Layer<'_, '_> {
+    /// Real numbers in place of codes: constants become those that they stand for, and codes that were computed of real numbers
+    /// on the same grid become these, also where they were moved since. `None` of other codes.
+    ///
+    /// # Errors
+    /// A constant that does not fit the grid.
+    pub fn real(&mut self, codes: &Arg, grid: &QuantParams) -> Result<Option<Arg>, Refusal> {
+        let codes = match codes {
+            Arg::Operand(position) => match self.constant(*position)? {
+                Some(tensor) => return self.real_constant(&tensor, grid, None).map(Some),
+                None => self.resolved(codes)?,
+            },
+            Arg::Constant(tensor) => return self.real_constant(tensor, grid, None).map(Some),
+            other => self.resolved(other)?,
+        };
+        let Some(codes) = codes else { return Ok(None) };
+        if let Some(real) = self.moved(codes, grid, LONGEST_WAY)? {
+            return self.on(real, grid).map(|real| Some(Arg::Value(real)));
+        }
+        let graph = self.builder.module.main_mut();
+        let is_input = graph
+            .value(codes)
+            .is_some_and(|value| matches!(value.def, Def::Input(_)));
+        if !is_input || !self.builder.give(codes, &grid.bare()) {
+            return Ok(None);
+        }
+        let real = self.push(Dequantize {}, &[Arg::Value(codes)])?;
+        if let Arg::Value(real) = real {
+            self.builder.give(real, grid);
+        }
+        Ok(Some(real))
+    }
+
+    /// Makes the real numbers of operand 0, which are codes on a grid, the node's first result. False where they are not known.
+    ///
+    /// # Errors
+    /// A constant that does not fit the grid.
+    pub fn finish_real(&mut self, grid: &QuantParams) -> Result<bool, Refusal> {
+        let constant = self.constant(0)?;
+        let result = self.first_result().filter(|&id| !self.builder.is_output(id));
+        let real = match (constant, result) {
+            (Some(codes), Some(id)) => {
+                let name = self.builder.wiring().name(id);
+                let name = self.builder.module.names.intern(name);
+                Some(self.real_constant(&codes, grid, Some(name))?)
+            }
+            _ => self.real(&Arg::Operand(0), grid)?,
+        };
+        match real {
+            Some(Arg::Value(real)) => self.finish_as(0, real).map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
+    /// Makes codes of real numbers the node's first result: saturate(round(x / scale) + zero point), halves to even.
+    ///
+    /// # Errors
+    /// None of the model's.
+    pub fn finish_codes(&mut self, real: &Arg, grid: &QuantParams) -> Result<(), Refusal> {
+        let codes = grid.codes.unwrap_or(Elem::I8);
+        let op = Quantize {
+            to: codes,
+            rounding: Rounding::HalfEven,
+            reciprocal: false,
+            zero_point: ZeroPoint::After,
+        };
+        let real = self.resolved(real)?;
+        let operand = real.map_or(Arg::Absent, Arg::Value);
+        self.finish(op, &[operand])?;
+        let made = self.first_result().and_then(|id| self.builder.value_at(id));
+        if let (Some(real), Some(made)) = (real, made) {
+            self.builder.give(made, &grid.bare());
+            self.builder.note_codes(made, real, grid.clone());
+            // Where codes leave the model, the layer in front is to leave these.
+            if self.first_result().is_some_and(|id| self.builder.is_output(id)) {
+                self.builder.give(real, grid);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that the node's first result are codes of operand 0 between two codes: those of the real numbers between the
+    /// two that these stand for.
+    ///
+    /// # Errors
+    /// None of the model's.
+    pub fn note_clipped(&mut self, least: i64, most: i64) -> Result<(), Refusal> {
+        let found = self
+            .resolved(&Arg::Operand(0))?
+            .and_then(|codes| self.builder.quantized.get(&codes).cloned());
+        let made = self.first_result().and_then(|id| self.builder.value_at(id));
+        let (Some(Quantized { real, grid }), Some(made)) = (found, made) else {
+            return Ok(());
+        };
+        let Some((scale, zero)) = grid.as_tensor() else {
+            return Ok(());
+        };
+        let number = |code: i64| code.saturating_sub(zero.into()) as f32 * scale;
+        let clip = Clip {
+            min: number(least),
+            max: number(most),
+        };
+        if let Arg::Value(clipped) = self.push(clip, &[Arg::Value(real)])? {
+            self.builder.note_codes(made, clipped, grid);
+        }
+        Ok(())
+    }
+
+    /// A real value on a grid: itself, where it has no other.
+    ///
+    /// # Errors
+    /// None of the model's.
+    pub fn on(&mut self, real: ValueId, grid: &QuantParams) -> Result<ValueId, Refusal> {
+        if self.builder.give(real, grid) {
+            return Ok(real);
+        }
+        match self.push(Identity {}, &[Arg::Value(real)])? {
+            Arg::Value(copy) => {
+                self.builder.give(copy, grid);
+                Ok(copy)
+            }
+            _ => Ok(real),
+        }
+    }
+
+    /// The real numbers of codes that were moved behind their quantization: the same moves of the numbers themselves.
+    fn moved(&mut self, codes: ValueId, grid: &QuantParams, way: usize) -> Result<Option<ValueId>, Refusal> {
+        if let Some(real) = self.builder.real_of(codes, grid) {
+            return Ok(Some(real));
+        }
+        let graph = self.builder.module.main();
+        if let Some(tensor) = self.builder.module.constant(graph, codes).cloned() {
+            let real = self.real_constant(&tensor, grid, None)?;
+            return self.resolved(&real);
+        }
+        let found = graph
+            .producer(codes)
+            .map(|(_, node)| (node.op.clone(), node.inputs.clone()));
+        let Some((op, inputs)) = found.filter(|_| way > 0 && grid.axis.is_none()) else {
+            return Ok(None);
+        };
+        let all = match op {
+            Op::Concat(_) => inputs.len(),
+            Op::Transpose(_)
+            | Op::Reshape(_)
+            | Op::Squeeze(_)
+            | Op::Unsqueeze(_)
+            | Op::Flatten(_)
+            | Op::Slice(_)
+            | Op::Gather(_)
+            | Op::Identity(_)
+            | Op::MaxPool(_) => 1,
+            // Codes of at most 16 bits as floats, and back.
+            Op::Cast(_) if grid.codes.is_some_and(|codes| codes.bits() <= 16) => {
+                return match inputs.first() {
+                    Some(&Some(input)) => self.moved(input, grid, way - 1),
+                    _ => Ok(None),
+                };
+            }
+            _ => return Ok(None),
+        };
+        let mut operands = Vec::with_capacity(inputs.len());
+        for (position, input) in inputs.into_iter().enumerate() {
+            operands.push(match input {
+                None => Arg::Absent,
+                Some(value) if position >= all => Arg::Value(value),
+                Some(value) => match self.moved(value, grid, way - 1)? {
+                    Some(real) => Arg::Value(self.on(real, grid)?),
+                    None => return Ok(None),
+                },
+            });
+        }
+        match self.push(op, &operands)? {
+            Arg::Value(real) => {
+                self.builder.note_codes(codes, real, grid.clone());
+                Ok(Some(real))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The real numbers of constant codes, as a value on their grid. Where f32 does not hold them so that rounding finds the
+    /// codes again, as it may be with biases of 32 bits, the codes stay in the graph, and are dequantized there.
+    fn real_constant(&mut self, codes: &TensorData, grid: &QuantParams, name: Option<Symbol>) -> Result<Arg, Refusal> {
+        let shape = codes.tensor_type().shape;
+        let parts = grid.parts(&shape);
+        let fits = |own: Option<usize>| own.is_none_or(|own| parts == Some(own as u64));
+        if !fits(grid.scale.channels()) || !fits(grid.zero_point.channels()) {
+            let text = "the scales of a constant are not as many as its axis has positions";
+            return Err(Refusal::invalid(ReasonCode::OperandType, text));
+        }
+        let (real, is_exact) = dequantized(codes, grid)?;
+        let name = match name {
+            Some(name) => name,
+            None => self.builder.fresh(self.name()),
+        };
+        if is_exact {
+            let value = self.builder.place(name, real)?;
+            self.builder.give(value, grid);
+            return Ok(Arg::Value(value));
+        }
+        let value = self.builder.place(name, codes.clone())?;
+        self.builder.give(value, &grid.bare());
+        let real = self.push(Dequantize {}, &[Arg::Value(value)])?;
+        if let Arg::Value(real) = real {
+            self.builder.give(real, grid);
+        }
+        Ok(real)
+    }
+
+    /// Gives the result of a move of a constant with a grid that grid, along the axis that it has now.
+    pub(crate) fn carry_grid(&mut self, op: &Op, operand: ValueId, result: ValueId) {
+        let graph = self.builder.module.main();
+        let Some((from, to)) = graph.value(operand).zip(graph.value(result)) else {
+            return;
+        };
+        let is_constant = matches!(from.def, Def::Data(_));
+        let Some(grid) = from.quant.clone().filter(|grid| is_constant && grid.codes.is_some()) else {
+            return;
+        };
+        let moved = match op {
+            Op::Transpose(transpose) => grid.permuted(&transpose.permutation),
+            Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Flatten(_) | Op::Identity(_) => {
+                let [from, to] = [&from.ty.shape, &to.ty.shape].map(|shape| fixed_dims(shape));
+                from.zip(to).and_then(|(from, to)| reshaped(&grid, &from, &to))
+            }
+            _ => None,
+        };
+        if let Some(grid) = moved {
+            self.builder.give(result, &grid);
+        }
+    }
+}
+
+/// The grid of a tensor in another shape: its axis is one of the same extent behind as many elements. `None` where there is
+/// none, and of grids by block.
+fn reshaped(grid: &QuantParams, from: &[u64], to: &[u64]) -> Option<QuantParams> {
+    let Some(axis) = grid.axis.map(usize::from) else {
+        return Some(grid.clone());
+    };
+    let front = |shape: &[u64], axis: usize| shape[..axis].iter().product::<u64>();
+    let extent = *from.get(axis)?;
+    let found = (0..to.len()).find(|&at| to[at] == extent && front(to, at) == front(from, axis))?;
+    grid.block.is_none().then(|| QuantParams {
+        axis: Some(found as u8),
+        ..grid.clone()
+    })
+}
+
+/// (q − zero point) · scale of each code, in f32; and whether rounding finds each code again.
+fn dequantized(codes: &TensorData, grid: &QuantParams) -> Result<(TensorData, bool), Refusal> {
+    let shape: Vec<usize> = codes.shape().iter().map(|&extent| extent as usize).collect();
+    let block = grid.block.map(|block| block.get() as usize);
+    let parts = strait_core::Parts::new(&shape, grid.axis.map(usize::from), block)
+        .ok_or_else(|| Refusal::invalid(ReasonCode::OperandType, "its blocks do not fill its axis"))?;
+    let mut is_exact = true;
+    let values = codes.to_i64()?;
+    let mut real = Vec::with_capacity(values.len());
+    for (index, code) in values.into_iter().enumerate() {
+        let part = parts.of(index);
+        let (scale, zero) = (*at(&grid.scale, part), i64::from(*at(&grid.zero_point, part)));
+        let centred = code.saturating_sub(zero);
+        let value = centred as f32 * scale;
+        is_exact &= (f64::from(value) / f64::from(scale)).round() == centred as f64;
+        real.push(value);
+    }
+    Ok((TensorData::from_values(codes.shape(), &real)?, is_exact))
+}
+
+fn at<T>(per: &Per<T>, part: usize) -> &T {
+    match per {
+        Per::Tensor(value) => value,
+        Per::Channel(values) => &values[part.min(values.len() - 1)],
+    }
+}
+
+/// The grid of scales and zero points, where it is one: finite scales above 0 and zero points among the codes. `None` where it
+/// is none.
+pub fn grid_of(
+    scales: &[f32],
+    zeros: &[i32],
+    codes: Elem,
+    axis: Option<usize>,
+    block: Option<u32>,
+) -> Option<QuantParams> {
+    let (low, high) = codes.integers()?;
+    let legal = scales.iter().all(|scale| scale.is_finite() && *scale > 0.0)
+        && zeros.iter().all(|&zero| (low..=high).contains(&i64::from(zero)));
+    let (&first, &zero) = (scales.first()?, zeros.first()?);
+    let scale = match scales.len() {
+        1 => Per::Tensor(first),
+        _ => scales.iter().copied().collect(),
+    };
+    let zero_point = match zeros.iter().all(|other| *other == zero) {
+        true => Per::Tensor(zero),
+        false => zeros.iter().copied().collect(),
+    };
+    let several = scale.channels().is_some() || zero_point.channels().is_some();
+    let axis = axis.filter(|_| several);
+    let block = block.filter(|_| axis.is_some()).and_then(NonZeroU32::new);
+    (legal && several == axis.is_some()).then(|| QuantParams {
+        scale,
+        zero_point,
+        axis: axis.and_then(|axis| u8::try_from(axis).ok()),
+        block,
+        codes: Some(codes),
+    })
+}

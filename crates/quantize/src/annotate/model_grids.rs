@@ -1,0 +1,306 @@
+//! Grids that came with the model: values of the float graph that have one become what is given for the ports of nodes.
+//!
+//! The types of codes need not be those of the target. Codes with and without a sign stand for the same numbers where the zero
+//! point moves with them: q − z = (q − 128) − (z − 128). So a type of which the target has no pair becomes the other one of the
+//! same width, and nothing is lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use strait_core::{
+    DataId, Def, Elem, Failure, GraphId, Module, Node, NodeId, Op, Parts, Patch, Port, QuantParams, Source, TensorData,
+    Term, Value, ValueId,
+};
+use strait_requantize::{IntType, Per};
+use strait_target::TargetSpec;
+use strait_target::spec::{Activation, Integer, Pair, WeightPer};
+
+use super::{Directives, Given, TypeWishes};
+
+/// A grid that came with the model, of a value that it is still on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelGrid {
+    /// The value.
+    pub value: ValueId,
+    /// Scale, zero point and type of the codes.
+    pub grid: Arc<QuantParams>,
+}
+
+/// Takes the grids of real values out of a graph. Constants that are dequantized from codes become real numbers; their codes
+/// are the answer's second part.
+///
+/// # Errors
+/// A defect of ours.
+pub fn take_model_grids(
+    module: &mut Module,
+    graph: GraphId,
+) -> Result<(Vec<ModelGrid>, BTreeMap<ValueId, DataId>), Failure> {
+    let ours = |text: &str| Failure::defect(text);
+    let mut codes = BTreeMap::new();
+    for (id, from, result) in constants(module, graph) {
+        let source = module.graph(graph).ok_or_else(|| ours("no graph"))?;
+        let value = source.value(from).ok_or_else(|| ours("no codes"))?;
+        let (Def::Data(data), Some(grid)) = (value.def, value.quant.clone()) else {
+            continue;
+        };
+        let name = source.value(result).map(|value| module.name(value.name).to_owned());
+        let tensor = module.data(data).ok_or_else(|| ours("a constant has no tensor"))?;
+        let real = TensorData::from_values(tensor.shape(), &reals(tensor, &grid)?)?;
+        let patch = Patch {
+            data: vec![(name.unwrap_or_default(), real)],
+            replace: vec![(result, Source::Data(0))],
+            remove: vec![id],
+            ..Patch::default()
+        };
+        let before = source.value_bound();
+        let applied = module.apply(graph, patch);
+        applied.map_err(|error| Failure::defect(error.to_string()))?;
+        codes.insert(ValueId::new(before), data);
+    }
+    let graph = module.graphs.get_mut(graph.index()).ok_or_else(|| ours("no graph"))?;
+    let given = |(value, of): (ValueId, &Value)| {
+        let grid = of.quant.clone().filter(|grid| grid.codes.is_some())?;
+        Some(ModelGrid { value, grid })
+    };
+    let grids: Vec<ModelGrid> = graph.values().filter_map(given).collect();
+    for grid in &grids {
+        graph.set_quant(grid.value, None);
+    }
+    Ok((grids, codes))
+}
+
+/// Nodes that dequantize a constant, with its codes and their result.
+fn constants(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)> {
+    let Some(graph) = module.graph(graph) else {
+        return Vec::new();
+    };
+    let dequantizes = |(id, node): (NodeId, &Node)| match (&node.op, node.inputs.first(), node.outputs.first()) {
+        (Op::Dequantize(_), Some(&Some(from)), Some(&result)) => {
+            graph.data_of(from).filter(|_| !graph.is_output(result))?;
+            Some((id, from, result))
+        }
+        _ => None,
+    };
+    graph.nodes().filter_map(dequantizes).collect()
+}
+
+/// scale · (q − zero point) of each code, in f32.
+fn reals(codes: &TensorData, grid: &QuantParams) -> Result<Vec<f32>, Failure> {
+    each(codes, grid, |code, scale, zero| {
+        (code.saturating_sub(zero)) as f32 * scale
+    })
+}
+
+/// A number for each code, made of the code and of the scale and the zero point of its part.
+fn each<T>(codes: &TensorData, grid: &QuantParams, of: impl Fn(i64, f32, i64) -> T) -> Result<Vec<T>, Failure> {
+    let parts = parts(codes, grid)?;
+    let values = codes.to_i64()?.into_iter().enumerate();
+    Ok(values
+        .map(|(index, code)| {
+            let part = parts.of(index);
+            of(code, *at(&grid.scale, part), (*at(&grid.zero_point, part)).into())
+        })
+        .collect())
+}
+
+fn parts(tensor: &TensorData, grid: &QuantParams) -> Result<Parts, Failure> {
+    let shape: Vec<usize> = tensor.shape().iter().map(|&extent| extent as usize).collect();
+    Parts::of_grid(grid, &shape).ok_or_else(|| Failure::defect("the blocks of a grid do not fill its axis"))
+}
+
+fn at<T>(per: &Per<T>, part: usize) -> &T {
+    match per {
+        Per::Tensor(value) => value,
+        Per::Channel(values) => &values[part.min(values.len() - 1)],
+    }
+}
+
+/// The type of the same width with a sign where this one has none, or without where it has one; 8 and 16 bits have both.
+fn other_sign(elem: Elem) -> Option<Elem> {
+    Some(match elem {
+        Elem::I8 => Elem::U8,
+        Elem::U8 => Elem::I8,
+        Elem::I16 => Elem::U16,
+        Elem::U16 => Elem::I16,
+        _ => return None,
+    })
+}
+
+/// Numbers that codes and zero points move by from one type to the other of the same width.
+fn distance(from: Elem, to: Elem) -> i32 {
+    let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
+    least(to) - least(from)
+}
+
+/// The type of codes, and the one of the other sign.
+fn both_signs(elem: Option<Elem>) -> [Option<IntType>; 2] {
+    [elem, elem.and_then(other_sign)].map(|elem| elem.and_then(Elem::int_type))
+}
+
+/// The types of activations and weights that a node with weights is to compute on: those of the model where the target has
+/// that pair, and else the ones of the other sign.
+fn pair_of(spec: &TargetSpec, term: Term, activation: Option<Elem>, weight: Option<Elem>) -> Option<[IntType; 2]> {
+    let activations = both_signs(activation);
+    let of = |w: IntType| activations.into_iter().flatten().map(move |a| [a, w]);
+    let mut tries = both_signs(weight).into_iter().flatten().flat_map(of);
+    tries.find(|&[a, w]| {
+        let is_it = |pair: Pair| pair.codes() == Some(a.into()) && pair.weight == w.into();
+        spec.pairs_of(term).any(is_it)
+    })
+}
+
+/// The type of activations of a node without weights: that of the model or the one of the other sign, as the target has it, and
+/// rather one that nodes with weights compute on.
+fn alone(spec: &TargetSpec, term: Term, activation: Option<Elem>, usual: &BTreeSet<IntType>) -> Option<IntType> {
+    let has = |a: &IntType| spec.row_for(term, Activation::from(*a)).is_some();
+    let all = || both_signs(activation).into_iter().flatten().filter(has);
+    all().find(|a| usual.contains(a)).or_else(|| all().next())
+}
+
+/// Gives the ports of all nodes the grids that the model has for their values: grids and codes go to `directives`, types to `types`.
+///
+/// # Errors
+/// A defect of ours.
+pub fn keep_model_grids(
+    module: &mut Module,
+    graph: GraphId,
+    spec: &TargetSpec,
+    (grids, codes): (&[ModelGrid], &BTreeMap<ValueId, DataId>),
+    types: &mut TypeWishes,
+    directives: &mut Directives,
+) -> Result<(), Failure> {
+    let by_value: BTreeMap<ValueId, &QuantParams> = grids.iter().map(|grid| (grid.value, &*grid.grid)).collect();
+    let source = module.graph(graph).ok_or_else(|| Failure::defect("no graph"))?;
+    let of = |value: Option<ValueId>| value.and_then(|value| by_value.get(&value)).and_then(|grid| grid.codes);
+    let operand = |node: &Node, index: usize| node.inputs.get(index).copied().flatten();
+    let weighs = |node: &Node| {
+        let is_constant = operand(node, 1).is_some_and(|w| source.data_of(w).is_some());
+        matches!(node.op.term(), Term::Conv | Term::Gemm) && is_constant
+    };
+    let results = |node: &Node| node.outputs.iter().find_map(|&result| of(Some(result)));
+    let pair = |node: &Node| {
+        let activation = of(operand(node, 0)).or_else(|| results(node));
+        pair_of(spec, node.op.term(), activation, of(operand(node, 1)))
+    };
+    let weighing = source.nodes().filter(|(_, node)| weighs(node));
+    let usual: BTreeSet<IntType> = weighing.filter_map(|(_, node)| Some(pair(node)?[0])).collect();
+    let mut wanted: Vec<((NodeId, Port), ValueId, Elem)> = Vec::new();
+    for (id, node) in source.nodes() {
+        let weighs = weighs(node);
+        let types_of_node = match weighs {
+            true => pair(node).map(|[activation, weight]| (activation, Some(weight))),
+            false => {
+                let operands = node.inputs.iter().find_map(|&input| of(input));
+                alone(spec, node.op.term(), operands.or_else(|| results(node)), &usual).map(|alone| (alone, None))
+            }
+        };
+        let Some((activation, weight_type)) = types_of_node else {
+            continue;
+        };
+        types.activations.entry(id).or_insert(Activation::from(activation));
+        if let Some(weight_type) = weight_type {
+            types.weights.entry(id).or_insert(weight_type.into());
+            let per = operand(node, 1)
+                .and_then(|w| by_value.get(&w))
+                .map(|grid| granularity(grid));
+            directives.weight_per.extend(per.map(|per| (id, per)));
+        }
+        for (index, input) in node.inputs.iter().enumerate() {
+            let Some((value, grid)) = input.and_then(|value| Some((value, by_value.get(&value)?))) else {
+                continue;
+            };
+            let elem = match (weighs, index) {
+                (true, 1) => weight_type.map(Elem::from),
+                (true, 2..) => grid.codes,
+                _ => Some(Elem::from(activation)),
+            };
+            wanted.extend(elem.map(|elem| ((id, Port::Operand(index)), value, elem)));
+        }
+        for (index, &value) in node.outputs.iter().enumerate() {
+            if by_value.contains_key(&value) {
+                types.on_codes.insert(id);
+                types.values.entry(value).or_insert(Integer::from(activation));
+                wanted.push(((id, Port::Result(index)), value, activation.into()));
+            }
+        }
+    }
+    let mut made: BTreeMap<(ValueId, Elem), Option<Given>> = BTreeMap::new();
+    for (place, value, elem) in wanted {
+        let given = match made.get(&(value, elem)) {
+            Some(known) => known.clone(),
+            None => {
+                let own = codes.get(&value).copied();
+                let given = by_value
+                    .get(&value)
+                    .map(|grid| given(module, graph, value, grid, own, elem));
+                let given = given.transpose()?.flatten();
+                made.insert((value, elem), given.clone());
+                given
+            }
+        };
+        if let Some(given) = given {
+            directives.given.entry(place).or_insert(given);
+        }
+    }
+    Ok(())
+}
+
+fn granularity(grid: &QuantParams) -> WeightPer {
+    match (grid.axis, grid.block) {
+        (_, Some(_)) => WeightPer::Block,
+        (Some(_), None) => WeightPer::Channel,
+        (None, None) => WeightPer::Tensor,
+    }
+}
+
+/// A grid in codes of a type, with the codes themselves where the value is a constant. `None` where the type is not the same
+/// or that of the other sign.
+fn given(
+    module: &mut Module,
+    graph: GraphId,
+    value: ValueId,
+    grid: &QuantParams,
+    codes: Option<DataId>,
+    elem: Elem,
+) -> Result<Option<Given>, Failure> {
+    let Some(own) = grid.codes.filter(|&own| own == elem || other_sign(own) == Some(elem)) else {
+        return Ok(None);
+    };
+    let by = distance(own, elem);
+    let params = QuantParams {
+        zero_point: grid.zero_point.map(|zero| zero + by),
+        ..grid.bare()
+    };
+    let constant = module.graph(graph).and_then(|graph| module.constant(graph, value));
+    let codes = match (codes, constant) {
+        (Some(codes), _) => Some(codes),
+        (None, Some(real)) => {
+            let (least, most) = elem.integers().unwrap_or((i64::MIN, i64::MAX));
+            let tensor = recoded(real, &params, elem, (least, most))?;
+            Some(module.add_data(tensor))
+        }
+        (None, None) => None,
+    };
+    let params = Arc::new(params);
+    Ok(Some(Given { elem, params, codes }))
+}
+
+/// The codes of real numbers that are on a grid: x / scale is next to a whole number.
+fn recoded(
+    real: &TensorData,
+    grid: &QuantParams,
+    elem: Elem,
+    (least, most): (i64, i64),
+) -> Result<TensorData, Failure> {
+    let parts = parts(real, grid)?;
+    let codes: Vec<i64> = (real.to_f32()?.iter().enumerate())
+        .map(|(index, &x)| {
+            let part = parts.of(index);
+            let steps = (f64::from(x) / f64::from(*at(&grid.scale, part))).round();
+            (steps as i64)
+                .saturating_add(i64::from(*at(&grid.zero_point, part)))
+                .clamp(least, most)
+        })
+        .collect();
+    Ok(TensorData::from_integers(elem, real.shape(), &codes)?)
+}
