@@ -11,6 +11,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 PROGRAM = f"LiteRT {version('ai-edge-litert')}, BUILTIN_REF"
 
 TYPES = {
+    "float16": schema.TensorType.FLOAT16,
     "float32": schema.TensorType.FLOAT32,
     "int8": schema.TensorType.INT8,
     "uint8": schema.TensorType.UINT8,
@@ -73,8 +74,9 @@ def padding(name):
     return getattr(schema.Padding, name)
 
 
-def run(operator, operator_options, inputs, constants, output, order=None):
-    """The result of a model of one operator; its operands are `inputs`, then `constants`, or these in another order."""
+def written(operator, operator_options, inputs, constants, outputs, order=None, version=None):
+    """The file of a model of one operator; its operands are `inputs`, then `constants`, or these in another order, where -1 is
+    left out."""
     graph = schema.SubGraphT()
     graph.tensors = []
     model = schema.ModelT()
@@ -99,10 +101,10 @@ def run(operator, operator_options, inputs, constants, output, order=None):
 
     graph.inputs = [add(tensor) for tensor in inputs]
     operands = graph.inputs + [add(tensor, True) for tensor in constants]
-    operands = [operands[at] for at in order or range(len(operands))]
-    graph.outputs = [add(output)]
+    operands = [at if at < 0 else operands[at] for at in order or range(len(operands))]
+    graph.outputs = [add(output) for output in outputs]
     code = schema.OperatorCodeT()
-    code.builtinCode, code.version = getattr(schema.BuiltinOperator, operator), VERSIONS.get(operator, 1)
+    code.builtinCode, code.version = getattr(schema.BuiltinOperator, operator), version or VERSIONS.get(operator, 1)
     code.deprecatedBuiltinCode = min(code.builtinCode, 127)  # the field that older files have: one byte
     model.operatorCodes = [code]
     node = schema.OperatorT()
@@ -113,14 +115,19 @@ def run(operator, operator_options, inputs, constants, output, order=None):
     graph.operators = [node]
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
 
-    interpreter = Interpreter(
-        model_content=bytes(builder.Output()),
-        experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
-        num_threads=1,
-    )
+
+def computed(file, inputs, resolver=OpResolverType.BUILTIN_REF):
+    """The results of a model."""
+    interpreter = Interpreter(model_content=file, experimental_op_resolver_type=resolver, num_threads=1)
     interpreter.allocate_tensors()
     for detail, tensor in zip(interpreter.get_input_details(), inputs, strict=True):
         interpreter.set_tensor(detail["index"], tensor.values)
     interpreter.invoke()
-    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+
+
+def run(operator, operator_options, inputs, constants, output, order=None):
+    """The result of a model of one operator, as `written` takes it."""
+    return computed(written(operator, operator_options, inputs, constants, [output], order), inputs)[0]

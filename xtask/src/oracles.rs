@@ -15,6 +15,7 @@ const HELP: &str = "
 Holds the operators that we read against all that the onnx package defines.
 Runs ONNX's own node tests: read, planned and run in float, none may give something else than expected, and those of
 tests/onnx/passing.txt have to pass. The same of models of ONNX Runtime's own operators, with what ONNX Runtime computes of them.
+Holds our schema of TFLite against LiteRT's, and what we read of models of single operators against what LiteRT computes of them.
 Compares our reader and writer of ONNX with the onnx package and ONNX Runtime, on its node tests and on models.
 Compares the requantization forms with LiteRT's reference kernels, TOSA's reference model and ONNX Runtime's quantized
 operators, kernel by kernel (docs/oracles.md).
@@ -27,11 +28,13 @@ target folder on first use; STRAIT_PYTHON and STRAIT_PYTHON_TOSA name other inte
 Usage: cargo xtask oracles [--optional] [--forms] [--document]
        cargo xtask oracles --nodes [--bless] [--refused] [--by-operator] [NAME]
        cargo xtask oracles --tensorflow [--bless] [NAME]
+       cargo xtask oracles --tflite [--bless] [NAME]
 
   --optional     without a way to get the packages, say so and end well
   --forms        only the requantization forms
   --document     write what was found about them to docs/oracles.md
   --nodes        only ONNX's node tests and those models, or those of them whose name contains NAME
+  --tflite       only the reader of TFLite: its schema, and models of single operators
   --bless        add those that pass to tests/onnx/passing.txt
   --refused      say of each that is not read why
   --by-operator  say how many are not read for which operator
@@ -46,6 +49,9 @@ fn run(arguments: &[String]) -> Outcome {
     }
     if let Some(("--tensorflow", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return tensorflow(&python::tensorflow_interpreter()?, rest);
+    }
+    if let Some(("--tflite", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return tflite(&python::interpreter()?, rest);
     }
     let (mut optional, mut forms_only, mut document) = (false, false, false);
     for argument in arguments {
@@ -80,6 +86,7 @@ fn run(arguments: &[String]) -> Outcome {
     let mut sets = python::script(&python, "operator_sets.py");
     process::run(sets.arg("--operators").arg(workspace::build_example("operators")?))?;
     node_tests(&python, &[])?;
+    tflite(&python, &[])?;
     process::run(&mut onnx_files(&python)?)?;
     process::run(&mut script)
 }
@@ -149,6 +156,18 @@ fn tensorflow(interpreter: &Path, arguments: &[String]) -> Outcome {
         process::run(Command::new(&runner).arg(&folder).arg(&list).args(arguments))?;
     }
     Ok(())
+}
+
+/// Compares our schema of TFLite with LiteRT's, and runs models of single operators, after a script has written them to the target
+/// folder with what LiteRT computes of them, once for each version of it.
+fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
+    let runner = workspace::build_example("litert_operators")?;
+    let mut schema = python::script(interpreter, "tflite_schema.py");
+    process::run(schema.arg(workspace::root().join("crates").join("tflite")))?;
+    let folder = workspace::target().join("tflite-operators");
+    process::run(python::script(interpreter, "tflite_operators.py").arg(&folder))?;
+    let list = workspace::root().join("tests").join("tflite").join("operators.txt");
+    process::run(Command::new(&runner).arg(&folder).arg(&list).args(arguments))
 }
 
 /// The script that compares our reader and writer of ONNX, with the two small programs that it runs them by.

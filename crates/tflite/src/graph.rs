@@ -176,6 +176,10 @@ impl<'a> Graph<'a> {
             outputs: Vec::new(),
         };
         graph.inputs = graph.ports(main.inputs().map_err(broken)?, &mut budget)?;
+        // Older files do not tell a scalar from what has no known shape; an input is something to be fed.
+        for &input in &graph.inputs {
+            graph.tensors[input].has_shape = true;
+        }
         graph.outputs = graph.ports(main.outputs().map_err(broken)?, &mut budget)?;
         let operators = main.operators().map_err(broken)?;
         for operator in operators.into_iter().flatten() {
