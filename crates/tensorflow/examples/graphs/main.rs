@@ -25,8 +25,8 @@ use strait_tensorflow::{operators, read};
 /// Ratio of a network's outputs to what differs in them.
 const LEAST_DECIBEL: f64 = 70.0;
 
-/// Operators that are inputs or constants, and none of them a case.
-const NO_CASES: [&str; 5] = ["CheckNumericsV2", "Const", "EnsureShape", "Placeholder", "Print"];
+/// Operators that pass their operand on and do something else beside it; their lines in OPERATORS are written by hand.
+const NO_CASES: [&str; 3] = ["CheckNumericsV2", "EnsureShape", "Print"];
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let (options, arguments): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));

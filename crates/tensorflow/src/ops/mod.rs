@@ -59,11 +59,9 @@ fn rows() -> &'static BTreeMap<&'static str, Map> {
     ROWS.get_or_init(|| FAMILIES.iter().flat_map(|family| family.iter().copied()).collect())
 }
 
-/// The names of all operators that are read, constants and placeholders among them.
+/// The names of all operators that are read beside `Const` and `Placeholder`, in the order of the alphabet.
 pub fn operators() -> Vec<&'static str> {
-    let mut names: Vec<&str> = rows().keys().copied().chain(["Const", "Placeholder"]).collect();
-    names.sort_unstable();
-    names
+    rows().keys().copied().collect()
 }
 
 /// The function that knows the operator of a node, or why there is none.

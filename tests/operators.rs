@@ -1,0 +1,176 @@
+//! `docs/operators.md` is made of the operators that are read, of what the oracles found them to become, and of the tables in
+//! the box.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use strait_builtin as _;
+use strait_core::Term;
+use strait_target::{Options, Registry};
+
+const HEAD: &str = "\
+# Operators
+
+<!-- Made from the readers' rows, tests/*/operators.txt and the tables in the box by `cargo xtask bless`; edits here are lost. -->
+
+The operators of each format that are read. An *op* is one of ours. What is *composed* becomes several of ours under one source name,
+in one of the ways that stand here. What is *folded* is a constant, since it follows from shapes and constants alone; so does any
+other operator where all that it takes is known. The last columns say which targets compute one of these ways on the accelerator, for
+types and shapes that their tables allow; elsewhere the host does, with the reason.
+
+";
+
+const ONNX: &str = "\
+## ONNX
+
+With the operator sets in which they are read, up to 28. Functions that a model defines itself are put in place of their calls. Names
+with a domain are those of ONNX Runtime's own operators, of which `SimplifiedLayerNormalization`, and `LayerNormalization` before
+operator set 17, are written to the standard domain.
+
+";
+
+const TENSORFLOW: &str = "\
+## TensorFlow
+
+Frozen graphs (`.pb`), beside `Const` and `Placeholder`, with the channels last or first. The ways here are those with the channels
+first, where an operator has them so: with the channels last there is a transpose in front and one behind, which rules move and cancel.
+
+";
+
+/// The operators of a format.
+struct Format {
+    head: &'static str,
+    /// The operators and the ops of each way in which they are read, and the file that they are from.
+    forms: &'static str,
+    file: &'static str,
+    /// The names, and the versions that are read, where the format has some.
+    operators: Vec<(String, Option<String>)>,
+    /// Operators that compare truth values, or with an infinite number, of which there are no codes.
+    without_codes: &'static [&'static str],
+}
+
+fn formats() -> [Format; 2] {
+    let onnx = strait_onnx::operators();
+    let tensorflow = strait_tensorflow::operators();
+    [
+        Format {
+            head: ONNX,
+            forms: include_str!("onnx/operators.txt"),
+            file: "tests/onnx/operators.txt",
+            operators: onnx.iter().map(|op| (op.qualified(), Some(sets(op)))).collect(),
+            without_codes: &["IsInf", "IsNaN", "Not"],
+        },
+        Format {
+            head: TENSORFLOW,
+            forms: include_str!("tensorflow/operators.txt"),
+            file: "tests/tensorflow/operators.txt",
+            operators: tensorflow.iter().map(|&name| (name.to_owned(), None)).collect(),
+            without_codes: &["IsFinite", "IsInf", "IsNan", "LogicalNot"],
+        },
+    ]
+}
+
+fn sets(operator: &strait_onnx::Operator) -> String {
+    let (since, until) = operator.sets.clone().into_inner();
+    match until {
+        until if until == *strait_onnx::OPSETS.end() => format!("{since}–"),
+        until if until == since => since.to_string(),
+        until => format!("{since}–{until}"),
+    }
+}
+
+impl Format {
+    fn forms(&self) -> BTreeMap<&'static str, Vec<Vec<Term>>> {
+        let mut forms: BTreeMap<&str, Vec<Vec<Term>>> = BTreeMap::new();
+        for line in self.forms.lines() {
+            let mut words = line.split(' ');
+            let operator = words.next().unwrap();
+            let terms = words.map(|word| Term::parse(word).unwrap_or_else(|| panic!("`{word}` is no op")));
+            forms.entry(operator).or_default().push(terms.collect());
+        }
+        forms
+    }
+
+    fn table(&self) -> String {
+        let registry = Registry::builtin().unwrap();
+        let targets: Vec<_> = registry
+            .entries()
+            .map(|(id, entry)| (id, entry.target(&Options::default()).unwrap()))
+            .collect();
+        let mut titles = vec!["operator"];
+        titles.extend(self.operators.iter().any(|(_, sets)| sets.is_some()).then_some("sets"));
+        titles.extend(["read as", "ops"]);
+        titles.extend(targets.iter().map(|(id, _)| *id));
+        let mut table = format!("| {} |\n|{}\n", titles.join(" | "), "---|".repeat(titles.len()));
+        let forms = self.forms();
+        for (name, sets) in &self.operators {
+            let forms = &forms[name.as_str()];
+            let ops: Vec<String> = (forms.iter().filter(|form| !form.is_empty()))
+                .map(|form| form.iter().map(|term| term.name()).collect::<Vec<_>>().join(" "))
+                .collect();
+            let computes = targets.iter().map(|(_, target)| {
+                let has = |term: &Term| {
+                    // What is nothing is taken out, and grids are those of the layers around.
+                    matches!(term, Term::Identity | Term::Quantize | Term::Dequantize)
+                        || target.spec().op_rows(*term).any(|(_, row)| !row.is_host())
+                };
+                let has_codes = !self.without_codes.contains(&name.as_str());
+                let computes = has_codes && forms.iter().any(|form| !form.is_empty() && form.iter().all(has));
+                if computes { "yes" } else { "" }.to_owned()
+            });
+            let row: Vec<String> = std::iter::once(name.clone())
+                .chain(sets.clone())
+                .chain([kind(forms).to_owned(), ops.join("; ")])
+                .chain(computes)
+                .collect();
+            table += &format!("| {} |\n", row.join(" | "));
+        }
+        table
+    }
+}
+
+fn kind(forms: &[Vec<Term>]) -> &'static str {
+    match forms {
+        forms if forms.iter().any(|form| form.len() == 1) => "op",
+        forms if forms.iter().all(Vec::is_empty) => "folded",
+        _ => "composed",
+    }
+}
+
+#[test]
+fn every_operator_that_is_read_says_what_it_becomes_and_no_other() {
+    for format in formats() {
+        let forms = format.forms();
+        for (name, _) in &format.operators {
+            assert!(
+                forms.contains_key(name.as_str()),
+                "{} has no line of {name}",
+                format.file
+            );
+        }
+        for name in forms.keys() {
+            assert!(
+                format.operators.iter().any(|(read, _)| read == name),
+                "{} has {name}, which is not read",
+                format.file
+            );
+        }
+    }
+}
+
+#[test]
+fn the_page_of_operators_is_current() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/operators.md");
+    let sections = formats().map(|format| format.head.to_owned() + &format.table());
+    let page = HEAD.to_owned() + &sections.join("\n");
+    if std::env::var_os("STRAIT_BLESS").is_some() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    // A checkout may have other line ends.
+    let committed = std::fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
+    assert!(
+        committed == page,
+        "docs/operators.md is not what is read: run `cargo xtask bless`"
+    );
+}
