@@ -199,7 +199,7 @@ pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
             let key = KeyPath::of(&["model", error.option().unwrap_or("file")]);
             Diagnostic::error(codes::CUT, error.to_string()).about(key).into()
         }
-        ReadError::Decode { words, .. } => recognise::refused_model(path, words).into(),
+        ReadError::Decode { format, words } => recognise::refused_model(path, format, words).into(),
         ReadError::DataFiles(faults) => {
             let message = format!("the weights of {file} are in other files, which cannot all be read");
             let finding = Diagnostic::error(codes::DATA_FILES, message)

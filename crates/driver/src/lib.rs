@@ -12,6 +12,7 @@ pub mod failure;
 pub mod inspect;
 pub mod limits;
 pub mod lock;
+mod model;
 pub mod pipeline;
 mod plugins;
 pub mod recognise;

@@ -21,6 +21,7 @@ mod tests;
 mod types;
 
 pub use ops::operators;
+pub use state::FREEZE;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -22,8 +22,9 @@ const VARIABLES: [&str; 10] = [
     "VarIsInitializedOp",
 ];
 
-/// The commands that make a frozen graph, for either version of TensorFlow.
-pub(crate) const FREEZE: &str = "freeze it. With TensorFlow 2: \
+/// The commands that make a frozen graph of the SavedModel in `FOLDER`, or of a graph and its checkpoint, for either version of
+/// TensorFlow.
+pub const FREEZE: &str = "freeze it. With TensorFlow 2: \
     `from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2; \
     frozen = convert_variables_to_constants_v2(tf.saved_model.load('FOLDER').signatures['serving_default']); \
     tf.io.write_graph(frozen.graph, '.', 'model.pb', as_text=False)`. With TensorFlow 1: \

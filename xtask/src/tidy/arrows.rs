@@ -91,6 +91,7 @@ const ALL_LIBRARIES: &[&str] = &[
     "import",
     "onnx",
     "tensorflow",
+    "tflite",
     "container",
     "samples",
     "target",

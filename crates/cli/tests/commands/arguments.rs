@@ -105,7 +105,7 @@ fn a_model_given_as_a_configuration_is_told_how_it_is_compiled() {
             &model,
             format!("`strait compile --model {model} --calibration SAMPLES.npy"),
         ),
-        (&tflite, "is a TensorFlow Lite model, not a configuration".to_owned()),
+        (&tflite, "is a model of TFLite, not a configuration".to_owned()),
         (&page, "is an HTML page, not a configuration".to_owned()),
         (&digits("calib_x.npy"), "samples are given as --calibration".to_owned()),
         (&artifact, "is an artifact, not a configuration".to_owned()),

@@ -181,14 +181,14 @@ fn bad_input_gives_one_clear_message_and_exit_code_1() {
     let below_a_file = format!("output.dir='{}'", bench.path("empty.onnx/out"));
     for (arguments, expected) in [
         (&["--target", "generic-int9"][..], "generic-int8"),
-        (&["--model", &cut], "cut.onnx is a part of an ONNX model: at least"),
+        (&["--model", &cut], "cut.onnx is cut: at least"),
         (&["--model", &digits("calib_x.npy")], "it is a file of NumPy arrays"),
         (&["--model", &saved], "saved is a TensorFlow SavedModel"),
         (&["--model", &pointer], "`git lfs pull --include"),
-        (&["--model", &garbled], "garbled.onnx is no ONNX model: it is a text"),
+        (&["--model", &garbled], "garbled.onnx is no model: it is a text"),
         (
             &["--model", &nothing],
-            "empty.onnx is no ONNX model: it is an empty file",
+            "empty.onnx is no model that is read: it is an empty file",
         ),
         (&["--model", "/no/such/model.onnx"], "cannot be read"),
         (

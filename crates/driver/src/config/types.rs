@@ -87,7 +87,7 @@ impl Document for Config {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// The model, `.onnx`.
+    /// The model: ONNX, a frozen TensorFlow graph or TFLite, which its bytes tell apart.
     pub file: FilePath,
     /// The digest that the file must have; another is an error.
     pub sha256: Option<Sha256>,

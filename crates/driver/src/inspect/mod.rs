@@ -12,12 +12,12 @@ use strait_container::{Artifact, Digest, Integrity, MANIFEST_FILE, MODEL_FILE};
 use strait_core::{Bodies, Module, text};
 use strait_document::nearest;
 use strait_import::ReadOptions;
-use strait_onnx::Model;
 
 use crate::{
     config::glob::Glob,
     diagnostic::Diagnostic,
     failure::{self, codes},
+    model::Model,
     pipeline::{REPORT_FILE, select::matches_layer},
     recognise,
     report::{Layer, Report},

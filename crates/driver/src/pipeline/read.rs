@@ -7,17 +7,14 @@ use strait_container::{Digest, sha256};
 use strait_core::Module;
 use strait_document::nearest;
 use strait_import::{FreeDimension, ReadError, ReadOptions};
-use strait_onnx::Model;
 
 use crate::{
     config::{KeyPath, glob::Glob, types},
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
+    model::{MOST_BYTES, Model},
     recognise,
 };
-
-/// Larger model files do not exist: protobuf's offsets are 31 bits wide.
-const MOST_BYTES: u64 = 1 << 31;
 
 /// Number of names that an error lists.
 const MOST_NAMES: usize = 3;
@@ -76,8 +73,9 @@ impl Reading {
             let unreadable = || Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display()));
             recognise::folder(file).unwrap_or_else(unreadable)
         })?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let model = Model::decode(bytes.clone(), folder).map_err(named)?;
         let file_digest = sha256(&bytes);
-        let model = Model::decode(bytes, file.parent().unwrap_or(Path::new(""))).map_err(named)?;
         let options = ReadOptions {
             bind: self.bind.clone(),
             inputs: resolve(&model, "inputs", &self.inputs)?,
@@ -114,22 +112,27 @@ fn whole(file: Digest, data_files: &[(String, bytes::Bytes)]) -> Digest {
 fn resolve(model: &Model, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
     let mut names: Vec<String> = Vec::new();
     let mut findings = Vec::new();
+    let (tensors, nodes) = (model.tensors(), model.nodes());
     for (index, pattern) in patterns.iter().enumerate() {
         let glob = Glob::new(pattern);
-        let mut matched: Vec<&str> = model.tensors().filter(|name| glob.matches(name)).collect();
+        let matching = |names: &[&str]| -> Vec<String> {
+            let matching = names.iter().filter(|name| glob.matches(name));
+            matching.map(|&name| name.to_owned()).collect()
+        };
+        let mut matched = matching(&tensors);
         if matched.is_empty() {
-            matched = model.nodes().filter(|name| glob.matches(name)).collect();
+            matched = matching(&nodes);
         }
         if matched.is_empty() {
-            let all = model.tensors().chain(model.nodes());
+            let all = tensors.iter().chain(&nodes).copied();
             let near = nearest::closest(pattern, all, MOST_NAMES).join("`, `");
             let message = format!("`{pattern}` in `model.{key}` is neither a tensor nor a layer of the model");
             let finding = Diagnostic::error(codes::CUT, message).about(KeyPath::of(&["model", key]).index(index));
             findings.push(finding.help(format!("near it are `{near}`")));
         }
         for name in matched {
-            if !names.iter().any(|known| known == name) {
-                names.push(name.to_owned());
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
     }

@@ -1,6 +1,7 @@
-//! The formats that are told apart, and what turns each into an ONNX model.
+//! The formats that are told apart, and what turns each into a model that is read.
 
 use strait_onnx::LFS_POINTER;
+use strait_tensorflow::FREEZE;
 
 use super::wire::{Value, fields};
 
@@ -39,11 +40,6 @@ pub(super) const FORMATS: &[Format] = &[
         help: "`strait calibrate merge` joins the statistics of shares; a compilation finds those of all samples in the folder \
                that `cache` of [calibration] names",
         is: |bytes| bytes.starts_with(b"STRAITS"),
-    },
-    Format {
-        name: "a TensorFlow Lite model",
-        help: "convert the float model: `python -m tf2onnx.convert --tflite {file} --output model.onnx`",
-        is: |bytes| bytes.get(4..8) == Some(b"TFL3"),
     },
     Format {
         name: "a model in ONNX Runtime's own format",
@@ -105,14 +101,25 @@ pub(super) const FORMATS: &[Format] = &[
     },
     Format {
         name: "a TensorFlow SavedModel without its folder",
-        help: "convert the folder that it lies in: `python -m tf2onnx.convert --saved-model FOLDER --output model.onnx`",
+        help: FREEZE,
         is: is_saved_model,
     },
     Format {
-        name: "a frozen TensorFlow graph",
-        help: "convert it: `python -m tf2onnx.convert --graphdef {file} --inputs INPUT:0 --outputs OUTPUT:0 \
-               --output model.onnx`",
-        is: is_graph_def,
+        name: "a TensorFlow MetaGraph, whose variables are in the checkpoint beside it",
+        help: FREEZE,
+        is: is_meta_graph,
+    },
+    Format {
+        name: "a TensorFlow checkpoint, which holds weights and no graph",
+        help: FREEZE,
+        is: |bytes| bytes.ends_with(TABLE) || start_of_text(bytes).starts_with(b"model_checkpoint_path:"),
+    },
+    Format {
+        name: "a TensorFlow graph as text",
+        help: "save it in its binary form: `python -c \"import tensorflow as tf; from google.protobuf import text_format; \
+               graph = text_format.Parse(open('{file}').read(), tf.compat.v1.GraphDef()); \
+               open('model.pb', 'wb').write(graph.SerializeToString())\"`; it has to be frozen, too",
+        is: is_graph_text,
     },
     Format {
         name: "an ONNX model as text",
@@ -138,6 +145,9 @@ pub(super) const FORMATS: &[Format] = &[
         },
     },
 ];
+
+/// The number at the end of a sorted table, which a checkpoint is.
+const TABLE: &[u8] = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb";
 
 /// A pickle of the number by which PyTorch knows its files of before version 1.6.
 const OLD_PYTORCH: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
@@ -182,8 +192,27 @@ fn is_saved_model(bytes: &[u8]) -> bool {
     }
 }
 
+/// A graph behind the description of where it is from.
+fn is_meta_graph(bytes: &[u8]) -> bool {
+    let mut outer = fields(bytes);
+    match (outer.next(), outer.next()) {
+        (Some((1, Value::Bytes(_))), Some((2, Value::Bytes(graph)))) => is_graph_def(graph),
+        _ => false,
+    }
+}
+
+/// Protobuf's text form of a graph, of one with what it was made for, or of a SavedModel.
+fn is_graph_text(bytes: &[u8]) -> bool {
+    let text = start_of_text(bytes);
+    let begins = |word: &[u8]| {
+        text.strip_prefix(word)
+            .is_some_and(|rest| rest.trim_ascii_start().starts_with(b"{"))
+    };
+    begins(b"node") || begins(b"meta_info_def") || text.starts_with(b"saved_model_schema_version:")
+}
+
 /// Nodes, which begin with a name and an operator.
-fn is_graph_def(bytes: &[u8]) -> bool {
+pub(super) fn is_graph_def(bytes: &[u8]) -> bool {
     let Some((1, Value::Bytes(node))) = fields(bytes).next() else {
         return false;
     };

@@ -11,29 +11,58 @@ use std::{fs, path::Path};
 
 use bytes::Bytes;
 use strait_container::MANIFEST_FILE;
+use strait_tensorflow::FREEZE;
 
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
 
-use formats::{FORMATS, Format, start_of_text};
+use formats::{FORMATS, Format, is_graph_def, start_of_text};
 use wire::{Value, fields};
 
 /// The graph of a model, by its number in the format.
 const GRAPH: u64 = 7;
 
-/// A file that the reader of models has refused, in these words.
-pub(crate) fn refused_model(file: &Path, words: &str) -> Diagnostic {
+/// A format of models that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Onnx,
+    TensorFlow,
+    TfLite,
+}
+
+impl Kind {
+    /// By the first bytes of a file, whatever its name is.
+    pub(crate) fn of(bytes: &[u8]) -> Option<Kind> {
+        let kinds: [(Kind, fn(&[u8]) -> bool); 3] = [
+            (Kind::TfLite, strait_tflite::Model::is_it),
+            (Kind::TensorFlow, is_graph_def),
+            (Kind::Onnx, is_onnx),
+        ];
+        kinds.iter().find(|(_, is)| is(bytes)).map(|&(kind, _)| kind)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Onnx => "ONNX",
+            Kind::TensorFlow => "TensorFlow",
+            Kind::TfLite => "TFLite",
+        }
+    }
+}
+
+/// A file that the reader of a format has refused, in these words.
+pub(crate) fn refused_model(file: &Path, read_as: &str, words: &str) -> Diagnostic {
     let name = file.display();
     let bytes = content(file).unwrap_or_default();
     let model = |message: String| Diagnostic::error(codes::MODEL, message);
     if let Some(format) = format(&bytes) {
-        return model(format!("{name} is no ONNX model: it is {}", format.name)).help(help(format, file));
+        return model(format!("{name} is no model that is read: it is {}", format.name)).help(help(format, file));
     }
     if let Some(missing) = missing(&bytes) {
         return model(format!(
-            "{name} is a part of an ONNX model: at least {missing} bytes are missing at its end"
+            "{name} is cut: at least {missing} bytes of the {read_as} model are missing at its end"
         ))
         .help("copy or download the file again, and compare its length");
     }
@@ -41,9 +70,9 @@ pub(crate) fn refused_model(file: &Path, words: &str) -> Diagnostic {
         .iter()
         .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
     {
-        return model(format!("{name} is no ONNX model: it is a text"));
+        return model(format!("{name} is no model: it is a text"));
     }
-    model(format!("{name} is no ONNX model, or a damaged one")).note(format!("what the decoder says: {words}"))
+    model(format!("{name} is no {read_as} model, or a damaged one")).note(format!("what the decoder says: {words}"))
 }
 
 /// Finding for a folder that was given for a model, if the folder is recognised.
@@ -55,8 +84,7 @@ pub(crate) fn folder(folder: &Path) -> Option<Diagnostic> {
     }
     let has = |file: &str| folder.join(file).is_file();
     if has("saved_model.pb") {
-        let command = format!("python -m tf2onnx.convert --saved-model {name} --output model.onnx");
-        return Some(model("a TensorFlow SavedModel").help(format!("convert it: `{command}`")));
+        return Some(model("a TensorFlow SavedModel").help(FREEZE.replace("FOLDER", &name.to_string())));
     }
     if has(MANIFEST_FILE) {
         return Some(model("an artifact, which is compiled already").help(ARTIFACT));
@@ -98,12 +126,12 @@ pub fn configuration(file: &Path) -> Result<(), Diagnostics> {
     let Some(bytes) = content(file).filter(|bytes| !bytes.is_empty()) else {
         return Ok(());
     };
-    if is_model(&bytes) {
+    if let Some(kind) = Kind::of(&bytes) {
         let help = format!(
             "name it as one: `strait compile --model {name} --calibration SAMPLES.npy --target generic-int8 \
              --out build/generic-int8`, or write a configuration with `file = \"{name}\"` in [model]"
         );
-        return refuse("an ONNX model", &help);
+        return refuse(&format!("a model of {}", kind.name()), &help);
     }
     match format(&bytes) {
         Some(format) => refuse(format.name, &help(format, file)),
@@ -123,8 +151,8 @@ fn help(format: &Format, file: &Path) -> String {
     format.help.replace("{file}", &file.display().to_string())
 }
 
-/// True if this is the beginning of a model in the wire format: its version, and then known fields up to the graph.
-fn is_model(bytes: &[u8]) -> bool {
+/// True if this is the beginning of an ONNX model in the wire format: its version, and then known fields up to the graph.
+fn is_onnx(bytes: &[u8]) -> bool {
     let mut fields = fields(bytes);
     matches!(fields.next(), Some((1, Value::Number(_))))
         && fields.any(|(number, value)| number == GRAPH && matches!(value, Value::Bytes(_) | Value::Cut { .. }))
@@ -134,7 +162,9 @@ fn is_model(bytes: &[u8]) -> bool {
 fn missing(bytes: &[u8]) -> Option<u64> {
     let found = fields(bytes).last();
     match found {
-        Some((_, Value::Cut { missing })) if matches!(fields(bytes).next(), Some((1, Value::Number(_)))) => {
+        Some((_, Value::Cut { missing }))
+            if matches!(fields(bytes).next(), Some((1, Value::Number(_)))) || is_graph_def(bytes) =>
+        {
             Some(missing)
         }
         _ => None,

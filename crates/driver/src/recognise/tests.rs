@@ -28,7 +28,6 @@ fn each_format_is_told_by_its_bytes() {
         (b"\n<!DOCTYPE HTML><html>".to_vec(), "an HTML page"),
         (b"<html lang=\"en\">".to_vec(), "an HTML page"),
         (b"STRAITS4\0\0".to_vec(), "statistics of calibration samples"),
-        (b"\x1c\0\0\0TFL3\x14\0".to_vec(), "a TensorFlow Lite model"),
         (b"\x1c\0\0\0ORTM\x14\0".to_vec(), "a model in ONNX Runtime"),
         (b"\x89HDF\r\n\x1a\n\0".to_vec(), "a Keras model in HDF5"),
         (
@@ -60,7 +59,20 @@ fn each_format_is_told_by_its_bytes() {
             [&[0x08, 1][..], &bytes_field(2, &meta)].concat(),
             "a TensorFlow SavedModel",
         ),
-        (bytes_field(1, &node), "a frozen TensorFlow graph"),
+        (
+            [bytes_field(1, &meta), bytes_field(2, &bytes_field(1, &node))].concat(),
+            "a TensorFlow MetaGraph",
+        ),
+        (
+            b"\0\0\0\0\x57\xfb\x80\x8b\x24\x75\x47\xdb".to_vec(),
+            "a TensorFlow checkpoint",
+        ),
+        (
+            b"model_checkpoint_path: \"model.ckpt-1\"\n".to_vec(),
+            "a TensorFlow checkpoint",
+        ),
+        (b"node {\n  name: \"x\"\n".to_vec(), "a TensorFlow graph as text"),
+        (b"meta_info_def {\n".to_vec(), "a TensorFlow graph as text"),
         (
             b"ir_version: 8\nproducer_name: \"me\"\n".to_vec(),
             "an ONNX model as text",
@@ -92,6 +104,32 @@ fn each_format_is_told_by_its_bytes() {
 }
 
 #[test]
+fn a_model_that_is_read_is_told_by_its_bytes_and_is_no_configuration() {
+    let node = [bytes_field(1, b"input"), bytes_field(2, b"Placeholder")].concat();
+    let graph = bytes_field(1, &node);
+    let onnx = [&b"\x08\x08\x12\x02me"[..], &bytes_field(7, b"")].concat();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("model");
+    for (bytes, kind) in [
+        (&graph[..], Kind::TensorFlow),
+        (&onnx, Kind::Onnx),
+        (b"\x1c\0\0\0TFL3\x14\0", Kind::TfLite),
+    ] {
+        assert_eq!(Kind::of(bytes), Some(kind));
+        assert!(format(bytes).is_none());
+        fs::write(&file, bytes).unwrap();
+        let text = configuration(&file).unwrap_err().to_string();
+        let expected = format!("model is a model of {}, not a configuration", kind.name());
+        assert!(text.contains(&expected), "{text}");
+    }
+    assert_eq!(Kind::of(b"\x08\x08\x12\x02me"), None);
+    fs::write(&file, [&graph[..], b"\x0a\x50cut"].concat()).unwrap();
+    let found = refused_model(&file, "TensorFlow", "words");
+    let expected = "is cut: at least 77 bytes of the TensorFlow model are missing";
+    assert!(found.message.contains(expected), "{}", found.message);
+}
+
+#[test]
 fn whatever_the_bytes_nothing_breaks() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x");
@@ -105,6 +143,6 @@ fn whatever_the_bytes_nothing_breaks() {
             .collect();
         fs::write(&file, &bytes).unwrap();
         let _ = configuration(&file);
-        assert_eq!(refused_model(&file, "words").code, codes::MODEL);
+        assert_eq!(refused_model(&file, "ONNX", "words").code, codes::MODEL);
     }
 }
