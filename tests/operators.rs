@@ -38,24 +38,36 @@ first, where an operator has them so: with the channels last there is a transpos
 
 ";
 
+const TFLITE: &str = "\
+## TFLite
+
+Builtin operators, with the last version that is read; all before it are, too. Images have their channels last: in front of an
+operator with a window there is a transpose, and one behind, which rules move and cancel.
+
+";
+
 /// The operators of a format.
 struct Format {
     head: &'static str,
+    /// Title of the versions that are read, where the format has some.
+    versions: Option<&'static str>,
     /// The operators and the ops of each way in which they are read, and the file that they are from.
     forms: &'static str,
     file: &'static str,
-    /// The names, and the versions that are read, where the format has some.
+    /// The names, and the versions.
     operators: Vec<(String, Option<String>)>,
     /// Operators that compare truth values, or with an infinite number, of which there are no codes.
     without_codes: &'static [&'static str],
 }
 
-fn formats() -> [Format; 2] {
+fn formats() -> [Format; 3] {
     let onnx = strait_onnx::operators();
     let tensorflow = strait_tensorflow::operators();
+    let tflite = strait_tflite::operators();
     [
         Format {
             head: ONNX,
+            versions: Some("sets"),
             forms: include_str!("onnx/operators.txt"),
             file: "tests/onnx/operators.txt",
             operators: onnx.iter().map(|op| (op.qualified(), Some(sets(op)))).collect(),
@@ -63,10 +75,22 @@ fn formats() -> [Format; 2] {
         },
         Format {
             head: TENSORFLOW,
+            versions: None,
             forms: include_str!("tensorflow/operators.txt"),
             file: "tests/tensorflow/operators.txt",
             operators: tensorflow.iter().map(|&name| (name.to_owned(), None)).collect(),
             without_codes: &["IsFinite", "IsInf", "IsNan", "LogicalNot"],
+        },
+        Format {
+            head: TFLITE,
+            versions: Some("version"),
+            forms: include_str!("tflite/operators.txt"),
+            file: "tests/tflite/operators.txt",
+            operators: tflite
+                .iter()
+                .map(|op| (op.name.to_owned(), Some(op.last.to_string())))
+                .collect(),
+            without_codes: &["LOGICAL_NOT"],
         },
     ]
 }
@@ -99,7 +123,7 @@ impl Format {
             .map(|(id, entry)| (id, entry.target(&Options::default()).unwrap()))
             .collect();
         let mut titles = vec!["operator"];
-        titles.extend(self.operators.iter().any(|(_, sets)| sets.is_some()).then_some("sets"));
+        titles.extend(self.versions);
         titles.extend(["read as", "ops"]);
         titles.extend(targets.iter().map(|(id, _)| *id));
         let mut table = format!("| {} |\n|{}\n", titles.join(" | "), "---|".repeat(titles.len()));
