@@ -42,7 +42,8 @@ const TFLITE: &str = "\
 ## TFLite
 
 Builtin operators, with the last version that is read; all before it are, too. Images have their channels last: in front of an
-operator with a window there is a transpose, and one behind, which rules move and cancel.
+operator with a window there is a transpose, and one behind, which rules move and cancel. Codes of 4, 8 and 16 bits are read with the
+grids that the file gives.
 
 ";
 

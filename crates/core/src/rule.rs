@@ -56,16 +56,22 @@ pub struct RuleSet {
 const REWRITES_PER_NODE: usize = 32;
 
 /// The grid that the model gives for a value which a patch takes away, while others are computed from it: there the model
-/// rounds. What only moves numbers rounds nothing, and a value that another takes the place of leaves it its grid.
+/// rounds. What only moves numbers rounds nothing, and a value that another takes the place of leaves it its grid; so does one whose
+/// node has a new one on the same grid.
 fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     let graph = module.graph(graph)?;
     let is_replaced = |value| patch.replace.iter().any(|&(old, _)| old == value);
-    let nodes = patch.remove.iter().filter_map(|&id| graph.node(id));
-    let computes = nodes.filter(|node| !matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves));
-    let mut results = computes.flat_map(|node| node.outputs.iter().copied());
-    let lost = results.find(|&id| {
-        let given = graph.value(id).and_then(|value| value.quant.as_ref()?.codes);
-        given.is_some() && !is_replaced(id) && graph.uses(id).next().is_some()
+    let nodes = patch.remove.iter().filter_map(|&id| Some((id, graph.node(id)?)));
+    let computes = nodes.filter(|(_, node)| !matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves));
+    let mut results = computes.flat_map(|(id, node)| node.outputs.iter().map(move |&result| (id, result)));
+    let (_, lost) = results.find(|&(node, id)| {
+        let given = graph.value(id).and_then(|value| value.quant.as_ref());
+        let is_kept = |given| {
+            let mut new = patch.add.iter().filter(|new| new.origins.contains(&node));
+            new.any(|new| new.quant.iter().flatten().any(|grid| grid == given))
+        };
+        let is_lost = given.is_some_and(|given| given.codes.is_some() && !is_kept(given));
+        is_lost && !is_replaced(id) && graph.uses(id).next().is_some()
     })?;
     let name = graph
         .value(lost)

@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use strait_core::op::Cast;
+use strait_core::op::{Cast, Dequantize, Quantize};
 use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
 use strait_core::{
-    Dim, Elem, Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId,
+    Dim, Elem, Graph, Module, Names, Op, QuantParams, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType,
+    ValueId,
 };
+use strait_requantize::Rounding;
+use strait_requantize::quantize::ZeroPoint;
 
 use crate::codes::Quantized;
 use crate::cut::{Cut, between};
@@ -76,7 +79,7 @@ pub struct Builder<'a> {
     placed: Vec<Option<ValueId>>,
     /// Integers of i64 that narrower ones were cast to.
     pub(crate) widened: BTreeMap<ValueId, ValueId>,
-    /// Outputs that are floats of another type than f32, to which they are rounded behind everything else.
+    /// Outputs that are floats of another type than f32, or codes, to which they are rounded behind everything else.
     pub(crate) rounded: BTreeSet<TensorId>,
     /// The names that nodes have.
     node_names: BTreeSet<Symbol>,
@@ -86,6 +89,8 @@ pub struct Builder<'a> {
     pub(crate) partial: BTreeMap<ValueId, Vec<Option<i64>>>,
     /// Codes that were computed of real numbers.
     pub(crate) quantized: BTreeMap<ValueId, Quantized>,
+    /// Constants of codes that are in the graph, as values on their grids.
+    pub(crate) given: BTreeMap<TensorId, ValueId>,
     /// The nodes that are not known.
     pub unsupported: Vec<NodeFault>,
     /// Elements of the constants that are written out from a shape.
@@ -123,6 +128,7 @@ impl<'a> Builder<'a> {
             free: BTreeSet::new(),
             partial: BTreeMap::new(),
             quantized: BTreeMap::new(),
+            given: BTreeMap::new(),
             unsupported: Vec::new(),
             written: 0,
             worked: 0,
@@ -154,9 +160,11 @@ impl<'a> Builder<'a> {
             let elem = ty.elem;
             let mut value = self.module.main_mut().add_input(name, ty, None);
             if elem.is_float() && elem != Elem::F32 {
-                value = self
-                    .cast(value, Elem::F32, input, false)
-                    .map_err(|refusal| as_tensor(self.scope.wiring.name(input), refusal))?;
+                value = self.at_border(Cast { to: Elem::F32 }.into(), value, input, false);
+            } else if let Some(grid) = self.scope.source.codes(input) {
+                self.give(value, &grid.bare());
+                value = self.at_border(Dequantize {}.into(), value, input, false);
+                self.give(value, &grid);
             }
             self.define(input, Entry::Value(value));
         }
@@ -207,12 +215,15 @@ impl<'a> Builder<'a> {
         let name = self.scope.wiring.name(output);
         let mut value = self.value(output).map_err(|refusal| as_tensor(name, refusal))?;
         let declared = self.scope.source.declared(output);
-        if self.rounded.contains(&output)
-            && let Some(elem) = declared.as_ref().and_then(Declared::known_elem)
+        if let Some(grid) = self.scope.source.codes(output) {
+            // Where codes leave the model, the layer in front is to leave these.
+            self.give(value, &grid);
+            value = self.at_border(quantize(&grid, Rounding::HalfAway).into(), value, output, true);
+            self.give(value, &grid.bare());
+        } else if self.rounded.contains(&output)
+            && let Some(to) = declared.as_ref().and_then(Declared::known_elem)
         {
-            value = self
-                .cast(value, elem, output, true)
-                .map_err(|refusal| as_tensor(name, refusal))?;
+            value = self.at_border(Cast { to }.into(), value, output, true);
         }
         let graph = self.module.main_mut();
         graph.add_output(value);
@@ -226,10 +237,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A value in another element type, at the border of the graph; under the tensor's name, or under one of its own.
-    fn cast(&mut self, value: ValueId, to: Elem, port: TensorId, is_named: bool) -> Result<ValueId, Refusal> {
+    /// The result of an op on a value at the border of the graph; under the tensor's name, or under one of its own.
+    fn at_border(&mut self, op: Op, value: ValueId, port: TensorId, is_named: bool) -> ValueId {
         let Some(ty) = self.module.main().value(value).map(|v| v.ty.clone()) else {
-            return Ok(value);
+            return value;
+        };
+        let elem = match &op {
+            Op::Cast(cast) => cast.to,
+            Op::Quantize(quantize) => quantize.to,
+            _ => Elem::F32,
         };
         let port = self.scope.wiring.name(port);
         let result = match is_named {
@@ -239,10 +255,10 @@ impl<'a> Builder<'a> {
         let node = self.node_name(port);
         let source = self.module.names.intern(port);
         let graph = self.module.main_mut();
-        let results = vec![(result, TensorType { elem: to, ..ty }, None)];
-        let id = graph.add_node(node, Cast { to }.into(), &[Some(value)], results);
+        let results = vec![(result, TensorType { elem, ..ty }, None)];
+        let id = graph.add_node(node, op, &[Some(value)], results);
         graph.set_sources(id, &[source]);
-        Ok(graph.node(id).and_then(|n| n.outputs.first().copied()).unwrap_or(value))
+        graph.node(id).and_then(|n| n.outputs.first().copied()).unwrap_or(value)
     }
 
     /// Adds what one node becomes, or notes why not.
@@ -270,7 +286,10 @@ impl<'a> Builder<'a> {
         let Scope { wiring, source, bind } = self.scope;
         for &id in wiring.results(position).iter().flatten() {
             let declared = source.declared(id);
-            let ty = declared.and_then(|declared| declared.tensor_type(bind, &mut self.module.names).ok());
+            let mut ty = declared.and_then(|declared| declared.tensor_type(bind, &mut self.module.names).ok());
+            if let Some(ty) = ty.as_mut().filter(|_| source.codes(id).is_some()) {
+                ty.elem = Elem::F32;
+            }
             let entry = ty.map_or(Entry::Unknown, |ty| {
                 let name = self.module.names.intern(wiring.name(id));
                 Entry::Value(self.module.main_mut().add_input(name, ty, None))
@@ -328,7 +347,10 @@ impl<'a> Builder<'a> {
             let text = format!("nothing defines `{name}`");
             return Err(Refusal::invalid(ReasonCode::MissingTensor, text));
         };
-        let tensor = widened_float(tensor?);
+        let tensor = match self.scope.source.codes(id) {
+            None => widened_float(tensor?),
+            Some(grid) => crate::codes::dequantized(&tensor?, &grid)?.0,
+        };
         self.define(id, Entry::Constant(tensor.clone()));
         Ok(Entry::Constant(tensor))
     }
@@ -442,11 +464,21 @@ pub fn no_tensor(name: &str) -> Refusal {
     ))
 }
 
-/// The outputs that are declared as floats of another type than f32.
+/// To codes on a grid.
+pub(crate) fn quantize(grid: &QuantParams, rounding: Rounding) -> Quantize {
+    Quantize {
+        to: grid.codes.unwrap_or(Elem::I8),
+        rounding,
+        reciprocal: false,
+        zero_point: ZeroPoint::After,
+    }
+}
+
+/// The outputs that are declared as floats of another type than f32, or are codes.
 fn rounded(source: &dyn Source, cut: &Cut) -> BTreeSet<TensorId> {
     let is_rounded = |&id: &TensorId| {
         let elem = source.declared(id).and_then(|declared| declared.known_elem());
-        elem.is_some_and(|elem| elem.is_float() && elem != Elem::F32)
+        elem.is_some_and(|elem| elem.is_float() && elem != Elem::F32) || source.codes(id).is_some()
     };
     cut.outputs.iter().copied().filter(is_rounded).collect()
 }

@@ -7,15 +7,15 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use strait_core::op::{Clip, Dequantize, Identity, Op, Quantize};
+use strait_core::op::{Clip, Dequantize, Identity, Op};
 use strait_core::shape::fixed_dims;
 use strait_core::{Def, Elem, QuantParams, ReasonCode, Symbol, TensorData, ValueId};
-use strait_requantize::quantize::ZeroPoint;
 use strait_requantize::{Per, Rounding};
 
-use crate::builder::Builder;
+use crate::builder::{Builder, Entry, quantize};
 use crate::layer::{Arg, Layer};
 use crate::refusal::Refusal;
+use crate::wiring::TensorId;
 
 /// Codes that were computed of real numbers.
 #[derive(Clone, Debug)]
@@ -114,13 +114,7 @@ impl Layer<'_, '_> {
     /// # Errors
     /// None of the model's.
     pub fn finish_codes(&mut self, real: &Arg, grid: &QuantParams) -> Result<(), Refusal> {
-        let codes = grid.codes.unwrap_or(Elem::I8);
-        let op = Quantize {
-            to: codes,
-            rounding: Rounding::HalfEven,
-            reciprocal: false,
-            zero_point: ZeroPoint::After,
-        };
+        let op = quantize(grid, Rounding::HalfEven);
         let real = self.resolved(real)?;
         let operand = real.map_or(Arg::Absent, Arg::Value);
         self.finish(op, &[operand])?;
@@ -265,6 +259,52 @@ impl Layer<'_, '_> {
         Ok(real)
     }
 
+    /// Gives the node's result at a position its grid. Where it has another one already, it becomes a value of its own; a
+    /// constant gets its grid where it enters the graph.
+    ///
+    /// # Errors
+    /// None of the model's.
+    pub fn give_result(&mut self, position: usize, grid: &QuantParams) -> Result<(), Refusal> {
+        let Some((id, value)) = self
+            .result(position)
+            .and_then(|id| Some((id, self.builder.value_at(id)?)))
+        else {
+            return Ok(());
+        };
+        let own = self.on(value, grid)?;
+        self.builder.define(id, Entry::Value(own));
+        Ok(())
+    }
+
+    /// A constant of the model that is codes there, as a value on its grid; `None` of any other tensor.
+    pub(crate) fn given_constant(&mut self, id: TensorId) -> Result<Option<ValueId>, Refusal> {
+        let source = self.builder.scope().source;
+        let Some(grid) = source.codes(id) else {
+            return Ok(None);
+        };
+        if let Some(value) = self.builder.given.get(&id) {
+            return Ok(Some(*value));
+        }
+        let name = self.builder.wiring().name(id);
+        let name = match self.builder.is_output(id) {
+            true => self.builder.fresh(name),
+            false => self.builder.module.names.intern(name),
+        };
+        let value = match source.constant(id) {
+            Some(codes) => match self.real_constant(&codes?, &grid, Some(name))? {
+                Arg::Value(value) => value,
+                _ => return Ok(None),
+            },
+            // Computed of constants.
+            None => {
+                let value = self.builder.value(id)?;
+                self.on(value, &grid)?
+            }
+        };
+        self.builder.given.insert(id, value);
+        Ok(Some(value))
+    }
+
     /// Gives the result of a move of a constant with a grid that grid, along the axis that it has now.
     pub(crate) fn carry_grid(&mut self, op: &Op, operand: ValueId, result: ValueId) {
         let graph = self.builder.module.main();
@@ -305,7 +345,7 @@ fn reshaped(grid: &QuantParams, from: &[u64], to: &[u64]) -> Option<QuantParams>
 }
 
 /// (q − zero point) · scale of each code, in f32; and whether rounding finds each code again.
-fn dequantized(codes: &TensorData, grid: &QuantParams) -> Result<(TensorData, bool), Refusal> {
+pub(crate) fn dequantized(codes: &TensorData, grid: &QuantParams) -> Result<(TensorData, bool), Refusal> {
     let shape: Vec<usize> = codes.shape().iter().map(|&extent| extent as usize).collect();
     let block = grid.block.map(|block| block.get() as usize);
     let parts = strait_core::Parts::new(&shape, grid.axis.map(usize::from), block)

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use strait_core::shape::MAX_RANK;
-use strait_core::{Dim, Elem, Names, Shape, TensorData, TensorType};
+use strait_core::{Dim, Elem, Names, QuantParams, Shape, TensorData, TensorType};
 
 use crate::error::ReadError;
 use crate::refusal::Refusal;
@@ -17,6 +17,13 @@ pub trait Source {
 
     /// The type that the file declares of a tensor, if it declares one.
     fn declared(&self, tensor: TensorId) -> Option<Declared>;
+
+    /// The grid of a tensor whose elements are codes in the file. The graph has the real numbers that they stand for, and codes where
+    /// the tensor goes in or out: there halves are rounded away from zero. A format whose operators say themselves what is a code
+    /// has none.
+    fn codes(&self, _tensor: TensorId) -> Option<QuantParams> {
+        None
+    }
 }
 
 /// The type that a file declares of a tensor.

@@ -122,7 +122,10 @@ impl Layer<'_, '_> {
                 Arg::Operand(position) => match self.operand(*position) {
                     None => Source::Absent,
                     Some(id) => match self.builder.entry(id)? {
-                        Entry::Constant(tensor) => Source::Constant(Some(id), tensor),
+                        Entry::Constant(tensor) => match self.given_constant(id)? {
+                            Some(value) => Source::Value(value),
+                            None => Source::Constant(Some(id), tensor),
+                        },
                         Entry::Value(id) => Source::Value(id),
                         Entry::Sequence(_) => return Err(no_tensor(self.builder.wiring().name(id))),
                         Entry::NotComputed(..) | Entry::Unknown => return Err(Refusal::Unknown),

@@ -173,7 +173,10 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         let source = self.graph.value(value);
         let source = source.ok_or_else(|| Failure::defect("an input is missing"))?;
         let name = self.intern(source.name);
-        let made = self.out.main_mut().add_input(name, source.ty.clone(), None);
+        let made = self
+            .out
+            .main_mut()
+            .add_input(name, source.ty.clone(), source.quant.clone());
         self.set_plain(value, made)
     }
 
@@ -253,7 +256,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
             (
                 self.out.names.intern(self.source.name(value.name)),
                 value.ty.clone(),
-                None,
+                value.quant.clone(),
             )
         });
         let results = results.collect();

@@ -4,8 +4,9 @@ use crate::matching::GraphNode;
 use crate::permute::{self, Carried, Permutation, Side, between, carried, identity, is_identity};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use strait_core::op::{Reduction, Transpose, Unsqueeze};
-use strait_core::{Dim, NewNode, NodeId, Op, Patch, Source, Term, ValueId};
+use strait_core::{Dim, NewNode, NodeId, Op, Patch, QuantParams, Source, Term, ValueId};
 
 /// The most nodes of a region; what lies behind stays as it is.
 const MOST_NODES: usize = 1024;
@@ -176,7 +177,11 @@ impl<'a> Region<'a> {
                     None => None,
                 });
             }
-            let position = draft.add(NewNode::new(carried.op.clone(), &inputs, &[id]))?;
+            let mut new = NewNode::new(carried.op.clone(), &inputs, &[id]);
+            // Grids that the model gives are for whole tensors where they are computed.
+            let grid = |&result: &ValueId| graph.value(result)?.quant.clone().filter(|grid| grid.axis.is_none());
+            new.quant = node.outputs.iter().map(grid).collect();
+            let position = draft.add(new)?;
             for (index, (&result, p)) in node.outputs.iter().zip(&carried.results).enumerate() {
                 let source = Source::New(position, u8::try_from(index).ok()?);
                 draft.made.insert(result, (source, p.clone()));
@@ -312,14 +317,16 @@ impl Draft<'_, '_> {
             }
             let axes = (0..missing as i64).collect();
             let node = self.add(NewNode::new(Unsqueeze { axes }, &[Some(plain)], &[self.origin]))?;
+            let grid = self.grid(value).filter(|grid| grid.axis.is_none());
             let long: Vec<Dim> = std::iter::repeat_n(Dim::Fixed(1), missing)
                 .chain(shape.iter().copied())
                 .collect();
-            return self.transposed(Source::New(node, 0), &long, p, region.is_constant(value));
+            return self.transposed(Source::New(node, 0), &long, p, (region.is_constant(value), grid));
         }
         if let Some((source, own)) = self.made.get(&value).cloned() {
             let dims: Vec<Dim> = permute::permuted(shape, &own).collect();
-            return self.transposed(source, &dims, &between(&own, p), false);
+            let grid = self.grid(value).filter(|grid| grid.axis.is_none());
+            return self.transposed(source, &dims, &between(&own, p), (false, grid));
         }
         if is_identity(p) {
             return Some(Source::Old(value));
@@ -338,10 +345,26 @@ impl Draft<'_, '_> {
                 return node.outputs.first().map(|&there| Source::Old(there));
             }
         }
-        self.transposed(Source::Old(value), shape, p, region.is_constant(value))
+        self.transposed(
+            Source::Old(value),
+            shape,
+            p,
+            (region.is_constant(value), self.grid(value)),
+        )
     }
 
-    fn transposed(&mut self, x: Source, shape: &[Dim], p: &[u32], is_constant: bool) -> Option<Source> {
+    /// The grid that the model gives for a value.
+    fn grid(&self, value: ValueId) -> Option<Arc<QuantParams>> {
+        self.region.site.graph.value(value)?.quant.clone()
+    }
+
+    fn transposed(
+        &mut self,
+        x: Source,
+        shape: &[Dim],
+        p: &[u32],
+        (is_constant, grid): (bool, Option<Arc<QuantParams>>),
+    ) -> Option<Source> {
         if is_identity(p) {
             return Some(x);
         }
@@ -349,7 +372,9 @@ impl Draft<'_, '_> {
             add(&mut self.added, shape, p);
         }
         let permutation = p.into();
-        let node = self.add(NewNode::new(Transpose { permutation }, &[Some(x)], &[self.origin]))?;
+        let mut node = NewNode::new(Transpose { permutation }, &[Some(x)], &[self.origin]);
+        node.quant.push(grid.and_then(|grid| grid.permuted(p)).map(Arc::new));
+        let node = self.add(node)?;
         Some(Source::New(node, 0))
     }
 

@@ -6,9 +6,9 @@
 use bytes::Bytes;
 use planus::ReadAsRoot;
 use std::collections::BTreeSet;
-use strait_core::ReasonCode;
 use strait_core::shape::MAX_RANK;
-use strait_import::ReadError;
+use strait_core::{Elem, QuantParams, ReasonCode};
+use strait_import::{ReadError, grid_of};
 
 use crate::names;
 use crate::schema::tflite::{BufferRef, ModelRef, OperatorCodeRef, OperatorRef, SubGraphRef, TensorRef};
@@ -28,17 +28,6 @@ const SHARED: u64 = 1 << 24;
 /// The longest message of the decoder that is passed on.
 const LONGEST_MESSAGE: usize = 300;
 
-/// The codes of a tensor: real = scale · (code − zero point).
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Codes {
-    /// One for the tensor, or one for each index of the axis.
-    pub(crate) scale: Vec<f32>,
-    /// As many as scales.
-    pub(crate) zero_point: Vec<i64>,
-    /// The axis of several.
-    pub(crate) axis: usize,
-}
-
 /// A tensor of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Tensor {
@@ -52,7 +41,8 @@ pub(crate) struct Tensor {
     pub(crate) has_shape: bool,
     /// Its bytes in the file, for a constant.
     pub(crate) data: Option<Bytes>,
-    pub(crate) codes: Option<Codes>,
+    /// The grid on which its elements are codes; a float has none, whatever stands beside it.
+    pub(crate) grid: Option<QuantParams>,
     /// Reason why it is not read, whoever takes it.
     pub(crate) refused: Option<&'static str>,
 }
@@ -204,7 +194,28 @@ impl<'a> Graph<'a> {
             };
             graph.nodes.push(node);
         }
+        graph.forget_grids_of_numbers();
         Ok(graph)
+    }
+
+    /// Integers of 32 bits and more are codes where they are the summand of a sum of products. Elsewhere they are positions and
+    /// counts, beside which converters write a grid that nobody looks at.
+    fn forget_grids_of_numbers(&mut self) {
+        let mut is_summand = vec![false; self.tensors.len()];
+        for (position, node) in self.nodes.iter().enumerate() {
+            let operand = match self.code(position).name().as_str() {
+                "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" | "CONV_3D" => 2,
+                "TRANSPOSE_CONV" => 3,
+                _ => continue,
+            };
+            if let Some(&Some(index)) = node.inputs.get(operand) {
+                is_summand[index] = true;
+            }
+        }
+        for (tensor, is_summand) in self.tensors.iter_mut().zip(is_summand) {
+            let wide = |grid: &QuantParams| matches!(grid.codes, Some(Elem::I32 | Elem::I64));
+            tensor.grid.take_if(|grid| wide(grid) && !is_summand);
+        }
     }
 
     /// The kind of the node at a position.
@@ -304,7 +315,8 @@ fn tensors<'a>(
             let text = format!("`{unique}` has {} axes, at most {MAX_RANK} are read", shape.len());
             return Err(ReadError::model(ReasonCode::Limit, text));
         }
-        let (codes, not_read) = grid(&view, budget)?;
+        let elem = view.type_().map_err(broken)?;
+        let (grid, not_read) = grid(&view, elem, budget)?;
         let refused = if view.is_variable().map_err(broken)? {
             Some("is a variable: a state that is kept from run to run")
         } else if view.sparsity().map_err(broken)?.is_some() {
@@ -316,19 +328,23 @@ fn tensors<'a>(
         };
         tensors.push(Tensor {
             name: unique,
-            elem: view.type_().map_err(broken)?,
+            elem,
             shape,
             has_shape,
             data,
-            codes,
+            grid,
             refused,
         });
     }
     Ok(tensors)
 }
 
-/// The grid of a tensor, or the reason why it is none that is read. One without scales has none.
-fn grid(view: &TensorRef<'_>, budget: &mut Budget) -> Result<(Option<Codes>, Option<&'static str>), ReadError> {
+/// The grid of a tensor of codes, or the reason why it is none that is read. One without scales has none.
+fn grid(
+    view: &TensorRef<'_>,
+    elem: i8,
+    budget: &mut Budget,
+) -> Result<(Option<QuantParams>, Option<&'static str>), ReadError> {
     let Some(quantization) = view.quantization().map_err(broken)? else {
         return Ok((None, None));
     };
@@ -338,28 +354,24 @@ fn grid(view: &TensorRef<'_>, budget: &mut Budget) -> Result<(Option<Codes>, Opt
             Some("has a quantization of its own kind (blocks, several axes or a custom one)"),
         ));
     }
-    let scale = budget.numbers(quantization.scale().map_err(broken)?)?;
-    let mut zero_point = budget.numbers(quantization.zero_point().map_err(broken)?)?;
-    if scale.is_empty() {
+    let scales = budget.numbers(quantization.scale().map_err(broken)?)?;
+    let zeros: Vec<i64> = budget.numbers(quantization.zero_point().map_err(broken)?)?;
+    let elem = names::elem(elem).ok();
+    let elem = elem.filter(|elem| elem.int_type().is_some() || *elem == Elem::I64);
+    let (Some(elem), false) = (elem, scales.is_empty()) else {
         return Ok((None, None));
-    }
-    if zero_point.is_empty() || (zero_point.len() == 1 && zero_point[0] == 0) {
-        zero_point = vec![0; scale.len()];
-    }
-    let axis = usize::try_from(quantization.quantized_dimension().map_err(broken)?);
-    let is_scale = |scale: &f32| scale.is_finite() && *scale > 0.0;
-    match axis {
-        Ok(axis) if zero_point.len() == scale.len() && scale.iter().all(is_scale) => {
-            let codes = Codes {
-                scale,
-                zero_point,
-                axis,
-            };
-            Ok((Some(codes), None))
-        }
-        _ => Ok((
+    };
+    let axis = usize::try_from(quantization.quantized_dimension().map_err(broken)?).ok();
+    let is_wide = matches!(elem, Elem::I32 | Elem::I64);
+    let zeros: Result<Vec<i32>, _> = zeros.into_iter().map(i32::try_from).collect();
+    let zeros = zeros.ok().map(|zeros| if zeros.is_empty() { vec![0] } else { zeros });
+    let zeros = zeros.filter(|zeros| zeros.len() == scales.len() || zeros == &[0]);
+    match zeros.and_then(|zeros| grid_of(&scales, &zeros, elem, axis, None)) {
+        Some(grid) => Ok((Some(grid), None)),
+        None if is_wide => Ok((None, None)),
+        None => Ok((
             None,
-            Some("has a grid that is none: scales that are not positive, or another number of zero points"),
+            Some("has a grid that is none: a scale that is not positive, or zero points that are too many or no codes"),
         )),
     }
 }

@@ -7,8 +7,9 @@
 //! Images of TFLite have their channels last, and those of the IR first: an operator with a window has a transpose in front
 //! of it and one behind. The canonical graph has them at its borders alone, by a rule of `strait-rewrite`.
 //!
-//! Tensors with a grid are read as the real numbers that their codes stand for: the graph is the float one, and constants are
-//! dequantized.
+//! Tensors of codes are read as the real numbers that these stand for, on the grids that the file gives; codes go in and out where
+//! the file has them so. A fused activation is a node of its own, with the result's grid in front of it and behind it: where the
+//! runtime saturates once, both do.
 
 mod graph;
 pub mod names;

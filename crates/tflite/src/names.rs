@@ -1,5 +1,7 @@
 //! Names of the operators and of the types of elements of the format, by their numbers.
 
+use strait_core::Elem;
+
 /// The builtin operators, each at its number.
 pub const OPERATORS: &[&str] = &[
     "ADD",
@@ -240,3 +242,27 @@ pub const TYPES: &[&str] = &[
     "FLOAT8_E4M3FN",
     "FLOAT8_E5M2",
 ];
+
+/// The type of elements that a file has a number for, or its name there.
+pub(crate) fn elem(number: i8) -> Result<Elem, String> {
+    let elem = match usize::try_from(number).ok().and_then(|at| TYPES.get(at)).copied() {
+        Some("FLOAT32") => Elem::F32,
+        Some("FLOAT16") => Elem::F16,
+        Some("BFLOAT16") => Elem::BF16,
+        Some("FLOAT64") => Elem::F64,
+        Some("INT4") => Elem::I4,
+        Some("UINT4") => Elem::U4,
+        Some("INT8") => Elem::I8,
+        Some("UINT8") => Elem::U8,
+        Some("INT16") => Elem::I16,
+        Some("UINT16") => Elem::U16,
+        Some("INT32") => Elem::I32,
+        Some("UINT32") => Elem::U32,
+        Some("INT64") => Elem::I64,
+        Some("UINT64") => Elem::U64,
+        Some("BOOL") => Elem::Bool,
+        Some(name) => return Err(name.into()),
+        None => return Err(format!("type {number}")),
+    };
+    Ok(elem)
+}

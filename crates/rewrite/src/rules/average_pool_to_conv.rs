@@ -1,12 +1,15 @@
 //! **Pattern**: an average pool over one or two spatial axes whose windows all count the same number of elements.
 //! **Why**: means lie closer together than what they are taken of. A runtime that divides a sum of codes leaves the mean on the
 //! operand's grid; as a depthwise convolution, each of whose weights is one part of the window, it has a grid of its own.
-//! **Preconditions**: there is no padding, or it counts; no window hangs over the end; the channels are known.
+//! **Preconditions**: there is no padding, or it counts; no window hangs over the end; the channels are known. The model gives
+//! not one grid for operand and result.
 //! **Exactness**: exact in real numbers; the reciprocal of the count is rounded to f32 once.
 
 use crate::matching::{GraphNode, tensor};
 use strait_core::op::Conv;
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::{
+    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
+};
 
 /// See the module's documentation.
 pub struct AveragePoolToConv;
@@ -31,6 +34,13 @@ impl Rule for AveragePoolToConv {
         let Some(channels) = site.dims(x).and_then(|dims| dims.get(1).copied()) else {
             return Ok(Outcome::NoMatch);
         };
+        let grid = |id| site.graph.value(id).and_then(|value| value.quant.as_ref());
+        if let Some(own) = grid(y)
+            && grid(x) == Some(own)
+        {
+            let text = "the model gives one grid for its operand and its result";
+            return Ok(Outcome::Refused(Reason::new(ReasonCode::GivenGrid, text)));
+        }
         let counts_all = pool.count_include_pad || pool.pad.iter().all(|&p| p == 0);
         let taps = pool
             .size

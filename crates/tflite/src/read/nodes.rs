@@ -28,6 +28,7 @@ impl<'g> Reader<'g> for Nodes<'g> {
             Refusal::Unsupported(why) => around(why, site.builder),
             other => other,
         })?;
+        site.give_grids()?;
         site.finish_results(&code.name());
         Ok(())
     }

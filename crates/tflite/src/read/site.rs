@@ -1,11 +1,11 @@
 //! One operator as the functions in [`super::ops`] see it: a [`Layer`], with its options beside it.
 
-use crate::graph::{Codes, Graph, Node, Tensor};
+use crate::graph::{Graph, Node, Tensor};
 use crate::schema::tflite::{Activation, BuiltinOptionsRef};
 use std::ops::{Deref, DerefMut};
 use std::slice::from_ref;
 use strait_core::op::{Clip, Function, Identity, Op, Relu, Transpose, Unary};
-use strait_core::{Elem, ReasonCode};
+use strait_core::{Elem, QuantParams, ReasonCode};
 pub(super) use strait_import::{Arg, Refusal};
 use strait_import::{Builder, Layer};
 
@@ -90,13 +90,13 @@ impl<'b, 'g> Site<'b, 'g> {
     }
 
     /// The grid of an operand.
-    pub(super) fn operand_grid(&self, position: usize) -> Option<&'g Codes> {
-        self.operand_of_file(position)?.grid()
+    pub(super) fn operand_grid(&self, position: usize) -> Option<&'g QuantParams> {
+        self.operand_of_file(position)?.grid.as_ref()
     }
 
     /// The grid of a result.
-    pub(super) fn result_grid(&self, position: usize) -> Option<&'g Codes> {
-        self.result_of_file(position)?.grid()
+    pub(super) fn result_grid(&self, position: usize) -> Option<&'g QuantParams> {
+        self.result_of_file(position)?.grid.as_ref()
     }
 
     /// Refuses weights of codes beside an activation of floats, which LiteRT quantizes anew in each run.
@@ -121,6 +121,7 @@ impl<'b, 'g> Site<'b, 'g> {
             None => self.finish(op, args),
             Some(function) => {
                 let result = self.push(op, args)?;
+                self.on_result_grid(&result);
                 self.finish(function, &[result])
             }
         }
@@ -128,9 +129,14 @@ impl<'b, 'g> Site<'b, 'g> {
 
     /// Ends the layer with a value, behind a fused activation and a transpose from channels first to channels last.
     pub(super) fn finish_image(&mut self, image: Arg, activation: Activation) -> Result<(), Refusal> {
+        self.on_result_grid(&image);
         let image = match function(activation)? {
             None => image,
-            Some(function) => self.push(function, &[image])?,
+            Some(function) => {
+                let image = self.push(function, &[image])?;
+                self.on_result_grid(&image);
+                image
+            }
         };
         let rank = self.arg_type(&image)?.shape.len();
         let permutation = channels_last(rank);
@@ -142,11 +148,36 @@ impl<'b, 'g> Site<'b, 'g> {
         )
     }
 
+    /// Gives the results their grids. One that is a value which had another grid before is a value of its own.
+    pub(super) fn give_grids(&mut self) -> Result<(), Refusal> {
+        for (position, index) in self.node.outputs.iter().enumerate() {
+            let Some(grid) = index.and_then(|index| self.graph.tensors.get(index)?.grid.as_ref()) else {
+                continue;
+            };
+            self.give_result(position, grid)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a value in front of the result the grid of the result: there the runtime saturates once, behind a fused activation,
+    /// and what an activation cuts off of codes is the same before it and behind it.
+    fn on_result_grid(&mut self, value: &Arg) {
+        if let (Arg::Value(value), Some(grid)) = (value, self.result_grid(0)) {
+            self.builder.give(*value, grid);
+        }
+    }
+
     /// A value with the channels last, with them first.
     pub(super) fn image(&mut self, x: &Arg) -> Result<Arg, Refusal> {
         let rank = self.arg_type(x)?.shape.len();
         let permutation = channels_first(rank).as_slice().into();
-        self.push_aside(Transpose { permutation }, from_ref(x))
+        let image = self.push_aside(Transpose { permutation }, from_ref(x))?;
+        if let (Arg::Operand(position), Arg::Value(image)) = (x, &image)
+            && let Some(grid) = self.operand_grid(*position)
+        {
+            self.builder.give(*image, grid);
+        }
+        Ok(image)
     }
 
     /// Ends the layer with the value itself.
@@ -170,8 +201,8 @@ impl<'b, 'g> Site<'b, 'g> {
     pub(super) fn result_elem(&self) -> Result<Elem, Refusal> {
         let tensor = self.result_of_file(0);
         match tensor {
-            Some(tensor) if tensor.grid().is_some() => Ok(Elem::F32),
-            Some(tensor) => super::tensors::elem(tensor.elem).map_err(Refusal::Unsupported),
+            Some(tensor) if tensor.grid.is_some() => Ok(Elem::F32),
+            Some(tensor) => crate::names::elem(tensor.elem).map_err(Refusal::Unsupported),
             None => Ok(Elem::F32),
         }
     }

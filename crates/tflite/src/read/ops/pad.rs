@@ -9,7 +9,7 @@ use strait_core::op::{Gather, Pad, PadMode};
 pub(super) const ROWS: &[Row] = &[
     Row::new("PAD", 6, |site| pad(site, 0.0)),
     Row::new("PADV2", 6, |site| {
-        let value = match site.operand_of_file(2).is_some_and(|tensor| tensor.grid().is_some()) {
+        let value = match site.operand_of_file(2).is_some_and(|tensor| tensor.grid.is_some()) {
             false if !site.ty(2)?.elem.is_float() => super::reduce::known_int(site, 2, "value")? as f32,
             _ => site.known_float(2, "value")?.unwrap_or(0.0),
         };

@@ -1,0 +1,134 @@
+//! Models of codes: the grids that the values have, and the codes that go in and out.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+mod common;
+
+use bytes::Bytes;
+use common::{Table, Value, file, graph, kind, model, operator, tensor};
+use strait_core::Module;
+use strait_core::text::{self, PrintOptions};
+use strait_tflite::{Model, ReadError, ReadOptions};
+
+const INT8: u64 = 9;
+const INT32: u64 = 2;
+
+fn read(root: &Table) -> Result<Module, ReadError> {
+    Model::decode(Bytes::from(file(root)))?.read(&ReadOptions::default())
+}
+
+fn print(module: &Module) -> String {
+    text::print(module, &PrintOptions::default())
+}
+
+/// A tensor of codes.
+fn codes(name: &str, shape: &[i32], buffer: u64, elem: u64, scales: &[f32], zero: i64) -> Table {
+    let grid = Table::default()
+        .with(2, Value::Floats(scales.to_vec()))
+        .with(3, Value::Longs(vec![zero; scales.len()]));
+    tensor(name, shape, buffer).bits(1, elem).with(4, Value::Table(grid))
+}
+
+/// The model with these bytes in its buffers behind the first.
+fn filled(mut root: Table, buffers: &[&[u8]]) -> Table {
+    let bytes = |bytes: &&[u8]| Table::default().with(0, Value::Bytes(bytes.to_vec()));
+    let all = std::iter::once(Table::default())
+        .chain(buffers.iter().map(bytes))
+        .collect();
+    root.0.retain(|(field, _)| *field != 4);
+    root.tables(4, all)
+}
+
+/// x · wᵀ + b with a fused ReLU, on codes.
+fn dense(x: Table, w: Table, b: Table, y: Table) -> Table {
+    let options = Table::default().bits(0, 1);
+    let dense = operator(0, &[0, 1, 2], &[3]).bits(3, 8).with(4, Value::Table(options));
+    let graph = graph(vec![x, w, b, y], vec![dense], &[0], &[3]);
+    let bias = [8i32, -4].map(i32::to_le_bytes).concat();
+    filled(model(vec![kind(9, 4)], graph, &[]), &[&[3, 252, 1, 255], &bias])
+}
+
+#[test]
+fn values_have_the_grids_of_the_file_and_codes_are_at_its_borders() {
+    let root = dense(
+        codes("x", &[1, 2], 0, INT8, &[0.5], 3),
+        codes("w", &[2, 2], 1, INT8, &[0.25, 0.5], 0),
+        codes("b", &[2], 2, INT32, &[0.125, 0.25], 0),
+        codes("y", &[1, 2], 0, INT8, &[2.0], -128),
+    );
+    let text = print(&read(&root).unwrap());
+    for words in [
+        "%x: i8[1,2] scale=0.5 zero=3)",
+        "f32[1,2] scale=0.5 zero=3 codes=i8 = dequantize(%x)",
+        "@w: f32[2,2]",
+        // Behind the sum as behind its activation: there the runtime saturates.
+        "f32[1,2] scale=2.0 zero=-128 codes=i8 = gemm(",
+        "f32[1,2] scale=2.0 zero=-128 codes=i8 = relu(",
+        "%y: i8[1,2] scale=2.0 zero=-128 = quantize(",
+        "return %y",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn a_cut_inside_of_a_model_of_codes_has_codes_at_it() {
+    let tensors = vec![
+        codes("x", &[1, 2], 0, INT8, &[0.5], 3),
+        codes("a", &[1, 2], 0, INT8, &[0.5], -128),
+        codes("y", &[1, 2], 0, INT8, &[0.5], -128),
+    ];
+    let graph = graph(
+        tensors,
+        vec![operator(0, &[0], &[1]), operator(0, &[1], &[2])],
+        &[0],
+        &[2],
+    );
+    let options = ReadOptions {
+        inputs: vec!["a".into()],
+        ..ReadOptions::default()
+    };
+    let bytes = Bytes::from(file(&model(vec![kind(19, 1)], graph, &[])));
+    let text = print(&Model::decode(bytes).unwrap().read(&options).unwrap());
+    assert!(text.contains("(%a: i8[1,2] scale=0.5 zero=-128)"), "{text}");
+}
+
+#[test]
+fn a_grid_that_is_none_is_told_and_one_of_positions_is_not_looked_at() {
+    for (scale, zero, words) in [
+        (0.0, 0, "has a grid that is none"),
+        (f32::NAN, 0, "has a grid that is none"),
+        (-1.0, 0, "has a grid that is none"),
+        (0.5, 128, "has a grid that is none"),
+        (0.5, i64::MAX, "has a grid that is none"),
+    ] {
+        let tensors = vec![
+            codes("x", &[1, 2], 0, INT8, &[scale], zero),
+            codes("y", &[1, 2], 0, INT8, &[0.5], 0),
+        ];
+        let graph = graph(tensors, vec![operator(0, &[0], &[1])], &[0], &[1]);
+        let text = read(&model(vec![kind(19, 1)], graph, &[])).unwrap_err().to_string();
+        assert!(text.contains(words), "{text}");
+    }
+    // RESHAPE, whose shape has a grid beside it.
+    let tensors = vec![
+        codes("x", &[1, 2], 0, INT8, &[0.5], 0),
+        codes("shape", &[1], 1, INT32, &[0.0], 0),
+        codes("y", &[2], 0, INT8, &[0.5], 0),
+    ];
+    let graph = graph(tensors, vec![operator(0, &[0, 1], &[2])], &[0], &[2]);
+    let root = filled(model(vec![kind(22, 1)], graph, &[]), &[&[2, 0, 0, 0]]);
+    let text = print(&read(&root).unwrap());
+    assert!(text.contains("codes=i8 = reshape("), "{text}");
+}
+
+#[test]
+fn scales_that_are_not_as_many_as_their_axis_has_positions_are_told() {
+    let root = dense(
+        codes("x", &[1, 2], 0, INT8, &[0.5], 3),
+        codes("w", &[2, 2], 1, INT8, &[0.25, 0.5, 1.0], 0),
+        codes("b", &[2], 2, INT32, &[0.125, 0.25], 0),
+        codes("y", &[1, 2], 0, INT8, &[2.0], -128),
+    );
+    let text = read(&root).unwrap_err().to_string();
+    assert!(text.contains("not as many"), "{text}");
+}
