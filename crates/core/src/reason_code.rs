@@ -190,6 +190,10 @@ reason_codes! {
     "Rules" {
         /// There is a bias already that is no constant per channel.
         Bias = "bias",
+        /// Results for blocks of an image are not put back in the places that the blocks are from.
+        BlockOrder = "block-order",
+        /// A convolution over blocks of an image steps by more than one position.
+        BlockStride = "block-stride",
         /// The node cannot be computed ahead.
         CannotRun = "cannot-run",
         /// The folded constant would be too large.

@@ -5,10 +5,12 @@
 //! any target; [`of_target`] is the set for those that a target's table switches on. `docs/rules.md` lists them, made from
 //! the documentation of the files in [`rules`].
 
+mod blocks;
 mod matching;
 mod permute;
 mod region;
 pub mod rules;
+mod view;
 
 use strait_core::{Rule, RuleSet};
 use strait_target::spec::FloatRule;
@@ -47,6 +49,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::BatchNormalizationIntoProducer),
         Box::new(rules::BatchNormalizationIntoReader),
         Box::new(rules::ConvTransposeToConv),
+        Box::new(rules::DilatedConv),
         Box::new(rules::BiasIntoProducer),
         Box::new(rules::PadIntoConv),
         Box::new(rules::TakenApart),

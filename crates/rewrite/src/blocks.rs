@@ -1,0 +1,157 @@
+//! Blocks of an image that are put into batches in front of a convolution, and back behind it.
+
+use crate::matching::GraphNode;
+use crate::view::{Part, View, joined};
+use strait_core::{NodeId, Op, Term, ValueId};
+
+/// Nodes between an image and the convolution that are looked through; an exporter writes no more.
+pub(crate) const MOST_MOVES: usize = 12;
+
+/// True for what only moves elements.
+pub(crate) fn moves(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Transpose(_)
+    )
+}
+
+/// Takes axes of extent 1 for those that are from nowhere, in order.
+fn fill(axes: &mut [Option<usize>], ones: Vec<usize>) {
+    let mut ones = ones.into_iter();
+    axes.iter_mut()
+        .filter(|axis| axis.is_none())
+        .for_each(|axis| *axis = ones.next());
+}
+
+/// The image in front of a convolution whose operand has blocks of it in the batch.
+pub(crate) struct Image {
+    pub(crate) value: ValueId,
+    pub(crate) shape: Vec<u64>,
+    /// The axis of the image that each axis of the operand is from; none where that has an extent of 1 and is from nowhere.
+    pub(crate) axes: Vec<Option<usize>>,
+    /// The side of a block along each spatial axis of the operand.
+    pub(crate) sides: Vec<u64>,
+    /// The part of the batch that counts the positions in a block along each of them, if its side is not 1.
+    positions: Vec<Option<Part>>,
+    /// The part of the batch that is the image's own.
+    batch: Option<Part>,
+    /// The nodes in between.
+    pub(crate) nodes: Vec<NodeId>,
+}
+
+impl Image {
+    /// The image that a view of an operand tells of; nothing unless there are blocks of it in the batch.
+    fn new(value: ValueId, shape: &[u64], view: &View, nodes: &[NodeId]) -> Option<Image> {
+        let (batch, others) = view.axes.split_first()?;
+        let mut axes = vec![None];
+        let mut sides = Vec::new();
+        for (place, parts) in others.iter().enumerate() {
+            let (axis, side) = match **parts {
+                [] => (None, 1),
+                [part] if part.extent.checked_mul(part.stride) == Some(shape[part.axis]) => {
+                    (Some(part.axis), part.stride)
+                }
+                _ => return None,
+            };
+            axes.push(axis);
+            match place {
+                0 if side != 1 => return None,
+                0 => {}
+                _ => sides.push(side),
+            }
+        }
+        let mut image = Image {
+            value,
+            shape: shape.to_vec(),
+            axes,
+            positions: vec![None; sides.len()],
+            sides,
+            batch: None,
+            nodes: nodes.to_vec(),
+        };
+        let mut stride = 1;
+        for part in batch.iter().rev() {
+            let place = Some(Part {
+                axis: 0,
+                stride,
+                ..*part
+            });
+            let spatial = image.axes.iter().skip(2).position(|&axis| axis == Some(part.axis));
+            match spatial {
+                _ if part.stride != 1 => return None,
+                Some(axis) if image.sides[axis] == part.extent => image.positions[axis] = place,
+                None if part.extent == shape[part.axis] && image.batch.is_none() => {
+                    (image.batch, image.axes[0]) = (place, Some(part.axis));
+                }
+                _ => return None,
+            }
+            stride *= part.extent;
+        }
+        let is_used = |(axis, &extent): (usize, &u64)| {
+            extent == 1 || image.axes.iter().filter(|&&own| own == Some(axis)).count() == 1
+        };
+        let is_whole = shape.iter().enumerate().all(is_used);
+        let whole = image
+            .sides
+            .iter()
+            .zip(&image.positions)
+            .all(|(&side, place)| (side > 1) == place.is_some());
+        let blocks = image.sides.iter().any(|&side| side > 1);
+        (is_whole && whole && blocks).then_some(())?;
+        let ones = (0..shape.len()).filter(|&axis| shape[axis] == 1);
+        fill(&mut image.axes, ones.collect());
+        Some(image)
+    }
+
+    /// The image in front of a convolution, the one that was padded if there is one.
+    pub(crate) fn in_front(site: &GraphNode<'_>, operand: ValueId) -> Option<Image> {
+        let (mut value, mut path) = (operand, Vec::new());
+        let mut found = None;
+        while path.len() < MOST_MOVES {
+            let (id, node) = site.graph.producer(value).filter(|(_, node)| moves(&node.op))?;
+            path.push(GraphNode { id, node, ..*site });
+            value = node.inputs.first().copied().flatten()?;
+            let shape = site.dims(value)?;
+            let mut view = Some(View::of(&shape));
+            for node in path.iter().rev() {
+                let result = node.output().and_then(|result| node.dims(result));
+                view = view.zip(result).and_then(|(view, result)| view.behind(node, &result));
+            }
+            let nodes: Vec<NodeId> = path.iter().map(|node| node.id).collect();
+            let image = view.and_then(|view| Image::new(value, &shape, &view, &nodes));
+            let is_padded = site.producer(value, Term::Pad).is_some();
+            match image {
+                Some(image) if is_padded => return Some(image),
+                Some(image) => found = found.or(Some(image)),
+                None => {}
+            }
+            if !site.graph.producer(value).is_some_and(|(_, node)| moves(&node.op)) {
+                return found;
+            }
+        }
+        found
+    }
+
+    /// The axis of the convolution's result that each axis of a view of it is, once the blocks are back in their places.
+    pub(crate) fn places(&self, view: &View, result: &[u64]) -> Option<Vec<Option<usize>>> {
+        let whole = |axis: usize| Part {
+            axis,
+            extent: result[axis],
+            stride: 1,
+        };
+        let mut expected = vec![joined(self.batch), joined([whole(1)])];
+        for (axis, position) in self.positions.iter().enumerate() {
+            expected.push(joined([whole(axis + 2)].into_iter().chain(*position)));
+        }
+        let place = |parts: &Vec<Part>| match parts.is_empty() {
+            true => Some(None),
+            false => expected.iter().position(|own| own == parts).map(Some),
+        };
+        let mut places: Vec<Option<usize>> = view.axes.iter().map(place).collect::<Option<_>>()?;
+        let is_there = |(axis, parts): (usize, &Vec<Part>)| parts.is_empty() || places.contains(&Some(axis));
+        expected.iter().enumerate().all(is_there).then_some(())?;
+        let ones = (0..expected.len()).filter(|&axis| expected[axis].is_empty());
+        fill(&mut places, ones.collect());
+        Some(places)
+    }
+}

@@ -1,0 +1,356 @@
+//! **Pattern**: conv of blocks of an image that were put into batches, by a pad, reshapes and transposes, whose results are put
+//! back in their places, behind functions of one variable, and cropped.
+//! **Why**: TensorFlow and Keras write a dilated convolution so (SpaceToBatchND, Conv2D, BatchToSpaceND). As one it moves
+//! nothing, has no batches that a target would have to know, and pads for free.
+//! **Preconditions**: fixed shapes; the convolution steps by one position along an axis that is cut in blocks; what stands
+//! between it and the image has no other reader. Where more is cropped than was padded, the crop stays.
+//! **Exactness**: exact; the same products are summed.
+
+use crate::blocks::{Image, MOST_MOVES, moves};
+use crate::matching::GraphNode;
+use crate::permute::is_identity;
+use crate::view::View;
+use smallvec::SmallVec;
+use strait_core::op::{Conv, PadMode, Reshape, Transpose};
+use strait_core::{
+    GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
+    ValueId,
+};
+
+/// See the module's documentation.
+pub struct DilatedConv;
+
+/// A function of each element by itself.
+fn is_function(site: &GraphNode<'_>) -> bool {
+    site.node.op.term().kind() == Kind::Function && site.node.inputs.len() == 1
+}
+
+/// The value in which the blocks are back in their places.
+struct Back {
+    value: ValueId,
+    places: Vec<Option<usize>>,
+    /// Functions of one variable on the way.
+    functions: Vec<NodeId>,
+    /// All nodes on the way, the last one first.
+    nodes: Vec<NodeId>,
+}
+
+impl Back {
+    /// Behind a convolution, in front of a crop if there is one; nothing where nobody reads what comes out, or why there is none.
+    fn behind(site: &GraphNode<'_>, image: &Image, result: ValueId) -> Result<Option<Back>, Reason> {
+        let other = || {
+            Reason::new(
+                ReasonCode::BlockOrder,
+                "its results are not put back in the places of what they are from",
+            )
+        };
+        let dims = site.dims(result).ok_or_else(other)?;
+        let (mut value, mut view) = (result, View::of(&dims));
+        let (mut functions, mut nodes) = (Vec::new(), Vec::new());
+        let mut found: Option<Back> = None;
+        while nodes.len() < MOST_MOVES {
+            let Some(reader) = site.graph.only_use(value).filter(|reader| reader.operand == 0) else {
+                let is_output = site.graph.is_output(value);
+                return match found {
+                    _ if !is_output && site.graph.uses(value).next().is_none() => Ok(None),
+                    Some(found) => Ok(Some(found)),
+                    None if is_output || site.graph.uses(value).count() > 1 => Err(Reason::new(
+                        ReasonCode::SeveralUses,
+                        "a result for blocks is used elsewhere too",
+                    )),
+                    None => Err(other()),
+                };
+            };
+            let Some(node) = site.graph.node(reader.node) else {
+                break;
+            };
+            let node = GraphNode {
+                id: reader.node,
+                node,
+                ..*site
+            };
+            let Some(made) = node.output() else { break };
+            if is_function(&node) {
+                functions.push(node.id);
+            } else {
+                match node.dims(made).and_then(|shape| view.behind(&node, &shape)) {
+                    Some(next) => view = next,
+                    None => break,
+                }
+            }
+            nodes.insert(0, node.id);
+            value = made;
+            if let Some(places) = image.places(&view, &dims) {
+                let is_cropped = crop(site, value).is_some();
+                let (functions, nodes) = (functions.clone(), nodes.clone());
+                let back = Back {
+                    value,
+                    places,
+                    functions,
+                    nodes,
+                };
+                match is_cropped {
+                    true => return Ok(Some(back)),
+                    false => found = found.or(Some(back)),
+                }
+            }
+        }
+        found.map(Some).ok_or_else(other)
+    }
+}
+
+/// The slice that alone reads a value: its node, its result, and what it cuts off of each axis.
+fn crop(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
+    let reader = site.graph.only_use(value)?;
+    let node = site.graph.node(reader.node)?;
+    let (Op::Slice(slice), 1) = (&node.op, node.inputs.len()) else {
+        return None;
+    };
+    let shape = &site.graph.value(value)?.ty.shape;
+    let mut cut = vec![[0, 0]; shape.len()];
+    for (axis, start, step, count) in slice.spans(shape).ok()? {
+        let extent = shape[axis].fixed()?;
+        cut[axis] = [start, extent.checked_sub(start.checked_add(count)?)?];
+        (step == 1).then_some(())?;
+    }
+    Some((reader.node, *node.outputs.first()?, cut))
+}
+
+/// The image that was padded with zeros, and by how much in front and behind along each spatial axis of the convolution.
+fn padding(site: &GraphNode<'_>, image: &Image) -> Option<(NodeId, ValueId, Vec<[u64; 2]>)> {
+    let producer = site.producer(image.value, Term::Pad)?;
+    let (Op::Pad(pad), Some(source), 1) = (&producer.node.op, producer.input(0), producer.node.inputs.len()) else {
+        return None;
+    };
+    let rank = image.shape.len();
+    let amount = |at: usize| pad.amounts.get(at).and_then(|&amount| u64::try_from(amount).ok());
+    let spatial = image.axes.get(2..)?;
+    let outer = (0..rank).filter(|&axis| !spatial.contains(&Some(axis)));
+    let nothing = outer
+        .flat_map(|axis| [axis, axis + rank])
+        .all(|at| amount(at) == Some(0));
+    (nothing && pad.mode == PadMode::Constant && pad.value == 0.0).then_some(())?;
+    let of = |axis: &Option<usize>| match *axis {
+        Some(axis) => Some([amount(axis)?, amount(axis + rank)?]),
+        None => Some([0, 0]),
+    };
+    Some((producer.id, source, spatial.iter().map(of).collect::<Option<_>>()?))
+}
+
+/// The dilated convolution on an image that is padded and cropped so much; nothing where more is cropped than padded.
+fn dilated(conv: &Conv, image: &Image, padded: &[[u64; 2]], cropped: &[[u64; 2]]) -> Option<Conv> {
+    let count = image.sides.len();
+    let mut dilated = conv.clone();
+    for (axis, &side) in image.sides.iter().enumerate() {
+        for end in 0..2 {
+            let own = &mut dilated.pad[axis + end * count];
+            let pad = u64::from(*own).checked_mul(side)?.checked_add(padded[axis][end])?;
+            *own = u32::try_from(pad.checked_sub(cropped[axis][end])?).ok()?;
+        }
+        dilated.dilation[axis] = u32::try_from(u64::from(dilated.dilation[axis]).checked_mul(side)?).ok()?;
+    }
+    Some(dilated)
+}
+
+/// The permutation that takes these axes first, in this order, and the others behind.
+fn first(axes: impl Iterator<Item = usize>, rank: usize) -> SmallVec<[u32; 4]> {
+    let mut order: SmallVec<[u32; 4]> = axes.map(|axis| axis as u32).collect();
+    let others = (0..rank as u32).filter(|axis| !order.contains(axis));
+    let others: Vec<u32> = others.collect();
+    order.extend(others);
+    order
+}
+
+/// Nodes of a patch, each of which reads the last.
+struct Chain {
+    add: Vec<NewNode>,
+    last: Source,
+    shape: Vec<u64>,
+}
+
+impl Chain {
+    fn then(&mut self, op: impl Into<Op>, others: &[Option<Source>], origins: &[NodeId]) {
+        let operands: Vec<Option<Source>> = [Some(self.last)].into_iter().chain(others.iter().copied()).collect();
+        self.add.push(NewNode::new(op, &operands, origins));
+        self.last = Source::New(self.add.len() as u16 - 1, 0);
+    }
+
+    /// Moves axes, and then puts in or takes out those of extent 1.
+    fn as_shape(&mut self, permutation: SmallVec<[u32; 4]>, shape: &[u64], origins: &[NodeId]) {
+        if !is_identity(&permutation) {
+            self.shape = permutation.iter().map(|&axis| self.shape[axis as usize]).collect();
+            self.then(Transpose { permutation }, &[], origins);
+        }
+        if self.shape != shape {
+            self.shape = shape.to_vec();
+            let shape = shape.iter().map(|&extent| extent as i64).collect();
+            self.then(Reshape { shape }, &[], origins);
+        }
+    }
+}
+
+/// The convolution near an anchor: that itself, or the one behind or in front of moves.
+fn convolution<'a>(site: &GraphNode<'a>) -> Option<GraphNode<'a>> {
+    let is_conv = |node: &GraphNode<'_>| matches!(node.node.op, Op::Conv(_));
+    let mut above = *site;
+    for _ in 0..MOST_MOVES {
+        if is_conv(&above) {
+            return Some(above);
+        }
+        let (id, node) = site.graph.producer(above.input(0)?)?;
+        above = GraphNode { id, node, ..*site };
+        if !(moves(&node.op) || is_function(&above) || is_conv(&above)) {
+            break;
+        }
+    }
+    let mut below = *site;
+    for _ in 0..MOST_MOVES {
+        let id = site.graph.only_use(below.output()?)?.node;
+        below = GraphNode {
+            id,
+            node: site.graph.node(id)?,
+            ..*site
+        };
+        match () {
+            () if is_conv(&below) => return Some(below),
+            () if !moves(&below.node.op) => return None,
+            () => {}
+        }
+    }
+    None
+}
+
+impl Rule for DilatedConv {
+    fn name(&self) -> &'static str {
+        "dilated-conv"
+    }
+
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Conv, Term::Reshape, Term::Transpose, Term::Slice]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let anchor = GraphNode::new(module, graph, at)?;
+        let Some(site) = convolution(&anchor) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let (Op::Conv(conv), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let Some(image) = Image::in_front(&site, x) else {
+            return Ok(Outcome::NoMatch);
+        };
+        // What is wrong is said of the convolution alone.
+        let refused = |reason: Reason| match site.id == at {
+            true => Ok(Outcome::Refused(reason)),
+            false => Ok(Outcome::NoMatch),
+        };
+        let steps = |(&side, &stride): (&u64, &u32)| side > 1 && stride != 1;
+        if image.sides.iter().zip(&conv.stride).any(steps) {
+            let text = "it steps by more than one position of a block, which no dilated convolution does";
+            return refused(Reason::new(ReasonCode::BlockStride, text));
+        }
+        let back = match Back::behind(&site, &image, y) {
+            Ok(Some(back)) => back,
+            Ok(None) => return Ok(Outcome::NoMatch),
+            Err(reason) => return refused(reason),
+        };
+        match patch(&site, conv, &image, &back) {
+            Some(patch) => Ok(Outcome::Apply(patch)),
+            None => Ok(Outcome::NoMatch),
+        }
+    }
+}
+
+fn patch(site: &GraphNode<'_>, conv: &Conv, image: &Image, back: &Back) -> Option<Patch> {
+    let spatial = image.sides.len();
+    let none = vec![[0, 0]; spatial];
+    // What is cropped of each axis of the convolution, if nothing else is.
+    let cropped = crop(site, back.value).and_then(|(id, result, cut)| {
+        let mut cropped = none.clone();
+        for (place, amounts) in back.places.iter().zip(cut).filter(|(_, amounts)| *amounts != [0, 0]) {
+            *cropped.get_mut((*place)?.checked_sub(2)?)? = amounts;
+        }
+        Some((id, result, cropped))
+    });
+    let padded = padding(site, image);
+    let pads = padded.as_ref().map_or(&none, |(_, _, pads)| pads);
+    let with_crop = cropped.and_then(|(id, result, cropped)| Some((id, result, dilated(conv, image, pads, &cropped)?)));
+    let mut behind = back.nodes.clone();
+    let (replaced, conv) = match with_crop {
+        Some((id, result, conv)) => {
+            behind.insert(0, id);
+            (result, conv)
+        }
+        None => (back.value, dilated(conv, image, pads, &none)?),
+    };
+    let mut front = image.nodes.clone();
+    let image_value = padded.as_ref().map_or(image.value, |&(id, source, _)| {
+        front.push(id);
+        source
+    });
+    let shape = site.dims(image_value)?;
+    let extent = |axis: &Option<usize>| axis.map_or(1, |axis| shape[axis]);
+    let operand: Vec<u64> = image.axes.iter().map(extent).collect();
+    let mut chain = Chain {
+        add: Vec::new(),
+        last: Source::Old(image_value),
+        shape: shape.clone(),
+    };
+    chain.as_shape(
+        first(image.axes.iter().flatten().copied(), shape.len()),
+        &operand,
+        &front,
+    );
+    let others: Vec<Option<Source>> = site
+        .node
+        .inputs
+        .iter()
+        .skip(1)
+        .map(|input| input.map(Source::Old))
+        .collect();
+    let origins: Vec<NodeId> = [site.id]
+        .into_iter()
+        .chain(front)
+        .chain(back.nodes.iter().copied())
+        .collect();
+    chain.then(conv, &others, &origins);
+    // The grids that the model gives are those of the values that these stand for.
+    let grid = |id: NodeId| site.graph.value(*site.graph.node(id)?.outputs.first()?)?.quant.clone();
+    let keep = |chain: &mut Chain, id: NodeId| {
+        if let (Some(node), Some(grid)) = (chain.add.last_mut(), grid(id)) {
+            node.quant.push(Some(grid));
+        }
+    };
+    let computing: Vec<NodeId> = [site.id].into_iter().chain(back.functions.iter().copied()).collect();
+    keep(&mut chain, site.id);
+    for &id in &back.functions {
+        chain.then(site.graph.node(id)?.op.clone(), &[], &[id]);
+        keep(&mut chain, id);
+    }
+    let made = site.dims(replaced)?;
+    chain.shape = vec![1; spatial + 2];
+    for (place, &extent) in back.places.iter().zip(&made) {
+        if let Some(axis) = *place {
+            chain.shape[axis] = extent;
+        }
+    }
+    chain.as_shape(
+        first(back.places.iter().flatten().copied(), spatial + 2),
+        &made,
+        &behind,
+    );
+    // Names are free once their nodes are gone. Where the model gives grids, dead nodes are left to another rule: no value loses
+    // its grid here.
+    let mut remove = behind;
+    match computing.iter().any(|&id| grid(id).is_some()) {
+        true => remove.truncate(1),
+        false => remove.push(site.id),
+    }
+    Some(Patch {
+        add: chain.add,
+        replace: vec![(replaced, chain.last)],
+        remove,
+        ..Patch::default()
+    })
+}

@@ -1,0 +1,128 @@
+//! Values whose elements transposes and reshapes have moved: which part of which axis of the value that they are from each axis is.
+
+use crate::matching::GraphNode;
+use strait_core::Op;
+
+/// A part of an axis of the value that the elements are from: `extent` positions along it, `stride` apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) axis: usize,
+    pub(crate) extent: u64,
+    pub(crate) stride: u64,
+}
+
+/// The parts of each axis, the slowest first. An axis of extent 1 has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    pub(crate) axes: Vec<Vec<Part>>,
+}
+
+/// Appends a part, as one with the last where the two are neighbours on their axis.
+fn append(axis: &mut Vec<Part>, part: Part) {
+    match axis.last_mut() {
+        _ if part.extent == 1 => {}
+        Some(last) if last.axis == part.axis && Some(last.stride) == part.stride.checked_mul(part.extent) => {
+            last.extent *= part.extent;
+            last.stride = part.stride;
+        }
+        _ => axis.push(part),
+    }
+}
+
+/// The parts as one list without those of extent 1, neighbours joined.
+pub(crate) fn joined(parts: impl IntoIterator<Item = Part>) -> Vec<Part> {
+    let mut list = Vec::new();
+    parts.into_iter().for_each(|part| append(&mut list, part));
+    list
+}
+
+impl View {
+    /// A value of these extents as it is.
+    pub(crate) fn of(shape: &[u64]) -> View {
+        let whole = |(axis, &extent): (usize, &u64)| {
+            joined([Part {
+                axis,
+                extent,
+                stride: 1,
+            }])
+        };
+        View {
+            axes: shape.iter().enumerate().map(whole).collect(),
+        }
+    }
+
+    /// Behind a node that only moves elements, which makes a value of these extents; nothing where it is none, or where axes are
+    /// cut in parts that are no whole number of positions long.
+    pub(crate) fn behind(&self, site: &GraphNode<'_>, shape: &[u64]) -> Option<View> {
+        match &site.node.op {
+            Op::Transpose(transpose) => {
+                let axis = |&axis: &u32| self.axes.get(axis as usize).cloned();
+                let axes = transpose.permutation.iter().map(axis).collect::<Option<_>>()?;
+                Some(View { axes })
+            }
+            Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => self.reshaped(shape),
+            _ => None,
+        }
+    }
+
+    fn reshaped(&self, shape: &[u64]) -> Option<View> {
+        let mut rest = self.axes.iter().flatten().copied();
+        let mut open: Option<Part> = None;
+        let mut axes = Vec::with_capacity(shape.len());
+        for &extent in shape {
+            let (mut axis, mut left) = (Vec::new(), extent);
+            while left > 1 {
+                let part = open.take().or_else(|| rest.next())?;
+                if left.is_multiple_of(part.extent) {
+                    append(&mut axis, part);
+                    left /= part.extent;
+                } else {
+                    let behind = part
+                        .extent
+                        .checked_div(left)
+                        .filter(|_| part.extent.is_multiple_of(left))?;
+                    let slow = Part {
+                        extent: left,
+                        stride: part.stride.checked_mul(behind)?,
+                        ..part
+                    };
+                    append(&mut axis, slow);
+                    open = Some(Part { extent: behind, ..part });
+                    left = 1;
+                }
+            }
+            axes.push(axis);
+        }
+        (!shape.contains(&0) && open.is_none() && rest.next().is_none()).then_some(View { axes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(axis: usize, extent: u64, stride: u64) -> Part {
+        Part { axis, extent, stride }
+    }
+
+    #[test]
+    fn an_axis_that_is_cut_in_blocks_has_its_positions_apart() {
+        let view = View::of(&[1, 6, 5]).reshaped(&[1, 3, 2, 5]).unwrap();
+        assert_eq!(
+            view.axes,
+            [vec![], vec![part(1, 3, 2)], vec![part(1, 2, 1)], vec![part(2, 5, 1)]]
+        );
+        let whole = view.reshaped(&[6, 5]).unwrap();
+        assert_eq!(whole.axes, [vec![part(1, 6, 1)], vec![part(2, 5, 1)]]);
+        let one = view.reshaped(&[30]).unwrap();
+        assert_eq!(one.axes, [vec![part(1, 6, 1), part(2, 5, 1)]]);
+        assert_eq!(one.reshaped(&[1, 6, 5]), Some(View::of(&[1, 6, 5])));
+    }
+
+    #[test]
+    fn axes_that_are_no_parts_of_each_other_are_no_view() {
+        assert_eq!(View::of(&[2, 3]).reshaped(&[3, 2]), None);
+        assert_eq!(View::of(&[0, 3]).reshaped(&[3, 0]), None);
+        assert_eq!(View::of(&[6]).reshaped(&[3]), None);
+    }
+}
