@@ -2,18 +2,18 @@
 """Write TFLite files of one operator each, with what LiteRT computes of them. Started by `cargo xtask oracles`.
 
 Each operator that is read has cases here: with its defaults, with each of its options, and with its operands as constants where a
-model has them so. A folder has what `tensorflow_cases.py` says, with files of TFLite.
+model has them so. A folder has what `litert_cases.py` says.
 """
 
 import argparse
-from importlib.metadata import version
 from pathlib import Path
 
+import litert
+import litert_cases
 import numpy as np
 from litert import OpResolverType, Tensor, activation, computed, options, padding, result, schema, window, written
 
 TOLERANCES = (1e-5, 1e-5)
-KINDS = {"float32": "float", "float64": "double"}
 # Without a reference kernel under that name, or with one that leaves out the last channel of a window.
 OPTIMIZED = {"CEIL", "ROUND", "ELU", "LOCAL_RESPONSE_NORMALIZATION"}
 
@@ -286,31 +286,13 @@ FAMILIES = [functions, arithmetic, convolutions, products, shapes, places, reduc
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    scripts = [Path(__file__), Path(__file__).with_name("litert.py")]
-    wanted = "\n".join([version("ai-edge-litert"), *(script.read_text() for script in scripts)])
-    stamp = folder / "stamp.txt"
-    if stamp.is_file() and stamp.read_text() == wanted:
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.iterdir():
-        old.unlink()
-    lines, offset = [], 0
-    with open(folder / "tensors.bin", "wb") as elements:
+    with litert_cases.folder(parser.parse_args().folder, __file__, litert.__file__) as folder:
+        if not folder:
+            return
         for case in (case for family in FAMILIES for case in family()):
             file, results = case.write()
-            (folder / f"{case.name}.tflite").write_bytes(file)
-            relative, absolute = case.tolerances
-            lines.append(f"case {case.name} {relative} {absolute} {case.operator}")
             inputs = [tensor.values for tensor in case.inputs]
-            for side, array in [("in", a) for a in inputs] + [("out", a) for a in results]:
-                array = np.asarray(array)
-                data = array.tobytes()
-                extents = "x".join(map(str, array.shape)) or "-"
-                lines.append(f"{side} {KINDS.get(array.dtype.name, array.dtype.name)} {extents} {offset} {len(data)}")
-                offset += elements.write(data)
-    (folder / "cases.txt").write_text("\n".join(lines) + "\n")
-    stamp.write_text(wanted)  # last, so that what was interrupted counts as nothing
+            folder.add(case.name, file, case.tolerances, case.operator, inputs, results)
 
 
 if __name__ == "__main__":

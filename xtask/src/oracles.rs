@@ -28,13 +28,15 @@ target folder on first use; STRAIT_PYTHON and STRAIT_PYTHON_TOSA name other inte
 Usage: cargo xtask oracles [--optional] [--forms] [--document]
        cargo xtask oracles --nodes [--bless] [--refused] [--by-operator] [NAME]
        cargo xtask oracles --tensorflow [--bless] [NAME]
-       cargo xtask oracles --tflite [--bless] [NAME]
+       cargo xtask oracles --tflite [--bless] [--converted] [NAME]
 
   --optional     without a way to get the packages, say so and end well
   --forms        only the requantization forms
   --document     write what was found about them to docs/oracles.md
   --nodes        only ONNX's node tests and those models, or those of them whose name contains NAME
-  --tflite       only the reader of TFLite: its schema, and models of single operators
+  --tflite       only the reader of TFLite: its schema, models of single operators, real models of floats, and those of codes,
+                 compiled for generic-int8, byte by byte
+  --converted    also models of int16, uint8 and int8 that TensorFlow's converter makes
   --bless        add those that pass to tests/onnx/passing.txt
   --refused      say of each that is not read why
   --by-operator  say how many are not read for which operator
@@ -158,16 +160,47 @@ fn tensorflow(interpreter: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Compares our schema of TFLite with LiteRT's, and runs models of single operators, after a script has written them to the target
-/// folder with what LiteRT computes of them, once for each version of it.
+/// Compares our schema of TFLite with LiteRT's, and runs models of single operators and real ones of floats, after scripts have
+/// written them to the target folder with what LiteRT computes of them, once for each version of it. Then compiles models of codes and
+/// compares byte by byte. `--converted` makes more of these with TensorFlow's converter.
 fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
+    let is_converted = |argument: &String| argument == "--converted";
+    let rest: Vec<&String> = arguments.iter().filter(|argument| !is_converted(argument)).collect();
     let runner = workspace::build_example("litert_operators")?;
     let mut schema = python::script(interpreter, "tflite_schema.py");
     process::run(schema.arg(workspace::root().join("crates").join("tflite")))?;
-    let folder = workspace::target().join("tflite-operators");
-    process::run(python::script(interpreter, "tflite_operators.py").arg(&folder))?;
+    let shared = workspace::shared_data();
     let list = workspace::root().join("tests").join("tflite").join("operators.txt");
-    process::run(Command::new(&runner).arg(&folder).arg(&list).args(arguments))
+    let mut folders = vec![("tflite_operators.py", "tflite-operators", None)];
+    match &shared {
+        Some(shared) => folders.push(("tflite_floats.py", "tflite-floats", Some(shared))),
+        None => println!("skipped: the real models of TFLite, {}", python::NO_DATA),
+    }
+    for (script, folder, shared) in folders {
+        let folder = workspace::target().join(folder);
+        let mut write = python::script(interpreter, script);
+        write.arg(&folder);
+        if let Some(shared) = shared {
+            write.arg("--shared").arg(shared);
+        }
+        process::run(&mut write)?;
+        process::run(Command::new(&runner).arg(&folder).arg(&list).args(&rest))?;
+    }
+    let Some(shared) = shared else { return Ok(()) };
+    let mut models = python::script(interpreter, "tflite_models.py");
+    models.arg("--strait").arg(workspace::build_strait()?);
+    models.arg("--work").arg(workspace::target().join("tflite-models"));
+    models.arg("--shared").arg(&shared);
+    if let Some(name) = rest.iter().find(|argument| !argument.starts_with("--")) {
+        models.arg("--only").arg(name);
+    }
+    if arguments.iter().any(is_converted) {
+        let folder = workspace::target().join("tflite-converted");
+        let mut convert = python::script(&python::tensorflow_interpreter()?, "tflite_converted.py");
+        process::run(convert.arg(&folder).arg("--shared").arg(&shared))?;
+        models.arg("--converted").arg(folder);
+    }
+    process::run(&mut models)
 }
 
 /// The script that compares our reader and writer of ONNX, with the two small programs that it runs them by.

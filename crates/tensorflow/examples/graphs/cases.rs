@@ -62,6 +62,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
             (["begin", tensor], Some(case)) => case.options.inputs.push((*tensor).into()),
             (["end", tensor], Some(case)) => case.options.outputs.push((*tensor).into()),
             (["bind", key, number], Some(case)) => drop(case.options.bind.insert((*key).into(), number.parse()?)),
+            (["hybrid"], Some(case)) => case.options.hybrid_as_float = true,
             ([side @ ("in" | "out"), kind, shape, offset, length], Some(case)) => {
                 let (offset, length): (usize, usize) = (offset.parse()?, length.parse()?);
                 let bytes = elements.get(offset..offset + length).ok_or("tensors.bin is cut")?;
