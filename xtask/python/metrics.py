@@ -120,3 +120,9 @@ def mean_average_precision(outputs, truth, ratios):
         found.append(detections(boxes / ratio, scores))
     table = average_precisions(found, truth, len(outputs))
     return 100 * float(table.mean()), 100 * float(table[:, 0].mean())
+
+
+def signal_to_noise(images, truth):
+    """The mean of the images' ratios of a peak of 1 to their errors, in decibels."""
+    errors = ((images.astype(np.float64) - truth) ** 2).reshape(len(truth), -1).mean(1)
+    return float((-10 * np.log10(errors)).mean())

@@ -189,7 +189,9 @@ def run(path, inputs):
 def stored_figures(arguments, report):
     stored = json.loads((arguments.shared / "results.json").read_text())
     for model in MODELS.values():
-        source = arguments.shared / "models" / f"{model.name}.onnx"
+        if model.graph:  # there are no figures of these
+            continue
+        source = arguments.shared / "models" / model.file
         outputs = {
             name: peers.outputs(source, model, np.load(arguments.data / f"{inputs}.npy", mmap_mode="r"))
             for name, (inputs, _) in model.evaluations.items()

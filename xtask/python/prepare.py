@@ -14,6 +14,8 @@ from PIL import Image
 
 YOLOX_SIDE, YOLOX_FILL = 416, 114
 AD_WINDOW, AD_HOP = 5 * 128, 4 * 128  # five frames of 128 bands, every fourth frame
+SMALL = 96  # pixels; a photograph's luminance is twice as large
+LUMINANCE = np.float32([0.299, 0.587, 0.114])
 KWS_SCALE, KWS_ZERO = 0.5847029089927673, 83  # of the int8 features: real = scale · (q − zero)
 
 
@@ -51,6 +53,27 @@ def kws(data):
 
 def kwt(data):
     yield from halves(data, "kwt_feat_f32", lambda x: x)
+
+
+def armkws(data):
+    yield from halves(data, "armkws_mfcc_f32", lambda x: x)
+
+
+def luminance(data):
+    """The middle of photographs from 0 to 1, small with the channel last, and as it is with the channel first."""
+    for part in ("calib", "eval"):
+        small, large = [], []
+        for path in sorted((data / "coco" / part).glob("*.jpg")):
+            pixels = np.asarray(Image.open(path).convert("RGB"), np.float32) @ LUMINANCE / np.float32(255)
+            top, left = ((extent - 2 * SMALL) // 2 for extent in pixels.shape)
+            if min(top, left) < 0:
+                continue
+            cut = np.ascontiguousarray(pixels[top : top + 2 * SMALL, left : left + 2 * SMALL])
+            half = Image.fromarray(cut).resize((SMALL, SMALL), Image.BICUBIC)
+            small.append(np.asarray(half, np.float32).clip(0, 1)[..., None])
+            large.append(cut[None])
+        yield f"{part}_x", np.stack(small)
+        yield f"{part}_y", np.stack(large)
 
 
 def halves(data, name, convert):
@@ -94,7 +117,7 @@ def coco(data):
         yield f"{part}_truth", np.array(truth)  # image, class, left, top, right, bottom in the original's pixels
 
 
-SETS = {"imagenet": imagenet, "cifar10": cifar10, "vww": vww, "kws": kws, "kwt": kwt, "ad": ad, "coco": coco}
+SETS = {"imagenet": imagenet, "cifar10": cifar10, "vww": vww, "kws": kws, "kwt": kwt, "ad": ad, "coco": coco, "armkws": armkws, "luminance": luminance}
 
 
 def main():

@@ -61,7 +61,12 @@ def detector(data, sources, outputs, _reference, _rival):
     return {"samples": len(ratios), "mAP": mean, "AP50": half}
 
 
-SCORES = {"classifier": classifier, "anomaly": anomaly, "detector": detector}
+def enlarger(data, sources, outputs, _reference, _rival):
+    truth = np.load(data / f"{sources[1]}.npy")
+    return {"samples": len(truth), "psnr": metrics.signal_to_noise(outputs.reshape(truth.shape), truth)}
+
+
+SCORES = {"classifier": classifier, "anomaly": anomaly, "detector": detector, "enlarger": enlarger}
 
 
 def load(model, folder):

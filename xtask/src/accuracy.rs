@@ -1,6 +1,7 @@
-//! `cargo xtask accuracy`: the table of eleven models and three targets.
+//! `cargo xtask accuracy`: the table of real models and three targets.
 
-use crate::{Command, Outcome, python};
+use crate::{Command, Outcome, Stop, process, python, workspace};
+use std::path::Path;
 
 pub(crate) const COMMAND: Command = Command {
     name: "accuracy",
@@ -14,7 +15,8 @@ Compiles each model of configs/models for each target, runs it on its evaluation
 Runtime's own quantization, and writes docs/accuracy.md. Variants are compared, too: the options of sima and the types of
 generic-int8 (xtask/python/accuracy_variants.py); a model is run again only where its integers are others. Needs the models
 and data in a folder `shared/data` beside the repository, and Python (a virtual environment is made on first use;
-STRAIT_PYTHON names another interpreter).
+STRAIT_PYTHON names another interpreter). For frozen TensorFlow graphs among the models it needs TensorFlow, too, which
+makes the ONNX files that ONNX Runtime takes (half a gigabyte; STRAIT_PYTHON_TENSORFLOW).
 
 Usage: cargo xtask accuracy [--models A,B] [--targets T,U] [--out FILE]
 
@@ -26,5 +28,29 @@ Example:
 ";
 
 fn run(arguments: &[String]) -> Outcome {
-    python::measure("accuracy", arguments)
+    let twins = workspace::target().join("twins");
+    if let Some(shared) = workspace::shared_data() {
+        let graphs = graphs(&shared, arguments)?;
+        if !graphs.is_empty() {
+            let data = python::prepared_data(&python::interpreter()?, &shared)?;
+            let mut convert = python::script(&python::tensorflow_interpreter()?, "tensorflow_to_onnx.py");
+            process::run(convert.arg(shared).arg(data).arg(&twins).args(graphs))?;
+        }
+    }
+    let twins = ["--twins".to_owned(), twins.display().to_string()];
+    python::measure("accuracy", &[&twins, arguments].concat())
+}
+
+/// The models that are TensorFlow graphs, of those that are chosen.
+fn graphs(shared: &Path, arguments: &[String]) -> Result<Vec<String>, Stop> {
+    let chosen = arguments.iter().position(|argument| argument == "--models");
+    let chosen = chosen.and_then(|position| arguments.get(position + 1));
+    let folder = shared.join("models");
+    let files = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut names: Vec<String> = files
+        .filter_map(|file| file.ok()?.file_name().to_str()?.strip_suffix(".pb").map(Into::into))
+        .filter(|name: &String| chosen.is_none_or(|list| list.split(',').any(|own| own == name)))
+        .collect();
+    names.sort();
+    Ok(names)
 }
