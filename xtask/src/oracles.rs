@@ -34,8 +34,8 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
   --forms        only the requantization forms
   --document     write what was found about them to docs/oracles.md
   --nodes        only ONNX's node tests and those models, or those of them whose name contains NAME
-  --tflite       only the reader of TFLite: its schema, models of single operators, real models of floats, and those of codes,
-                 compiled for generic-int8, byte by byte
+  --tflite       only the reader of TFLite: its schema, models of single operators, real models of floats, and operators and
+                 models of codes, compiled for generic-int8, byte by byte
   --converted    also models of int16, uint8 and int8 that TensorFlow's converter makes
   --bless        add those that pass to tests/onnx/passing.txt
   --refused      say of each that is not read why
@@ -186,14 +186,19 @@ fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
         process::run(&mut write)?;
         process::run(Command::new(&runner).arg(&folder).arg(&list).args(&rest))?;
     }
+    let strait = workspace::build_strait()?;
+    let name = rest.iter().find(|argument| !argument.starts_with("--"));
+    let mut codes = python::script(interpreter, "tflite_codes.py");
+    codes.arg("--strait").arg(&strait);
+    codes.arg("--work").arg(workspace::target().join("tflite-codes"));
+    codes.args(name.iter().flat_map(|name| ["--only", name.as_str()]));
+    process::run(&mut codes)?;
     let Some(shared) = shared else { return Ok(()) };
     let mut models = python::script(interpreter, "tflite_models.py");
-    models.arg("--strait").arg(workspace::build_strait()?);
+    models.arg("--strait").arg(&strait);
     models.arg("--work").arg(workspace::target().join("tflite-models"));
     models.arg("--shared").arg(&shared);
-    if let Some(name) = rest.iter().find(|argument| !argument.starts_with("--")) {
-        models.arg("--only").arg(name);
-    }
+    models.args(name.iter().flat_map(|name| ["--only", name.as_str()]));
     if arguments.iter().any(is_converted) {
         let folder = workspace::target().join("tflite-converted");
         let mut convert = python::script(&python::tensorflow_interpreter()?, "tflite_converted.py");

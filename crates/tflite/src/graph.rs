@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use planus::ReadAsRoot;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use strait_core::shape::MAX_RANK;
 use strait_core::{Elem, QuantParams, ReasonCode};
 use strait_import::{ReadError, grid_of};
@@ -43,6 +43,8 @@ pub(crate) struct Tensor {
     pub(crate) data: Option<Bytes>,
     /// The grid on which its elements are codes; a float has none, whatever stands beside it.
     pub(crate) grid: Option<QuantParams>,
+    /// The scale that the file says of a summand, which is on the grid of products.
+    pub(crate) said: Option<f32>,
     /// Reason why it is not read, whoever takes it.
     pub(crate) refused: Option<&'static str>,
 }
@@ -194,27 +196,42 @@ impl<'a> Graph<'a> {
             };
             graph.nodes.push(node);
         }
-        graph.forget_grids_of_numbers();
+        graph.place_summands();
         Ok(graph)
     }
 
-    /// Integers of 32 bits and more are codes where they are the summand of a sum of products. Elsewhere they are positions and
-    /// counts, beside which converters write a grid that nobody looks at.
-    fn forget_grids_of_numbers(&mut self) {
-        let mut is_summand = vec![false; self.tensors.len()];
+    /// Integers of 32 bits and more are codes where they are the summand of a sum of products, and on the grid of these, whatever
+    /// stands beside them: LiteRT adds them to the products. Elsewhere they are positions and counts, beside which converters
+    /// write a grid that nobody looks at.
+    fn place_summands(&mut self) {
+        let mut summands: BTreeMap<usize, Option<QuantParams>> = BTreeMap::new();
         for (position, node) in self.nodes.iter().enumerate() {
-            let operand = match self.code(position).name().as_str() {
-                "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" | "CONV_3D" => 2,
-                "TRANSPOSE_CONV" => 3,
+            let [x, w, bias] = match self.code(position).name().as_str() {
+                "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" | "CONV_3D" => [0, 1, 2],
+                "TRANSPOSE_CONV" => [2, 1, 3],
                 _ => continue,
             };
-            if let Some(&Some(index)) = node.inputs.get(operand) {
-                is_summand[index] = true;
+            let operand = |at: usize| node.inputs.get(at).copied().flatten();
+            let grid = |at: usize| self.tensors.get(operand(at)?)?.grid.as_ref();
+            if let Some(index) = operand(bias) {
+                let product = grid(x).zip(grid(w)).and_then(|(x, w)| x.product(w, Some(0)));
+                summands.entry(index).or_insert(product);
             }
         }
-        for (tensor, is_summand) in self.tensors.iter_mut().zip(is_summand) {
+        for (index, tensor) in self.tensors.iter_mut().enumerate() {
             let wide = |grid: &QuantParams| matches!(grid.codes, Some(Elem::I32 | Elem::I64));
-            tensor.grid.take_if(|grid| wide(grid) && !is_summand);
+            if !tensor.grid.as_ref().is_some_and(wide) {
+                continue;
+            }
+            match summands.remove(&index) {
+                None => tensor.grid = None,
+                Some(None) => {}
+                Some(Some(product)) => {
+                    let own = tensor.grid.take();
+                    tensor.said = own.as_ref().and_then(QuantParams::as_tensor).map(|(scale, _)| scale);
+                    tensor.grid = own.and_then(|own| Some(product.of_codes(own.codes?)));
+                }
+            }
         }
     }
 
@@ -333,6 +350,7 @@ fn tensors<'a>(
             has_shape,
             data,
             grid,
+            said: None,
             refused,
         });
     }

@@ -10,7 +10,9 @@ use strait_core::text::{self, PrintOptions};
 use strait_tflite::{Model, ReadError, ReadOptions};
 
 const INT8: u64 = 9;
+const INT16: u64 = 7;
 const INT32: u64 = 2;
+const UINT8: u64 = 3;
 
 fn read(root: &Table) -> Result<Module, ReadError> {
     Model::decode(Bytes::from(file(root)))?.read(&ReadOptions::default())
@@ -26,6 +28,24 @@ fn codes(name: &str, shape: &[i32], buffer: u64, elem: u64, scales: &[f32], zero
         .with(2, Value::Floats(scales.to_vec()))
         .with(3, Value::Longs(vec![zero; scales.len()]));
     tensor(name, shape, buffer).bits(1, elem).with(4, Value::Table(grid))
+}
+
+/// A tensor with codes whose scales run along another axis than the first.
+fn along(tensor: Table, axis: u64) -> Table {
+    let mut tensor = tensor;
+    for (_, value) in tensor.0.iter_mut().filter(|(field, _)| *field == 4) {
+        if let Value::Table(grid) = value {
+            *grid = grid.clone().bits(6, axis);
+        }
+    }
+    tensor
+}
+
+/// A model of one builtin operator, by its number, from codes to `y`.
+fn one(number: u64, y: Table) -> Table {
+    let x = codes("x", &[1, 2], 0, INT8, &[0.5], 3);
+    let graph = graph(vec![x, y], vec![operator(0, &[0], &[1])], &[0], &[1]);
+    model(vec![kind(number, 1)], graph, &[])
 }
 
 /// The model with these bytes in its buffers behind the first.
@@ -131,4 +151,50 @@ fn scales_that_are_not_as_many_as_their_axis_has_positions_are_told() {
     );
     let text = read(&root).unwrap_err().to_string();
     assert!(text.contains("not as many"), "{text}");
+}
+
+#[test]
+fn grids_that_no_kernel_has_are_refused() {
+    let x = || codes("x", &[1, 2], 0, INT8, &[0.5], 3);
+    let b = |scale| codes("b", &[2], 2, INT32, &[scale], 0);
+    let y = || codes("y", &[1, 2], 0, INT8, &[2.0], -128);
+    let w = |zero| codes("w", &[2, 2], 1, INT8, &[0.25], zero);
+    read(&dense(x(), w(0), b(0.125), y())).unwrap();
+    for (root, words) in [
+        (dense(x(), w(1), b(0.125), y()), "its weights have a zero point"),
+        (dense(x(), w(0), b(0.25), y()), "`b` is on another grid"),
+        (dense(x(), w(0), tensor("b", &[2], 2), y()), "`b` has real numbers"),
+        (
+            dense(tensor("x", &[1, 2], 0), w(0), b(0.125), y()),
+            "codes and real numbers meet",
+        ),
+        (
+            dense(codes("x", &[1, 2], 0, UINT8, &[0.5], 3), w(0), b(0.125), y()),
+            "weights of i8 beside activations of u8",
+        ),
+        (
+            dense(
+                x(),
+                along(codes("w", &[2, 2], 1, INT8, &[0.25, 0.5], 0), 1),
+                b(0.125),
+                y(),
+            ),
+            "scales along another axis",
+        ),
+        (
+            one(14, codes("y", &[1, 2], 0, INT8, &[0.5], 0)),
+            "its kernel has a result of scale",
+        ),
+        (
+            one(22, codes("y", &[1, 2], 0, INT8, &[0.25], 3)),
+            "its kernel takes codes as they are",
+        ),
+        (
+            one(19, codes("y", &[1, 2], 0, INT16, &[0.25], 3)),
+            "`y` has codes of 16 bits with a zero point",
+        ),
+    ] {
+        let text = read(&root).unwrap_err().to_string();
+        assert!(text.contains(words), "{words}: {text}");
+    }
 }

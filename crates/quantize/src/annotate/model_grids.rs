@@ -216,6 +216,11 @@ pub fn keep_model_grids(
             };
             wanted.extend(elem.map(|elem| ((id, Port::Operand(index)), value, elem)));
         }
+        let is_code = |value: &ValueId| by_value.contains_key(value);
+        let mut variables = node.inputs.iter().flatten().filter(|&&x| source.data_of(x).is_none());
+        if variables.all(is_code) && node.outputs.iter().all(is_code) {
+            types.between_codes.insert(id);
+        }
         for (index, &value) in node.outputs.iter().enumerate() {
             if by_value.contains_key(&value) {
                 types.on_codes.insert(id);

@@ -254,6 +254,8 @@ pub struct TypeWishes {
     pub values: BTreeMap<ValueId, Integer>,
     /// Nodes whose results are codes in the model, and so also where the host alone reads them.
     pub on_codes: BTreeSet<NodeId>,
+    /// Those of them all of whose operands are codes in the model, too: it computes on integers there.
+    pub between_codes: BTreeSet<NodeId>,
     /// Kinds of grids.
     pub grids: GridWishes,
 }

@@ -4,15 +4,18 @@
 //! convolutions (s·s over two axes, s·s·s over three) are one with so many times the outputs; its results stand beside
 //! each other in the channels and are put in their places, behind a function of one variable that reads them, so that a
 //! ReLU is part of the convolution. It has the products of the transposed one, and those with zeros where the stride
-//! does not divide the kernel.
+//! does not divide the kernel. Grids that the model gives go along.
 //! **Preconditions**: no dilation, strides no longer than the kernel, fixed shapes, no batch normalization behind it that is
 //! folded first.
 //! **Exactness**: exact in real numbers; sums are in another order.
 
 use crate::matching::{GraphNode, tensor};
 use smallvec::SmallVec;
-use strait_core::op::{Conv, ConvTranspose, Reshape, Slice, Transpose};
-use strait_core::{GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+use strait_core::op::{Conv, ConvTranspose, Identity, Reshape, Slice, Transpose};
+use strait_core::{
+    GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, QuantParams, Rule, Source, Term, ValueId,
+};
+use strait_requantize::Per;
 
 /// See the module's documentation.
 pub struct ConvTransposeToConv;
@@ -97,6 +100,25 @@ fn phases(weight: &[f32], inputs: usize, per_group: usize, groups: usize, axes: 
     made
 }
 
+/// A grid along the outputs of a group, or of a bias, as it is where `rests` outputs stand for each.
+fn repeated(grid: &QuantParams, groups: usize, rests: usize) -> QuantParams {
+    fn each<T: Copy>(per: &Per<T>, groups: usize, rests: usize) -> Per<T> {
+        match per {
+            Per::Tensor(value) => Per::Tensor(*value),
+            Per::Channel(values) => {
+                let one = || values.iter().flat_map(|&value| std::iter::repeat_n(value, rests));
+                (0..groups).flat_map(|_| one()).collect()
+            }
+        }
+    }
+    QuantParams {
+        scale: each(&grid.scale, groups, rests),
+        zero_point: each(&grid.zero_point, groups, rests),
+        axis: grid.axis.map(|_| 0),
+        ..grid.clone()
+    }
+}
+
 impl Rule for ConvTransposeToConv {
     fn name(&self) -> &'static str {
         "conv-transpose-to-conv"
@@ -141,12 +163,24 @@ impl Rule for ConvTransposeToConv {
             .into_iter()
             .chain(axes.iter().map(|axis| axis.taps as u64))
             .collect();
+        let grid = |value: Option<ValueId>| site.graph.value(value?)?.quant.as_ref();
         let mut data = vec![("weight".to_string(), tensor(&shape, &folded)?)];
-        let mut operands = vec![Some(Source::Old(x)), Some(Source::Data(0))];
+        let mut add = Vec::new();
+        // On the model's own grid, where it gives one: an identity carries it until it is taken out.
+        let mut given = |data: u16, grid: Option<QuantParams>| {
+            let Some(grid) = grid else { return Source::Data(data) };
+            let mut node = NewNode::new(Identity {}, &[Some(Source::Data(data))], &[at]);
+            node.quant.push(Some(grid.into()));
+            add.push(node);
+            Source::New(add.len() as u16 - 1, 0)
+        };
+        let own = grid(site.input(1)).map(|grid| repeated(grid, groups, rests));
+        let mut operands = vec![Some(Source::Old(x)), Some(given(0, own))];
         if let Some(bias) = bias {
-            let repeated: Vec<f32> = bias.iter().flat_map(|&b| std::iter::repeat_n(b, rests)).collect();
-            data.push(("bias".to_string(), tensor(&[outputs], &repeated)?));
-            operands.push(Some(Source::Data(1)));
+            let values: Vec<f32> = bias.iter().flat_map(|&b| std::iter::repeat_n(b, rests)).collect();
+            data.push(("bias".to_string(), tensor(&[outputs], &values)?));
+            let own = grid(site.input(2)).map(|grid| repeated(grid, 1, rests));
+            operands.push(Some(given(1, own)));
         }
         let pads = |end: usize| axes.iter().map(move |axis| axis.pad[end]);
         let conv = Conv {
@@ -154,10 +188,16 @@ impl Rule for ConvTransposeToConv {
             groups: op.groups,
             ..Conv::plain(axes.len())
         };
-        let mut add = vec![NewNode::new(conv, &operands, &[at])];
+        let with = |op: Op, operands: &[Option<Source>], of: NodeId| {
+            let mut node = NewNode::new(op, operands, &[of]);
+            let made = site.graph.node(of).and_then(|node| node.outputs.first().copied());
+            node.quant.push(grid(made).cloned());
+            node
+        };
+        add.push(with(conv.into(), &operands, at));
         let mut then = |op: Op, of: NodeId| {
             let last = Source::New(add.len() as u16 - 1, 0);
-            add.push(NewNode::new(op, &[Some(last)], &[of]));
+            add.push(with(op, &[Some(last)], of));
         };
         if let Some((id, node)) = function {
             then(node.op.clone(), id);

@@ -3,6 +3,7 @@
 //! [`tensors`] says what the file knows of its tensors, and [`nodes`] reads one operator. What it becomes is said in [`ops`], a
 //! file for each family, in terms of a [`site::Site`]. The rest is `strait-import`'s.
 
+mod grids;
 mod nodes;
 mod ops;
 mod site;

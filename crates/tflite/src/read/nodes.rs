@@ -1,6 +1,6 @@
 //! The operators of a graph: each is read by the function that knows it in the version that the file uses.
 
-use super::{ops, site::Site, tensors};
+use super::{grids, ops, site::Site, tensors};
 use crate::graph::Graph;
 use strait_import::{Builder, Reader, Refusal};
 
@@ -23,6 +23,7 @@ impl<'g> Reader<'g> for Nodes<'g> {
         for &index in node.inputs.iter().chain(&node.outputs).flatten() {
             tensors::check(&self.graph.tensors[index]).map_err(|why| around(why, builder))?;
         }
+        grids::check(self.graph, position).map_err(|why| around(why, builder))?;
         let mut site = Site::new(builder, self.graph, position, self.hybrid_as_float);
         map(&mut site).map_err(|refusal| match refusal {
             Refusal::Unsupported(why) => around(why, site.builder),

@@ -104,9 +104,9 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// The recipe of a node of the accelerator that may leave it.
+    /// The recipe of a node of the accelerator that may leave it. One that is between codes in the model computes on integers there.
     fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
-        let wished = self.wishes.get(&id) == Some(&Wish::Integer);
+        let wished = self.wishes.get(&id) == Some(&Wish::Integer) || self.roles.types.between_codes.contains(&id);
         let found = graph.node(id).and_then(|node| self.roles.recipe(id, node));
         found.filter(|_| !wished).map(|(_, recipe)| recipe)
     }
