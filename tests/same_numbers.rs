@@ -220,3 +220,35 @@ fn transposes_cancel_between_ops_that_do_not_mind_them() {
     // One in front of the first convolution, and one behind the last in front of each of two outputs.
     assert!(saved > left && left < 3 * 200, "{saved} saved, {left} left");
 }
+
+/// A layer over one axis and a dense layer as TensorFlow writes them, each with a bias, and with a normalization as a product and a sum.
+const SPELLED_OUT: &str = "strait 1 float
+graph @main(%x: f32[2,3,1,9]) {
+  %conv: f32[2,4,1,8] = conv(%x, @w) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+  %line: f32[2,4,8] = squeeze(%conv) {axes=[2]}
+  %last: f32[2,8,4] = transpose(%line) {permutation=[0,2,1]}
+  %bias: f32[2,8,4] = add(%last, @b)
+  %scaled: f32[2,8,4] = mul(%bias, @factor) {a_zero=0, b_zero=0}
+  %normal: f32[2,8,4] = add(%scaled, @shift)
+  %relu: f32[2,8,4] = relu(%normal)
+  %mean: f32[2,4] = reduce(%relu) {reduction=mean, axes=[1], keep_dims=0}
+  %dense: f32[2,4] = matmul(%mean, @d) {a_zero=0, b_zero=0}
+  %dense_bias: f32[2,4] = add(%dense, @b)
+  %dense_scaled: f32[2,4] = mul(%dense_bias, @factor) {a_zero=0, b_zero=0}
+  %y: f32[2,4] = add(%dense_scaled, @shift)
+  return %y
+}
+data @w: f32[4,3,1,2] = random 1
+data @d: f32[4,4] = random 2
+data @b: f32[4] = random 3
+data @factor: f32[4] = random 4
+data @shift: f32[4] = random 5
+";
+
+#[test]
+fn biases_and_normalizations_that_are_spelled_out_are_part_of_the_sum_in_front() {
+    let models = both(SPELLED_OUT);
+    assert!(!has(&models[1], |op| matches!(op, Op::Add(_) | Op::Mul(_))));
+    let near = apart(&models);
+    assert!(near > 110.0, "{near} dB");
+}

@@ -46,6 +46,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::GatherToSlice),
         Box::new(rules::CanonicalGemm),
         Box::new(rules::MatMulToGemm),
+        Box::new(rules::ConstantBeforeReshape),
         Box::new(rules::BatchNormalizationIntoProducer),
         Box::new(rules::BatchNormalizationIntoReader),
         Box::new(rules::ConvTransposeToConv),

@@ -1,7 +1,8 @@
 //! **Pattern**: batch normalization of the result of a conv or a transposed conv, or of rank 2 of that of a gemm, which may be
-//! reshaped in between.
+//! reshaped in between; and a product of such a result, or of that of a gemm, with one constant for each of its channels, as
+//! TensorFlow spells a normalization out.
 //! **Why**: with g = scale / √(variance + ε), w'\[o\] = w\[o\]·g\[o\] and b'\[o\] = (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]
-//! it costs nothing at inference.
+//! it costs nothing at inference. Of a product with g it is the same without mean and bias.
 //! **Preconditions**: the result is used by the normalization alone, all parameters are constants, and the folded ones
 //! are finite; a reshape keeps the last axis.
 //! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
@@ -31,6 +32,37 @@ pub(super) fn affine(site: &GraphNode<'_>) -> Option<Vec<(f64, f64)>> {
         (factor, f64::from(bias[c]) - f64::from(mean[c]) * factor)
     };
     Some((0..channels).map(channel).collect())
+}
+
+/// Factor and summand of each channel; nothing where they are no constants.
+type Affine = Option<Vec<(f64, f64)>>;
+
+/// The operand that is normalized or multiplied, and by how much.
+fn scaled(site: &GraphNode<'_>) -> Option<(ValueId, Affine)> {
+    match site.node.op {
+        Op::Mul(_) => {
+            let mut orders = site.both_orders().into_iter();
+            orders.find_map(|(x, constant)| Some((x, Some(factors(site, x, constant)?))))
+        }
+        _ => Some((site.input(0)?, affine(site))),
+    }
+}
+
+/// The factors of a product, if there is one for each channel of what a convolution or a gemm makes, and more than one channel.
+fn factors(site: &GraphNode<'_>, x: ValueId, constant: ValueId) -> Option<Vec<(f64, f64)>> {
+    let (tensor, values) = site.floats(constant)?;
+    let dims = site.dims(x)?;
+    let axis = match site.graph.producer(x)?.1.op.term() {
+        Term::Conv | Term::ConvTranspose => 1,
+        Term::Gemm => dims.len().checked_sub(1)?,
+        _ => return None,
+    };
+    let missing = dims.len().checked_sub(tensor.shape().len())?;
+    let channels = *dims.get(axis)?;
+    let along = |(place, &extent): (usize, &u64)| extent == 1 || place + missing == axis;
+    let fits = tensor.shape().iter().enumerate().all(along) && values.len() as u64 == channels;
+    let fits = fits && channels > 1 && site.keeps_type(x);
+    fits.then(|| values.iter().map(|&value| (f64::from(value), 0.0)).collect())
 }
 
 /// Output channels of the weights of a product, by the position of an element.
@@ -96,14 +128,15 @@ impl Rule for BatchNormalizationIntoProducer {
     }
 
     fn anchors(&self) -> &'static [Term] {
-        &[Term::BatchNormalization]
+        &[Term::BatchNormalization, Term::Mul]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
+        let (Some((x, affine)), Some(y)) = (scaled(&site), site.output()) else {
             return Ok(Outcome::NoMatch);
         };
+        let is_product = matches!(site.node.op, Op::Mul(_));
         let two = site.dims(x).is_some_and(|d| d.len() == 2);
         let reshape = RESHAPES.iter().find_map(|&term| site.producer(x, term)).filter(|_| two);
         let product = match &reshape {
@@ -119,7 +152,7 @@ impl Rule for BatchNormalizationIntoProducer {
             .filter(|_| reshape.is_none());
         let producer = conv.or_else(|| {
             site.producer(product, Term::Gemm)
-                .filter(|g| two && matches!(&g.node.op, Op::Gemm(g) if g.is_canonical()))
+                .filter(|g| (two || is_product) && matches!(&g.node.op, Op::Gemm(g) if g.is_canonical()))
         });
         let Some(producer) = producer else {
             return Ok(Outcome::NoMatch);
@@ -130,7 +163,7 @@ impl Rule for BatchNormalizationIntoProducer {
                 "its operand is used elsewhere too",
             )));
         }
-        let Some(affine) = affine(&site) else {
+        let Some(affine) = affine else {
             return Ok(Outcome::Refused(Reason::new(
                 ReasonCode::NotConstant,
                 "its parameters are not constants",
@@ -173,15 +206,12 @@ impl Rule for BatchNormalizationIntoProducer {
                 "a folded weight or bias is not finite",
             )));
         }
-        let data = vec![
-            ("weight".to_string(), tensor(weight.shape(), &folded)?),
-            ("bias".to_string(), tensor(&[affine.len() as u64], &bias)?),
-        ];
-        let operands = [
-            producer.input(0).map(Source::Old),
-            Some(Source::Data(0)),
-            Some(Source::Data(1)),
-        ];
+        let mut data = vec![("weight".to_string(), tensor(weight.shape(), &folded)?)];
+        let mut operands = vec![producer.input(0).map(Source::Old), Some(Source::Data(0))];
+        if !is_product || producer.input(2).is_some() {
+            data.push(("bias".to_string(), tensor(&[affine.len() as u64], &bias)?));
+            operands.push(Some(Source::Data(1)));
+        }
         let mut add = vec![NewNode::new(producer.node.op.clone(), &operands, &[producer.id, at])];
         let mut remove = vec![at];
         if let Some(reshape) = &reshape {
