@@ -48,6 +48,7 @@ const CASES: &[Case] = &[
     case("model.bind", Error, &["model.bind={ M = 1 }"]),
     case("model.inputs", Error, &["model.inputs=['/nothing']"]),
     case("model.outputs", Bits, &["model.outputs=['/pool/MaxPool']"]),
+    case("model.hybrid", Error, &["model.hybrid='float'"]),
     case("input.NAME.range", Bits, &["input.image.range=[0, 3]"]),
     case(
         "input.NAME.preprocess.stored.layout",
@@ -536,6 +537,7 @@ fn a_model_that_does_not_fit_is_blamed_on_the_key_that_asks_for_it() {
             "model.inputs=['/block/pointwise/Conv_output_0']",
             "the outputs depend on the model's input `image` too",
         ),
+        ("model.hybrid='float'", "`model.hybrid` is about layers of TFLite"),
         ("model.file='absent.onnx'", "absent.onnx"),
     ] {
         let outcome = compiled(|| targets::registry([]).unwrap(), "generic-int8", &[set.to_owned()]);

@@ -51,6 +51,11 @@ impl Model {
         }
     }
 
+    /// True of a format that has layers with weights of codes beside real activations.
+    pub(crate) fn may_be_hybrid(&self) -> bool {
+        matches!(self, Model::TfLite(_))
+    }
+
     /// The names of all tensors that the graph can be cut at, in the order of the file.
     pub(crate) fn tensors(&self) -> Vec<&str> {
         match self {

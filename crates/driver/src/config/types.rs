@@ -101,6 +101,16 @@ pub struct Model {
     /// Tensors or layers at which the graph ends instead of at its outputs. Empty: at its outputs.
     #[serde(default)]
     pub outputs: Vec<Pattern>,
+    /// Layers of TFLite that have weights of codes beside real activations, which its runtime quantizes anew in each run.
+    pub hybrid: Option<Hybrid>,
+}
+
+/// Reading of layers that have weights of codes beside real activations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Hybrid {
+    /// Their weights are the numbers that the codes stand for, and the layers those of floats. Without this they are refused.
+    Float,
 }
 
 /// Properties of one input of the model.

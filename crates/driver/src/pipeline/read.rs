@@ -30,6 +30,9 @@ pub struct Reading {
     pub inputs: Vec<String>,
     /// Patterns over the names of tensors and layers where the graph ends.
     pub outputs: Vec<String>,
+    /// True where weights of codes beside real activations are read as numbers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hybrid_as_float: bool,
 }
 
 /// A model that was read.
@@ -58,6 +61,7 @@ impl Reading {
                 .collect(),
             inputs: texts(&model.inputs),
             outputs: texts(&model.outputs),
+            hybrid_as_float: model.hybrid == Some(types::Hybrid::Float),
         }
     }
 
@@ -75,12 +79,17 @@ impl Reading {
         })?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let model = Model::decode(bytes.clone(), folder).map_err(named)?;
+        if self.hybrid_as_float && !model.may_be_hybrid() {
+            let text = "`model.hybrid` is about layers of TFLite, and the model is of another format";
+            let finding = Diagnostic::error(codes::MODEL, text).about(KeyPath::of(&["model", "hybrid"]));
+            return Err(Diagnostics(vec![finding]));
+        }
         let file_digest = sha256(&bytes);
         let options = ReadOptions {
             bind: self.bind.clone(),
             inputs: resolve(&model, "inputs", &self.inputs)?,
             outputs: resolve(&model, "outputs", &self.outputs)?,
-            ..ReadOptions::default()
+            hybrid_as_float: self.hybrid_as_float,
         };
         let (module, batch) = model.read_single(&options).map_err(named)?;
         let free = strait_import::free_dimensions(&module);

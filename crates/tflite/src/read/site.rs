@@ -105,7 +105,8 @@ impl<'b, 'g> Site<'b, 'g> {
         match is_hybrid && !self.hybrid_as_float {
             false => Ok(()),
             true => Err(Refusal::unsupported(
-                "it is hybrid: its weights are codes, and its activations are floats that are quantized anew in each run",
+                "it is hybrid: its weights are codes, and its activations are floats that are quantized anew in each run; \
+                 `hybrid = \"float\"` takes the weights for the numbers that they stand for",
             )),
         }
     }
