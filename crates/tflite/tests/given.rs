@@ -198,3 +198,26 @@ fn grids_that_no_kernel_has_are_refused() {
         assert!(text.contains(words), "{words}: {text}");
     }
 }
+
+#[test]
+fn cut_and_flipped_files_of_codes_do_no_harm() {
+    let whole = file(&dense(
+        codes("x", &[1, 2], 0, INT8, &[0.5], 3),
+        codes("w", &[2, 2], 1, INT8, &[0.25, 0.5], 0),
+        codes("b", &[2], 2, INT32, &[0.125, 0.25], 0),
+        codes("y", &[1, 2], 0, INT8, &[2.0], -128),
+    ));
+    let look = |bytes: Vec<u8>| {
+        let model = Model::decode(Bytes::from(bytes));
+        model.is_ok_and(|model| model.read_single(&ReadOptions::default()).is_ok())
+    };
+    assert!(look(whole.clone()));
+    for at in 0..whole.len() {
+        look(whole[..at].to_vec());
+        for value in [0, 1, 0x7f, 0x80, 0xff, whole[at] ^ 1, whole[at].wrapping_add(4)] {
+            let mut bytes = whole.clone();
+            bytes[at] = value;
+            look(bytes);
+        }
+    }
+}
