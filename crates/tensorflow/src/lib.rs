@@ -128,7 +128,13 @@ impl Model {
     fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Vec<FreeDimension>), ReadError> {
         let options = self.spelled_out(options);
         let wiring = self.graph.wiring(!options.outputs.is_empty())?;
-        let cut = cut(&wiring, &options)?;
+        let cut = cut(&wiring, &options).map_err(|error| match &error {
+            ReadError::Model(reason) if reason.code == ReasonCode::Cycle => match ops::loops(&self.graph) {
+                Some(fault) => ReadError::Unsupported(vec![fault]),
+                None => error,
+            },
+            _ => error,
+        })?;
         state::check(&self.graph, &wiring, &cut)?;
         self.between(&wiring, &cut, &options, is_single)
             .map_err(|error| match error {

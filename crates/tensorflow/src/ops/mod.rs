@@ -59,6 +59,8 @@ fn rows() -> &'static BTreeMap<&'static str, Map> {
     ROWS.get_or_init(|| FAMILIES.iter().flat_map(|family| family.iter().copied()).collect())
 }
 
+pub(crate) use refused::loops;
+
 /// The names of all operators that are read beside `Const` and `Placeholder`, in the order of the alphabet.
 pub fn operators() -> Vec<&'static str> {
     rows().keys().copied().collect()

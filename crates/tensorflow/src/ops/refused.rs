@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use strait_core::{Reason, ReasonCode};
+use strait_import::NodeFault;
+
 use crate::graph::{Graph, Port};
 
 /// A network on audio begins behind these.
@@ -23,6 +26,9 @@ const CONTROL: [&str; 13] = [
     "ControlTrigger",
     "RefSelect",
 ];
+
+/// Said of those.
+const DECIDED: &str = "branches and loops of TensorFlow 1 are read only where a constant decides on them";
 
 /// Conditions and loops of TensorFlow 2, and calls.
 const FUNCTIONS: [&str; 7] = [
@@ -46,9 +52,7 @@ pub(super) fn why(graph: &Graph, node: usize) -> String {
                 option(graph, "inputs", &behind)
             );
         }
-        _ if CONTROL.contains(&op) => {
-            "branches and loops of TensorFlow 1 are read only where a constant decides on them"
-        }
+        _ if CONTROL.contains(&op) => DECIDED,
         _ if FUNCTIONS.contains(&op) || graph.is_function(op) => {
             "calls of functions are not read; the tool that freezes a graph puts their nodes in place of them"
         }
@@ -57,6 +61,31 @@ pub(super) fn why(graph: &Graph, node: usize) -> String {
         _ => "the operator is not known",
     };
     format!("{kind}{}", ways_around(graph, node))
+}
+
+/// The loops of TensorFlow 1, which are cycles of a graph: the first node of the first one, and the options that leave them out.
+pub(crate) fn loops(graph: &Graph) -> Option<NodeFault> {
+    let of = |kind: [&'static str; 2]| {
+        let nodes = 0..graph.def.node.len();
+        nodes.filter(move |&node| kind.contains(&graph.node(node).op.as_str()))
+    };
+    let first = graph.node(of(["Enter", "RefEnter"]).next()?);
+    let operands = of(["Enter", "RefEnter"]).flat_map(|node| graph.operands(node).iter().copied());
+    let before: BTreeSet<Port> = operands.filter(|port| !is_constant(graph, port)).collect();
+    let exits = of(["Exit", "RefExit"]).map(|node| (node, 0));
+    let behind: BTreeSet<Port> = exits.filter(|&port| graph.users(port).next().is_some()).collect();
+    Some(NodeFault {
+        node: first.name.clone(),
+        operator: first.op.clone(),
+        reason: Reason::new(
+            ReasonCode::Unsupported,
+            format!("{DECIDED}{}", around(graph, &before, &behind)),
+        ),
+    })
+}
+
+fn is_constant(graph: &Graph, &(producer, _): &Port) -> bool {
+    graph.node(producer).op == "Const"
 }
 
 /// The results of audio operators behind a node, or of it, that other operators take.
@@ -81,22 +110,26 @@ fn behind_audio(graph: &Graph, node: usize) -> BTreeSet<Port> {
 
 /// The options that end the graph in front of a node, and that begin it behind it.
 fn ways_around(graph: &Graph, node: usize) -> String {
-    let is_constant = |&(producer, _): &Port| graph.node(producer).op == "Const";
     let before: BTreeSet<Port> = graph
         .operands(node)
         .iter()
         .copied()
-        .filter(|port| !is_constant(port))
+        .filter(|port| !is_constant(graph, port))
         .collect();
     let results = (0..graph.results(node).len()).map(|result| (node, result));
     let behind: BTreeSet<Port> = results.filter(|&port| graph.users(port).next().is_some()).collect();
+    around(graph, &before, &behind)
+}
+
+/// The same in front of these tensors and behind those.
+fn around(graph: &Graph, before: &BTreeSet<Port>, behind: &BTreeSet<Port>) -> String {
     let end = format!(
         "ending the graph in front of it, with {}",
-        option(graph, "outputs", &before)
+        option(graph, "outputs", before)
     );
     let begin = format!(
         "beginning the graph behind it, with {}",
-        option(graph, "inputs", &behind)
+        option(graph, "inputs", behind)
     );
     let ways = [
         (!before.is_empty()).then_some(end),

@@ -90,9 +90,16 @@ fn loops_are_refused_by_name() {
         node("body", "Relu", &["switch:1"]).float(),
         node("next", "NextIteration", &["body"]).float(),
         node("exit", "Exit", &["switch"]).float(),
+        node("behind", "Relu", &["exit"]).float(),
     ];
     let text = error(read(nodes.clone()));
-    assert!(text.contains("cycle"), "{text}");
+    assert!(
+        text.contains("`enter` (Enter): branches and loops of TensorFlow 1"),
+        "{text}"
+    );
+    for option in ["outputs = [\"x:0\"]", "inputs = [\"exit:0\"]"] {
+        assert!(text.contains(option), "{text}");
+    }
     let mut nodes = nodes;
     nodes.retain(|node| node.name != "merge");
     nodes.push(node("merge", "Merge", &["enter"]).float());
