@@ -1,6 +1,6 @@
 //! **Pattern**: batch normalization of the result of a conv or a transposed conv, or of rank 2 of that of a gemm, which may be
-//! reshaped in between; and a product of such a result, or of that of a gemm, with one constant for each of its channels, as
-//! TensorFlow spells a normalization out.
+//! reshaped in between; and a product of such a result, or of that of a gemm, with one constant for each of its channels or for
+//! all, as TensorFlow spells a normalization out.
 //! **Why**: with g = scale / √(variance + ε), w'\[o\] = w\[o\]·g\[o\] and b'\[o\] = (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]
 //! it costs nothing at inference. Of a product with g it is the same without mean and bias.
 //! **Preconditions**: the result is used by the normalization alone, all parameters are constants, and the folded ones
@@ -48,7 +48,7 @@ fn scaled(site: &GraphNode<'_>) -> Option<(ValueId, Affine)> {
     }
 }
 
-/// The factors of a product, if there is one for each channel of what a convolution or a gemm makes, and more than one channel.
+/// The factors of a product, if there is one for each channel of what a convolution or a gemm makes, or one for all.
 fn factors(site: &GraphNode<'_>, x: ValueId, constant: ValueId) -> Option<Vec<(f64, f64)>> {
     let (tensor, values) = site.floats(constant)?;
     let dims = site.dims(x)?;
@@ -60,9 +60,10 @@ fn factors(site: &GraphNode<'_>, x: ValueId, constant: ValueId) -> Option<Vec<(f
     let missing = dims.len().checked_sub(tensor.shape().len())?;
     let channels = *dims.get(axis)?;
     let along = |(place, &extent): (usize, &u64)| extent == 1 || place + missing == axis;
-    let fits = tensor.shape().iter().enumerate().all(along) && values.len() as u64 == channels;
-    let fits = fits && channels > 1 && site.keeps_type(x);
-    fits.then(|| values.iter().map(|&value| (f64::from(value), 0.0)).collect())
+    let count = usize::try_from(channels).ok()?;
+    let fits = tensor.shape().iter().enumerate().all(along) && [1, count].contains(&values.len());
+    let factors = values.iter().map(|&value| (f64::from(value), 0.0)).cycle();
+    (fits && site.keeps_type(x)).then(|| factors.take(count).collect())
 }
 
 /// Output channels of the weights of a product, by the position of an element.
