@@ -16,7 +16,7 @@ const MOST: usize = 50;
 ///
 /// # Errors
 /// Everything that does not fit, in the order of the text.
-pub(crate) fn check(shape: &Shape, root: &mut Node) -> Result<(), Diagnostics> {
+pub fn check(shape: &Shape, root: &mut Node) -> Result<(), Diagnostics> {
     let mut checker = Checker { findings: Vec::new() };
     checker.value(shape, root, &KeyPath::default());
     checker.findings.sort_by_key(|(order, _)| *order);

@@ -1,6 +1,8 @@
 //! From a text to a tree, and from a tree to the types.
 
-use crate::{Diagnostic, Diagnostics, Format, KeyPath, Node, Place, Shape, Source, Value, check, codes, tree::entries};
+use crate::{
+    Diagnostic, Diagnostics, Format, KeyPath, Node, Place, Shape, Source, Value, check::check, codes, tree::entries,
+};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::{collections::BTreeMap, sync::Arc};
@@ -76,7 +78,7 @@ pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
 /// All that does not fit, in the order of the text.
 pub fn read<T: Document>(tree: &mut Node) -> Result<T, Diagnostics> {
     refuse_newer::<T>(tree)?;
-    check::check(T::shape(), tree)?;
+    check(T::shape(), tree)?;
     // The check is stricter than serde is; should they ever differ, that is a defect, told as one.
     T::deserialize(tree.to_toml()).map_err(|error| {
         let message = format!("defect in Strait: a checked document cannot be read: {error}");

@@ -7,6 +7,8 @@
 //!          ▼ deserialize   the types                                                                      document.rs
 //! ```
 //!
+//! The text form of Protocol Buffers becomes the same tree (`text_proto.rs`), and is checked by the same shapes.
+//!
 //! The tree stays an index from a key to its place, so that later checks point at the line, too ([`Node::error`]).
 
 mod check;
@@ -18,9 +20,11 @@ pub mod nearest;
 mod page;
 mod scalar;
 mod schema;
+mod text_proto;
 mod tree;
 mod words;
 
+pub use check::check;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use document::{Document, read, syntax, utf8};
 pub use line::is_plain_line;
@@ -31,4 +35,5 @@ pub use schema::{Format, Key, Rule, Shape, json_schema};
 pub use schemars;
 #[doc(hidden)]
 pub use serde;
+pub use text_proto::text_proto;
 pub use tree::{Entry, KeyPath, Node, Place, Source, Value};

@@ -181,7 +181,12 @@ pub struct Key {
 impl Shape {
     /// The shape of a document's type.
     pub fn of<T: Document>() -> Shape {
-        Shape::read(&json_schema::<T>(), T::FORMATS)
+        Shape::of_type::<T>(T::FORMATS)
+    }
+
+    /// The shape of a type that is a part of a document, or one in another form than TOML.
+    pub fn of_type<T: JsonSchema>(formats: &'static [Format]) -> Shape {
+        Shape::read(&json_schema::<T>(), formats)
     }
 
     /// The pattern of every key below this shape: `quantize.rule[].run`, `form.NAME.kind`. Tables and lists of tables

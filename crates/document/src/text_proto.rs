@@ -1,0 +1,404 @@
+//! The text form of Protocol Buffers, as a tree like that of TOML: fields are keys, messages tables, repeated fields lists, and
+//! names of enumerations strings. Every key and value knows where it was written, so what checks a TOML document checks these.
+//!
+//! Read are `name: value`, `name { … }` and `name < … >` with or without a colon, `[…]` behind repeated fields, strings in
+//! either quotation mark with their escapes, those that follow each other as one, numbers with their suffixes, `,` and `;`
+//! between fields, and comments behind `#`. Extensions and `Any` in brackets are not.
+
+use crate::{Diagnostic, Diagnostics, Entry, Key, Node, Place, Shape, Source, Value, codes};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
+
+/// A longer text is refused before it is read.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Messages inside messages, beyond which nobody goes.
+const MOST_DEPTH: usize = 32;
+
+/// The tree of a text, for a message of this shape: which fields are repeated is the shape's to say. Fields that the shape does
+/// not have are in the tree, and are refused by [`check`](crate::check).
+///
+/// # Errors
+/// A text that is too long or nested too deeply; what is not this form; a field that is there twice and is not repeated.
+pub fn text_proto(source: &Arc<Source>, shape: &Shape) -> Result<Node, Diagnostics> {
+    let text = source.text.text.as_str();
+    let mut reader = Reader { source, text, at: 0 };
+    if text.len() > MOST_BYTES {
+        return Err(reader
+            .wrong(0..0, format!("it has more than {} MiB", MOST_BYTES >> 20))
+            .into());
+    }
+    let value = reader.message(shape, None, 0)?;
+    let place = Place {
+        source: Arc::clone(source),
+        span: None,
+    };
+    Ok(Node { value, place })
+}
+
+struct Reader<'a> {
+    source: &'a Arc<Source>,
+    text: &'a str,
+    at: usize,
+}
+
+/// The shape of what a field holds, and of one element of it where the field is repeated.
+fn of_field<'s>(shape: &'s Shape, name: &str) -> Option<&'s Key> {
+    match shape {
+        Shape::Table(keys) | Shape::OneKey(keys) => keys.get(name),
+        _ => None,
+    }
+}
+
+impl Reader<'_> {
+    fn place(&self, span: Range<usize>) -> Place {
+        Place {
+            source: Arc::clone(self.source),
+            span: Some(span),
+        }
+    }
+
+    fn wrong(&self, span: Range<usize>, label: impl Into<String>) -> Diagnostic {
+        let message = "this is not the text form of Protocol Buffers";
+        Diagnostic::error(codes::SYNTAX, message).at(self.place(span).excerpt(label))
+    }
+
+    /// The byte at the position, behind blanks and comments.
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at)? {
+                b'#' => {
+                    let rest = &bytes[self.at..];
+                    self.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+                }
+                byte if byte.is_ascii_whitespace() => self.at += 1,
+                &byte => return Some(byte),
+            }
+        }
+    }
+
+    fn takes(&mut self, byte: u8) -> bool {
+        let takes = self.peek() == Some(byte);
+        self.at += usize::from(takes);
+        takes
+    }
+
+    /// The letters, digits and such from here on.
+    fn word(&mut self, belongs: impl Fn(u8) -> bool) -> Range<usize> {
+        let rest = &self.text.as_bytes()[self.at.min(self.text.len())..];
+        let start = self.at;
+        self.at += rest.iter().position(|&byte| !belongs(byte)).unwrap_or(rest.len());
+        start..self.at
+    }
+
+    /// A place to point at where something else was expected: the character here, or the end.
+    fn here(&self) -> Range<usize> {
+        let letter = self.text.get(self.at..).and_then(|rest| rest.chars().next());
+        self.at..self.at + letter.map_or(0, char::len_utf8)
+    }
+
+    /// The fields up to the bracket that closes the message, or up to the end.
+    fn message(&mut self, shape: &Shape, closing: Option<(u8, usize)>, depth: usize) -> Result<Value, Diagnostics> {
+        if depth > MOST_DEPTH {
+            let label = format!("messages are nested deeper than {MOST_DEPTH}");
+            return Err(self.wrong(self.here(), label).into());
+        }
+        let mut fields: BTreeMap<String, Entry> = BTreeMap::new();
+        loop {
+            match (self.peek(), closing) {
+                (None, None) => return Ok(Value::Table(fields)),
+                (None, Some((_, opened))) => {
+                    return Err(self.wrong(opened..opened + 1, "nothing closes this").into());
+                }
+                (Some(byte), Some((bracket, _))) if byte == bracket => {
+                    self.at += 1;
+                    return Ok(Value::Table(fields));
+                }
+                (Some(b',' | b';'), _) if !fields.is_empty() => self.at += 1,
+                _ => self.field(shape, &mut fields, depth)?,
+            }
+        }
+    }
+
+    fn field(&mut self, shape: &Shape, fields: &mut BTreeMap<String, Entry>, depth: usize) -> Result<(), Diagnostics> {
+        let span = self.word(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let name = self.text.get(span.clone()).unwrap_or_default();
+        if name.is_empty() || name.starts_with(|letter: char| letter.is_ascii_digit()) {
+            return Err(self.wrong(self.here(), "expected the name of a field").into());
+        }
+        let key = self.place(span.clone());
+        let field = of_field(shape, name).map(|key| &key.shape);
+        let (repeated, element) = match field {
+            Some(Shape::List { items, .. }) => (true, &**items),
+            Some(single) => (false, single),
+            None => (false, &Shape::Unknown),
+        };
+        let colon = self.takes(b':');
+        let mut found = Vec::new();
+        let list = self.peek() == Some(b'[') && colon;
+        if list {
+            let opened = self.at;
+            self.at += 1;
+            while !self.takes(b']') {
+                if !found.is_empty() && !self.takes(b',') {
+                    return Err(self.wrong(opened..opened + 1, "nothing closes this").into());
+                }
+                found.push(self.value(element, true, depth)?);
+            }
+        } else {
+            found.push(self.value(element, colon, depth)?);
+        }
+        if !repeated && field.is_some() && (list || fields.contains_key(name)) {
+            let finding = Diagnostic::error(codes::CONFLICT, format!("`{name}` is given more than once"));
+            let finding = finding.at(key.excerpt("once more"));
+            return Err(finding
+                .help("the field is not a repeated one: leave one of them out")
+                .into());
+        }
+        let entry = fields.entry(name.to_owned());
+        if repeated {
+            let place = key.clone();
+            let empty = || Node {
+                value: Value::List(Vec::new()),
+                place: place.clone(),
+            };
+            let entry = entry.or_insert_with(|| Entry { key, node: empty() });
+            if let Value::List(elements) = &mut entry.node.value {
+                elements.append(&mut found);
+            }
+        } else if let Some(node) = found.pop() {
+            entry.or_insert(Entry { key, node });
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, shape: &Shape, colon: bool, depth: usize) -> Result<Node, Diagnostics> {
+        let first = self.peek();
+        let start = self.at;
+        let value = match first {
+            Some(bracket @ (b'{' | b'<')) => {
+                self.at += 1;
+                let closing = if bracket == b'{' { b'}' } else { b'>' };
+                self.message(shape, Some((closing, start)), depth + 1)?
+            }
+            _ if !colon => return Err(self.wrong(self.here(), "expected `:` or `{`").into()),
+            Some(b'"' | b'\'') => Value::Text(self.strings()?),
+            Some(_) => self.scalar()?,
+            None => return Err(self.wrong(self.here(), "expected a value").into()),
+        };
+        let place = self.place(start..self.at);
+        Ok(Node { value, place })
+    }
+
+    /// A number, `true` or `false`, or a name of an enumeration.
+    fn scalar(&mut self) -> Result<Value, Diagnostics> {
+        let start = self.at;
+        let negative = self.takes(b'-');
+        self.peek();
+        let span = self.word(|byte| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte));
+        let word = self.text.get(span.clone()).unwrap_or_default();
+        let wrong = || self.wrong(start..self.at.max(self.here().end), "expected a value");
+        if !word.starts_with(|letter: char| letter.is_ascii_digit() || letter == '.') {
+            return match word {
+                "" => Err(wrong().into()),
+                _ if negative => Err(self.wrong(span, "expected a number").into()),
+                "true" | "True" | "t" => Ok(Value::Boolean(true)),
+                "false" | "False" | "f" => Ok(Value::Boolean(false)),
+                name => Ok(Value::Text(name.to_owned())),
+            };
+        }
+        let sign = if negative { "-" } else { "" };
+        let (digits, radix) = match word.strip_prefix("0x").or(word.strip_prefix("0X")) {
+            Some(digits) => (digits, 16),
+            None if word.len() > 1 && word.starts_with('0') && word.bytes().all(|byte| byte.is_ascii_digit()) => {
+                (word, 8)
+            }
+            None => (word, 10),
+        };
+        if digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && (radix == 16 || digits.bytes().all(|b| b.is_ascii_digit()))
+        {
+            let number = i64::from_str_radix(&format!("{sign}{digits}"), radix);
+            return match number {
+                Ok(number) => Ok(Value::Integer(number)),
+                Err(_) if radix == 8 && digits.contains(['8', '9']) => Err(wrong().into()),
+                Err(_) => Ok(Value::HugeInteger(format!("{sign}{word}"))),
+            };
+        }
+        let number = word.strip_suffix(['f', 'F']).unwrap_or(word).parse::<f64>();
+        number
+            .map(|number| Value::Float(if negative { -number } else { number }))
+            .map_err(|_| wrong().into())
+    }
+
+    /// One string, or several that follow each other.
+    fn strings(&mut self) -> Result<String, Diagnostics> {
+        let mut bytes = Vec::new();
+        let start = self.at;
+        while let Some(quote @ (b'"' | b'\'')) = self.peek() {
+            self.string(quote, &mut bytes)?;
+        }
+        String::from_utf8(bytes).map_err(|_| self.wrong(start..self.at, "its escapes make no UTF-8").into())
+    }
+
+    fn string(&mut self, quote: u8, found: &mut Vec<u8>) -> Result<(), Diagnostics> {
+        let opened = self.at;
+        self.at += 1;
+        let mut next = || {
+            let byte = self.text.as_bytes().get(self.at).copied();
+            self.at += usize::from(byte.is_some());
+            byte.filter(|&byte| byte != b'\n')
+        };
+        while let Some(byte) = next() {
+            match byte {
+                byte if byte == quote => return Ok(()),
+                b'\\' => {
+                    let escaped = match next() {
+                        Some(b'n') => b'\n',
+                        Some(b'r') => b'\r',
+                        Some(b't') => b'\t',
+                        Some(byte @ (b'"' | b'\'' | b'\\' | b'?')) => byte,
+                        Some(first @ b'0'..=b'3') => match (next(), next()) {
+                            (Some(second @ b'0'..=b'7'), Some(third @ b'0'..=b'7')) => {
+                                (first - b'0') * 64 + (second - b'0') * 8 + (third - b'0')
+                            }
+                            _ => {
+                                return Err(self
+                                    .wrong(opened..self.at, "an octal escape has three digits here")
+                                    .into());
+                            }
+                        },
+                        _ => return Err(self.wrong(opened..self.at, "it has an escape that is not read").into()),
+                    };
+                    found.push(escaped);
+                }
+                byte => found.push(byte),
+            }
+        }
+        Err(self.wrong(opened..opened + 1, "nothing closes this string").into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{check, diagnostic::SourceText};
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+    use std::path::PathBuf;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Recipe {
+        name: Option<String>,
+        grams: Option<f64>,
+        count: Option<i64>,
+        raw: Option<bool>,
+        #[serde(default)]
+        tags: Vec<String>,
+        #[serde(default)]
+        steps: Vec<Recipe2>,
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Recipe2 {
+        name: String,
+        minutes: Option<f64>,
+    }
+
+    fn read(text: &str) -> Result<Recipe, String> {
+        let text = Arc::new(SourceText {
+            name: "x.cfg".into(),
+            text: text.into(),
+        });
+        let source = Arc::new(Source {
+            text,
+            folder: PathBuf::new(),
+            rank: 0,
+        });
+        let shape = Shape::of_type::<Recipe>(&[]);
+        let told = |findings: Diagnostics| findings.to_string();
+        let mut tree = text_proto(&source, &shape).map_err(told)?;
+        check(&shape, &mut tree).map_err(told)?;
+        Recipe::deserialize(tree.to_toml()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn fields_are_keys_whatever_way_they_are_written() {
+        let expected = Recipe {
+            name: Some("a\"bé\n".into()),
+            grams: Some(0.25),
+            count: Some(-31),
+            raw: Some(true),
+            tags: vec!["x".into(), "Y_1".into(), "z".into()],
+            steps: vec![
+                Recipe2 {
+                    name: "1".into(),
+                    minutes: Some(3.0),
+                },
+                Recipe2 {
+                    name: "2".into(),
+                    minutes: Some(1e-3),
+                },
+            ],
+        };
+        for text in [
+            "name: 'a\"b' \"\\303\\251\\n\" grams: .25 count: -31 raw: true tags: \"x\" tags: Y_1 tags: 'z'\n\
+             steps { name: '1' minutes: 3 } steps: { name: '2', minutes: 1e-3f; }",
+            "# made by hand\nsteps: [{ name: \"1\" minutes: 3.0 }, < name: \"2\" minutes: 0.001 >]; tags: [\"x\", Y_1, \"z\"]\n\
+             raw : t # yes\ncount: -0x1F, grams: 0.25F name: \"a\\\"b\\303\\251\\n\"",
+        ] {
+            assert_eq!(read(text), Ok(expected_of(&expected)), "{text}");
+        }
+        assert_eq!(read("count: 017").unwrap().count, Some(15));
+        assert_eq!(read(" # nothing").unwrap().tags, Vec::<String>::new());
+    }
+
+    fn expected_of(recipe: &Recipe) -> Recipe {
+        Recipe::deserialize(toml::Value::try_from(recipe).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line_and_column() {
+        for (text, place, words) in [
+            ("raw: true\ngram: 1", "x.cfg:2:1", "did you mean `grams`?"),
+            ("steps {\n  nmae: '1'\n}", "x.cfg:2:3", "did you mean `name`?"),
+            ("raw: true\n  raw: false", "x.cfg:2:3", "`raw` is given more than once"),
+            ("raw: [true]", "x.cfg:1:1", "`raw` is given more than once"),
+            ("raw: 1", "x.cfg:1:6", "expected true or false"),
+            (
+                "count: 99999999999999999999",
+                "x.cfg:1:8",
+                "cannot be 99999999999999999999",
+            ),
+            ("count: 089", "x.cfg:1:8", "expected a value"),
+            ("count: 1.2.3", "x.cfg:1:8", "expected a value"),
+            ("steps {\n name: '1'", "x.cfg:1:7", "nothing closes this"),
+            ("tags: ['a'", "x.cfg:1:7", "nothing closes this"),
+            ("name: 'a\n'", "x.cfg:1:7", "nothing closes this string"),
+            ("name: '\\q'", "x.cfg:1:7", "an escape that is not read"),
+            ("name: '\\377'", "x.cfg:1:7", "no UTF-8"),
+            ("name 'a'", "x.cfg:1:6", "expected `:` or `{`"),
+            ("name:", "x.cfg:1:6", "expected a value"),
+            ("count: -x", "x.cfg:1:9", "expected a number"),
+            ("}", "x.cfg:1:1", "expected the name of a field"),
+            ("[a.b]: 1", "x.cfg:1:1", "expected the name of a field"),
+            (&"steps{".repeat(40), "x.cfg:1:199", "deeper than 32"),
+        ] {
+            let message = read(text).unwrap_err();
+            assert!(message.contains(place) && message.contains(words), "{text}\n{message}");
+        }
+    }
+
+    #[test]
+    fn no_text_makes_it_panic() {
+        let whole = "name: 'a\\303\\251' grams: 1e5 tags: [\"é\", 'b'] steps < name: \"x\" minutes: -.5 > # ü";
+        for end in (0..=whole.len()).filter(|&end| whole.is_char_boundary(end)) {
+            for odd in ["", "\\", "'", "é", "{", "<", "-", "[", "\0"] {
+                let _ = read(&format!("{}{odd}", &whole[..end]));
+                let _ = read(&format!("{}{odd}{}", &whole[..end], &whole[end..]));
+            }
+        }
+    }
+}
