@@ -1,8 +1,7 @@
 //! TFLite in: from a file to a module of the float stage.
 //!
-//! A file is a flatbuffer ([`schema`], made of `tflite.fbs`). [`Graph`](graph::Graph) takes its tensors and operators out of it once,
-//! with every bound checked, so that nothing behind it looks at an offset; what they become is said in [`read`], a file for each
-//! family of operators.
+//! A file is a flatbuffer. Its tensors and operators are taken out of it once, with every bound checked, so that nothing behind
+//! that looks at an offset; what they become is said in the module [`mod@read`], a file for each family of operators.
 //!
 //! Images of TFLite have their channels last, and those of the IR first: an operator with a window has a transpose in front
 //! of it and one behind. The canonical graph has them at its borders alone, by a rule of `strait-rewrite`.
