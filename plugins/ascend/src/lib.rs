@@ -4,6 +4,7 @@
 //! the nearest even integer, ReLU, then the offset. What stands there before the fusion is the host's to compute.
 
 mod requant;
+pub mod text_proto;
 
 use strait_plugin_sdk::{FormKernel, TargetFactory, inventory};
 
