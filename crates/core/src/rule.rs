@@ -1,5 +1,6 @@
 //! Rules: local rewrites that look first and answer with a patch or a reason, and the worklist that drives them.
 
+use crate::graph::Graph;
 use crate::ids::{GraphId, NodeId};
 use crate::module::Module;
 use crate::pass::PassError;
@@ -7,7 +8,7 @@ use crate::patch::Patch;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::term::{Kind, Term};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// A rule's answer about one node.
 #[derive(Debug)]
@@ -23,13 +24,21 @@ pub enum Outcome {
 /// The anchors of a rule that looks at every node.
 pub const ANY: &[Term] = Term::ALL;
 
+/// The depth of a rule whose answer any change of the graph may turn.
+pub const EVERYWHERE: usize = usize::MAX;
+
 /// A local rewrite.
 pub trait Rule: Send + Sync {
     /// Kebab-case, as configurations and reports speak of it.
     fn name(&self) -> &'static str;
 
     /// The terms of the nodes that it looks at, or [`ANY`]; it is asked about no others.
-    fn anchors(&self) -> &'static [Term];
+    fn anchors(&self) -> Vec<Term>;
+
+    /// The number of nodes on the longest way up that it looks at, the anchor included: it is asked again so far below a
+    /// change. Of the readers of what it looks at, no more than their op and their number may matter. [`EVERYWHERE`] is for a
+    /// rule that looks farther.
+    fn depth(&self) -> usize;
 
     /// Looks at one node. Changes nothing.
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError>;
@@ -48,7 +57,15 @@ pub struct Rewritten {
 #[derive(Default)]
 pub struct RuleSet {
     rules: Vec<Box<dyn Rule>>,
-    by_anchor: BTreeMap<Term, Vec<usize>>,
+    by_anchor: BTreeMap<Term, Anchored>,
+}
+
+/// The rules that look at the nodes of one term.
+#[derive(Default)]
+struct Anchored {
+    rules: Vec<usize>,
+    /// The greatest depth of them.
+    depth: usize,
 }
 
 /// A rule set that rewrites its own results for ever is our defect; each node may be rewritten this often on average
@@ -84,11 +101,13 @@ fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
 impl RuleSet {
     /// A set that tries the rules of an anchor in this order, those for every node first.
     pub fn new(rules: Vec<Box<dyn Rule>>) -> RuleSet {
-        let mut by_anchor: BTreeMap<Term, Vec<usize>> = BTreeMap::new();
+        let mut by_anchor: BTreeMap<Term, Anchored> = BTreeMap::new();
         let (any, some): (Vec<usize>, Vec<usize>) = (0..rules.len()).partition(|&index| rules[index].anchors() == ANY);
         for index in any.into_iter().chain(some) {
             for anchor in rules[index].anchors() {
-                by_anchor.entry(*anchor).or_default().push(index);
+                let anchored = by_anchor.entry(anchor).or_default();
+                anchored.rules.push(index);
+                anchored.depth = anchored.depth.max(rules[index].depth());
             }
         }
         RuleSet { rules, by_anchor }
@@ -99,68 +118,162 @@ impl RuleSet {
         self.rules.iter().map(AsRef::as_ref)
     }
 
-    /// Applies the rules to one graph until none matches. The worklist starts in topological order; a patch puts only
-    /// what it touched back, so the cost is that of the graph once plus that of the rewrites.
+    /// Applies the rules to one graph until none matches, in topological order; see [`RuleSet::run_in`].
     pub fn run(&self, module: &mut Module, graph: GraphId) -> Result<Rewritten, PassError> {
-        let order = match module.graph(graph).map(crate::Graph::topological_order) {
+        let order = match module.graph(graph).map(Graph::topological_order) {
             Some(Ok(order)) => order,
             Some(Err(node)) => return Err(PassError::Ours(format!("{node} lies on a cycle").into())),
             None => return Err(PassError::Ours(format!("{graph} is not in the module").into())),
         };
-        let mut budget = order.len().saturating_mul(REWRITES_PER_NODE).saturating_add(1024);
-        let mut pending: BTreeSet<NodeId> = order.iter().copied().collect();
-        let mut queue: VecDeque<NodeId> = order.into();
-        let mut done = Rewritten::default();
-        let mut refused: BTreeMap<(NodeId, usize), Reason> = BTreeMap::new();
-        while let Some(at) = queue.pop_front() {
-            pending.remove(&at);
-            let Some(node) = module.graph(graph).and_then(|g| g.node(at)) else {
-                continue;
-            };
-            for &index in self.by_anchor.get(&node.op.term()).into_iter().flatten() {
-                let rule = &self.rules[index];
-                match rule.look(module, graph, at)? {
-                    Outcome::NoMatch => {
-                        refused.remove(&(at, index));
-                    }
-                    Outcome::Refused(reason) => {
-                        refused.insert((at, index), reason);
-                    }
-                    Outcome::Apply(patch) if let Some(lost) = lost_grid(module, graph, &patch) => {
-                        refused.insert((at, index), lost);
-                    }
-                    Outcome::Apply(patch) => {
-                        budget = budget.checked_sub(1).ok_or_else(|| {
-                            PassError::Ours(format!("rule {} does not come to an end", rule.name()).into())
-                        })?;
-                        let name = module.graph(graph).and_then(|g| g.node(at)).map(|n| n.name);
-                        done.applied.push((
-                            rule.name(),
-                            name.map(|n| module.name(n).to_string()).unwrap_or_default(),
-                        ));
-                        let applied = module
-                            .apply(graph, patch)
-                            .map_err(|error| PassError::Ours(format!("rule {}: {error}", rule.name()).into()))?;
-                        for node in applied.touched {
-                            if pending.insert(node) {
-                                queue.push_back(node);
-                            }
-                        }
-                        // The node may be gone or another; it is in the queue if it was touched.
-                        if pending.insert(at) {
-                            queue.push_back(at);
-                        }
-                        break;
-                    }
+        self.run_in(module, graph, order)
+    }
+
+    /// Applies the rules to one graph until none matches, beginning with the nodes in this order. A patch puts back what it
+    /// touched at once. Once nothing is left to do, the anchors below all that was touched since are asked again, as far below
+    /// as their rules look: together, so that each node is asked once for any number of changes. The cost is that of the
+    /// graph a few times plus that of the rewrites.
+    pub fn run_in(&self, module: &mut Module, graph: GraphId, order: Vec<NodeId>) -> Result<Rewritten, PassError> {
+        let mut run = Run {
+            set: self,
+            graph,
+            budget: order.len().saturating_mul(REWRITES_PER_NODE).saturating_add(1024),
+            pending: Marks::default(),
+            queue: VecDeque::new(),
+            changed: Vec::new(),
+            refused: BTreeMap::new(),
+            done: Rewritten::default(),
+        };
+        order.into_iter().for_each(|node| run.put(node));
+        loop {
+            while let Some(at) = run.queue.pop_front() {
+                run.pending.clear(at);
+                run.ask(module, at)?;
+            }
+            if run.changed.is_empty() {
+                return Ok(run.finish(module));
+            }
+            let changed = std::mem::take(&mut run.changed);
+            if let Some(graph) = module.graph(graph) {
+                self.below(graph, changed).into_iter().for_each(|node| run.put(node));
+            }
+        }
+    }
+
+    /// The anchors of rules that look at one of these nodes, in the order of their distance below them.
+    fn below(&self, graph: &Graph, changed: Vec<NodeId>) -> Vec<NodeId> {
+        let depth = |id: NodeId| {
+            let anchored = graph.node(id).and_then(|node| self.by_anchor.get(&node.op.term()));
+            anchored.map_or(0, |anchored| anchored.depth)
+        };
+        let finite = self.by_anchor.values().map(|anchored| anchored.depth);
+        let farthest = finite.filter(|&depth| depth != EVERYWHERE).max().unwrap_or(0);
+        let mut seen = Marks::default();
+        let mut level = changed;
+        level.retain(|&node| graph.node(node).is_some() && seen.set(node));
+        let mut found = Vec::new();
+        for distance in 0..farthest {
+            found.extend(level.iter().copied().filter(|&node| depth(node) > distance));
+            let results = level.iter().filter_map(|&node| graph.node(node));
+            let readers = results.flat_map(|node| node.outputs.iter().flat_map(|&result| graph.uses(result)));
+            level = readers.map(|at| at.node).filter(|&node| seen.set(node)).collect();
+        }
+        let others = graph.nodes().map(|(id, _)| id);
+        found.extend(others.filter(|&id| depth(id) == EVERYWHERE));
+        found
+    }
+}
+
+/// A set of nodes.
+#[derive(Default)]
+struct Marks(Vec<bool>);
+
+impl Marks {
+    /// Puts a node in; false if it was there.
+    fn set(&mut self, node: NodeId) -> bool {
+        if self.0.len() <= node.index() {
+            self.0.resize(node.index() + 1, false);
+        }
+        self.0
+            .get_mut(node.index())
+            .is_some_and(|mark| !std::mem::replace(mark, true))
+    }
+
+    fn clear(&mut self, node: NodeId) {
+        if let Some(mark) = self.0.get_mut(node.index()) {
+            *mark = false;
+        }
+    }
+}
+
+/// One run of a set over a graph.
+struct Run<'a> {
+    set: &'a RuleSet,
+    graph: GraphId,
+    budget: usize,
+    /// The nodes of the queue.
+    pending: Marks,
+    queue: VecDeque<NodeId>,
+    /// Touched by patches since the queue was last empty.
+    changed: Vec<NodeId>,
+    refused: BTreeMap<(NodeId, usize), Reason>,
+    done: Rewritten,
+}
+
+impl Run<'_> {
+    fn put(&mut self, node: NodeId) {
+        if self.pending.set(node) {
+            self.queue.push_back(node);
+        }
+    }
+
+    /// Asks the rules about a node; the first patch counts.
+    fn ask(&mut self, module: &mut Module, at: NodeId) -> Result<(), PassError> {
+        let Some(node) = module.graph(self.graph).and_then(|g| g.node(at)) else {
+            return Ok(());
+        };
+        let set = self.set;
+        let anchored = set.by_anchor.get(&node.op.term());
+        for &index in anchored.iter().flat_map(|anchored| &anchored.rules) {
+            let rule = &set.rules[index];
+            let patch = match rule.look(module, self.graph, at)? {
+                Outcome::NoMatch => {
+                    self.refused.remove(&(at, index));
+                    continue;
                 }
+                Outcome::Refused(reason) => {
+                    self.refused.insert((at, index), reason);
+                    continue;
+                }
+                Outcome::Apply(patch) => patch,
+            };
+            if let Some(lost) = lost_grid(module, self.graph, &patch) {
+                self.refused.insert((at, index), lost);
+                continue;
+            }
+            let endless = || PassError::Ours(format!("rule {} does not come to an end", rule.name()).into());
+            self.budget = self.budget.checked_sub(1).ok_or_else(endless)?;
+            let name = module.graph(self.graph).and_then(|g| g.node(at)).map(|n| n.name);
+            let name = name.map(|n| module.name(n).to_string()).unwrap_or_default();
+            self.done.applied.push((rule.name(), name));
+            let applied = module
+                .apply(self.graph, patch)
+                .map_err(|error| PassError::Ours(format!("rule {}: {error}", rule.name()).into()))?;
+            self.changed.extend(&applied.touched);
+            applied.touched.into_iter().for_each(|node| self.put(node));
+            // The node may be gone or another; it is in the queue if it was touched.
+            self.put(at);
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, module: &Module) -> Rewritten {
+        for ((node, index), reason) in self.refused {
+            if let Some(node) = module.graph(self.graph).and_then(|g| g.node(node)) {
+                let name = module.name(node.name).to_string();
+                self.done.refused.push((self.set.rules[index].name(), name, reason));
             }
         }
-        for ((node, index), reason) in refused {
-            if let Some(node) = module.graph(graph).and_then(|g| g.node(node)) {
-                done.refused
-                    .push((self.rules[index].name(), module.name(node.name).to_string(), reason));
-            }
-        }
-        Ok(done)
+        self.done
     }
 }

@@ -37,7 +37,11 @@ pub enum Kind {
 macro_rules! terms {
     ($($variant:ident = $word:literal: $kind:ident,)*) => {
         /// The word under which tables, rules and reports speak of an op: its name, or the function of a `unary`
-        /// (`sigmoid`) and the reduction of a `reduce` (`reduce_mean`).
+        /// (`sigmoid`) and the reduction of a `reduce` (`reduce_mean`). A word that no op has does not compile:
+        ///
+        /// ```compile_fail,E0599
+        /// let anchor = strait_core::Term::BatchNormalisation;
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Term { $(#[doc = concat!("`", $word, "`.")] $variant),* }
@@ -195,6 +199,15 @@ impl Term {
     /// True if the results have the codes of the operands, on the same grid.
     pub const fn moves_codes(self) -> bool {
         matches!(self.kind(), Kind::Rearranges | Kind::Moves | Kind::Extends)
+    }
+
+    /// True for an op of two operands whose result is the same with the operands exchanged, bit for bit but for the payload of
+    /// a NaN.
+    pub const fn commutes(self) -> bool {
+        matches!(
+            self,
+            Term::Add | Term::Mul | Term::Minimum | Term::Maximum | Term::And | Term::Or | Term::Xor | Term::Equal
+        )
     }
 
     /// True if the result has the elements of the operand in their order, in a tensor of another shape.

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod matching;
+mod pattern;
 mod permute;
 mod region;
 pub mod rules;

@@ -128,9 +128,13 @@ impl<'a> GraphNode<'a> {
 
     /// True if a value is the constant `wanted`, up to the rounding of an exporter.
     pub(crate) fn is_scalar(&self, value: ValueId, wanted: f32) -> bool {
-        self.scalar(value)
-            .is_some_and(|x| (x - wanted).abs() <= 1e-6 * wanted.abs())
+        self.scalar(value).is_some_and(|x| near(x, wanted))
     }
+}
+
+/// True if an exporter's rounding of `wanted` is `found`.
+pub(crate) fn near(found: f32, wanted: f32) -> bool {
+    (found - wanted).abs() <= 1e-6 * wanted.abs()
 }
 
 /// A tensor of f32; sizes come from tensors that exist, so an error is ours.

@@ -53,13 +53,18 @@ fn documentation(rule: &dyn Rule) -> String {
 }
 
 fn entry(rule: &dyn Rule) -> String {
-    let anchors = match rule.anchors() {
-        ANY => "every node".to_owned(),
-        terms => terms
+    let terms = rule.anchors();
+    let listed = || {
+        terms
             .iter()
             .map(|term| format!("`{term}`"))
             .collect::<Vec<_>>()
-            .join(", "),
+            .join(", ")
+    };
+    let anchors = if terms == ANY {
+        "every node".to_owned()
+    } else {
+        listed()
     };
     // Each part of the documentation begins on a line of its own, and is a paragraph of the page.
     let text = documentation(rule).replace("\n**", "\n\n**").replace("\n\n\n", "\n\n");

@@ -20,8 +20,12 @@ impl Rule for Only {
         self.rule().map_or("", Rule::name)
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        self.rule().map_or(&[], Rule::anchors)
+    fn anchors(&self) -> Vec<Term> {
+        self.rule().map_or_else(Vec::new, Rule::anchors)
+    }
+
+    fn depth(&self) -> usize {
+        self.rule().map_or(0, Rule::depth)
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<strait_core::Outcome, PassError> {

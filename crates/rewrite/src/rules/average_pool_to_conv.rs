@@ -22,8 +22,12 @@ impl Rule for AveragePoolToConv {
         "average-pool-to-conv"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::AveragePool]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::AveragePool]
+    }
+
+    fn depth(&self) -> usize {
+        1
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

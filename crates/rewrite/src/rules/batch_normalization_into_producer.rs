@@ -128,8 +128,12 @@ impl Rule for BatchNormalizationIntoProducer {
         "batch-normalization-into-producer"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::BatchNormalization, Term::Mul]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::BatchNormalization, Term::Mul]
+    }
+
+    fn depth(&self) -> usize {
+        3
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -18,8 +18,12 @@ impl Rule for BatchNormalizationIntoReader {
         "batch-normalization-into-reader"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Gemm]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Gemm]
+    }
+
+    fn depth(&self) -> usize {
+        2
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -68,8 +68,12 @@ impl Rule for BatchNormalizationToConv {
         "batch-normalization-to-conv"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::BatchNormalization, Term::Add]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::BatchNormalization, Term::Add]
+    }
+
+    fn depth(&self) -> usize {
+        2
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -28,8 +28,12 @@ impl Rule for BiasIntoProducer {
         "bias-into-producer"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Add]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Add]
+    }
+
+    fn depth(&self) -> usize {
+        2
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -11,6 +11,7 @@
 use crate::matching::GraphNode;
 use crate::permute::{Permutation, inverse, moves};
 use crate::region::Region;
+use strait_core::rule::EVERYWHERE;
 use strait_core::{GraphId, Kind, Module, NodeId, Op, Outcome, PassError, Patch, Rule, Term, ValueId};
 
 /// See the module's documentation.
@@ -45,8 +46,12 @@ impl Rule for CancelTransposes {
         "cancel-transposes"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Transpose]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Transpose]
+    }
+
+    fn depth(&self) -> usize {
+        EVERYWHERE
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

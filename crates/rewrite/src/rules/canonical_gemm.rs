@@ -37,8 +37,12 @@ impl Rule for CanonicalGemm {
         "canonical-gemm"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Gemm]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Gemm]
+    }
+
+    fn depth(&self) -> usize {
+        1
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

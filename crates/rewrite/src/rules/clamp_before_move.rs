@@ -41,8 +41,12 @@ impl Rule for ClampBeforeMove {
         "clamp-before-move"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Relu, Term::Clip]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Relu, Term::Clip]
+    }
+
+    fn depth(&self) -> usize {
+        2 + MOST_MOVES
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -33,35 +33,18 @@ impl Rule for ConstantBeforeReshape {
         "constant-before-reshape"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        const ANCHORS: &[Term] = &[
-            Term::Add,
-            Term::Mul,
-            Term::Reshape,
-            Term::Flatten,
-            Term::Squeeze,
-            Term::Unsqueeze,
-        ];
-        ANCHORS
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Add, Term::Mul]
+    }
+
+    fn depth(&self) -> usize {
+        3
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let mut site = GraphNode::new(module, graph, at)?;
-        // A sum that has come next to a reshape touches that, and not what reads it.
-        if RESHAPES.contains(&site.node.op.term()) {
-            let reader = site.output().and_then(|result| site.graph.only_use(result));
-            let Some(reader) = reader.filter(|reader| is_anchor(&site, reader.node)) else {
-                return Ok(Outcome::NoMatch);
-            };
-            site = GraphNode::new(module, graph, reader.node)?;
-        }
+        let site = GraphNode::new(module, graph, at)?;
         Ok(patch(&site).map_or(Outcome::NoMatch, Outcome::Apply))
     }
-}
-
-fn is_anchor(site: &GraphNode<'_>, id: NodeId) -> bool {
-    let node = site.graph.node(id);
-    node.is_some_and(|node| matches!(node.op.term(), Term::Add | Term::Mul))
 }
 
 fn patch(site: &GraphNode<'_>) -> Option<Patch> {

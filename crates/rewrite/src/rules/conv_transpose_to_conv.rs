@@ -124,8 +124,12 @@ impl Rule for ConvTransposeToConv {
         "conv-transpose-to-conv"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::ConvTranspose]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::ConvTranspose]
+    }
+
+    fn depth(&self) -> usize {
+        1
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -14,8 +14,12 @@ impl Rule for DeadNode {
         "dead-node"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        ANY
+    fn anchors(&self) -> Vec<Term> {
+        ANY.to_vec()
+    }
+
+    fn depth(&self) -> usize {
+        1
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -225,8 +225,12 @@ impl Rule for DilatedConv {
         "dilated-conv"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Conv, Term::Reshape, Term::Transpose, Term::Slice]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Conv, Term::Reshape, Term::Transpose, Term::Slice]
+    }
+
+    fn depth(&self) -> usize {
+        MOST_MOVES + 2
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

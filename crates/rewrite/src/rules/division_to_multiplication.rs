@@ -26,8 +26,12 @@ impl Rule for DivisionToMultiplication {
         "division-to-multiplication"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Div]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Div]
+    }
+
+    fn depth(&self) -> usize {
+        2
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -35,8 +35,12 @@ impl Rule for FoldConstants {
         "fold-constants"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        ANY
+    fn anchors(&self) -> Vec<Term> {
+        ANY.to_vec()
+    }
+
+    fn depth(&self) -> usize {
+        1
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

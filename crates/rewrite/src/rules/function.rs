@@ -10,137 +10,105 @@
 //! what nobody but the function reads.
 //! **Exactness**: exact in real numbers; the f32 results differ in the last place, those of SiLU and Mish by one rounding.
 
-use crate::matching::{GraphNode, unary};
+use crate::matching::{GraphNode, near, unary};
+use crate::pattern::{Match, Pattern, Slot, op};
 use strait_core::op::Function;
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
-/// An expression of one variable.
-#[derive(Clone, Copy)]
-enum Expression {
-    /// The variable.
-    X,
-    /// A constant with one element.
-    Number(f32),
-    /// An op of one operand.
-    Of(Term, &'static Expression),
-    /// An op of two operands; of a sum or a product in both orders.
-    Both(Term, &'static [Expression; 2]),
-    /// A clip to these bounds.
-    Clip([f32; 2], &'static Expression),
-    /// A hard sigmoid with this slope and offset.
-    HardSigmoid([f32; 2], &'static Expression),
-    /// One of these.
-    Any(&'static [Expression]),
+/// The variable.
+const X: Pattern = Pattern::Any(Slot(0));
+/// The node with numbers of its own.
+const NODE: Slot = Slot(1);
+
+/// The constants of all patterns.
+const NUMBERS: [f32; 9] = [
+    1.0,
+    0.5,
+    std::f32::consts::SQRT_2,
+    std::f32::consts::FRAC_1_SQRT_2,
+    3.0,
+    0.797_884_6, // √(2/π)
+    0.044_715,
+    1.0 / 6.0,
+    6.0,
+];
+const ONE: Pattern = number(0);
+const HALF: Pattern = number(1);
+const SQRT_2: Pattern = number(2);
+const FRAC_1_SQRT_2: Pattern = number(3);
+const THREE: Pattern = number(4);
+const ROOT: Pattern = number(5);
+const CUBIC: Pattern = number(6);
+const SIXTH: Pattern = number(7);
+const SIX: Pattern = number(8);
+
+const fn slot(number: u8) -> Slot {
+    Slot(2 + number)
 }
 
-use Expression::{Any, Both, Clip, HardSigmoid, Number, Of, X};
-
-macro_rules! add {
-    ($a:expr, $b:expr) => {
-        Both(Term::Add, &[$a, $b])
-    };
+const fn number(index: u8) -> Pattern {
+    Pattern::Constant(slot(index))
 }
 
-macro_rules! mul {
-    ($a:expr, $b:expr) => {
-        Both(Term::Mul, &[$a, $b])
-    };
+/// A node that others may read, too.
+const fn of(terms: &'static [Term], operands: &'static [Pattern]) -> Pattern {
+    op(terms, operands).shared()
 }
 
-macro_rules! div {
-    ($a:expr, $b:expr) => {
-        Both(Term::Div, &[$a, $b])
-    };
+const fn add(operands: &'static [Pattern; 2]) -> Pattern {
+    of(&[Term::Add], operands)
 }
 
-const ONE: Expression = Number(1.0);
-const HALF: Expression = Number(0.5);
-const SOFTPLUS: Expression = Any(&[Of(Term::Softplus, &X), Of(Term::Log, &add!(ONE, Of(Term::Exp, &X)))]);
-const EXACT_GATE: Expression = add!(
-    ONE,
-    Of(
-        Term::Erf,
-        &Any(&[
-            div!(X, Number(std::f32::consts::SQRT_2)),
-            mul!(X, Number(std::f32::consts::FRAC_1_SQRT_2)),
-        ])
-    )
-);
-const CUBE: Expression = Any(&[Both(Term::Pow, &[X, Number(3.0)]), mul!(X, mul!(X, X))]);
-/// √(2/π).
-const ROOT: f32 = 0.797_884_6;
-const TANH_GATE: Expression = add!(
-    ONE,
-    Of(Term::Tanh, &mul!(Number(ROOT), add!(X, mul!(Number(0.044_715), CUBE))))
-);
-const CLIPPED: Expression = Clip([0.0, 6.0], &add!(X, Number(3.0)));
-const SIXTH: Expression = Number(1.0 / 6.0);
-const SIX: Expression = Number(6.0);
+const fn mul(operands: &'static [Pattern; 2]) -> Pattern {
+    of(&[Term::Mul], operands)
+}
+
+const fn div(operands: &'static [Pattern; 2]) -> Pattern {
+    of(&[Term::Div], operands)
+}
+
+const EXP: Pattern = of(&[Term::Exp], &[X]);
+const SOFTPLUS: Pattern = Pattern::OneOf(&[of(&[Term::Softplus], &[X]), of(&[Term::Log], &[add(&[ONE, EXP])])]);
+const BY_ROOT: Pattern = Pattern::OneOf(&[div(&[X, SQRT_2]), mul(&[X, FRAC_1_SQRT_2])]);
+const EXACT_GATE: Pattern = add(&[ONE, of(&[Term::Erf], &[BY_ROOT])]);
+const CUBE: Pattern = Pattern::OneOf(&[of(&[Term::Pow], &[X, THREE]), mul(&[X, mul(&[X, X])])]);
+const INNER: Pattern = mul(&[ROOT, add(&[X, mul(&[CUBIC, CUBE])])]);
+const TANH_GATE: Pattern = add(&[ONE, of(&[Term::Tanh], &[INNER])]);
+const CLIPPED: Pattern = of(&[Term::Clip], &[add(&[X, THREE])]).keep(NODE);
+const HARD_SIGMOID: Pattern = of(&[Term::HardSigmoid], &[X]).keep(NODE);
+const NEG_EXP: Pattern = of(&[Term::Exp], &[of(&[Term::Neg], &[X])]);
 
 /// The functions as exporters write them.
-const SHAPES: &[(Function, Expression)] = &[
-    (Function::Silu, mul!(X, Of(Term::Sigmoid, &X))),
-    (Function::Silu, div!(X, add!(ONE, Of(Term::Exp, &Of(Term::Neg, &X))))),
-    (Function::Mish, mul!(X, Of(Term::Tanh, &SOFTPLUS))),
-    (Function::Gelu, mul!(mul!(HALF, X), EXACT_GATE)),
-    (Function::Gelu, mul!(HALF, mul!(X, EXACT_GATE))),
-    (Function::Gelu, mul!(X, mul!(HALF, EXACT_GATE))),
-    (Function::GeluTanh, mul!(mul!(HALF, X), TANH_GATE)),
-    (Function::GeluTanh, mul!(HALF, mul!(X, TANH_GATE))),
-    (Function::GeluTanh, mul!(X, mul!(HALF, TANH_GATE))),
-    (Function::HardSwish, mul!(X, HardSigmoid([1.0 / 6.0, 0.5], &X))),
-    (Function::HardSwish, div!(mul!(X, CLIPPED), SIX)),
-    (Function::HardSwish, mul!(X, div!(CLIPPED, SIX))),
-    (Function::HardSwish, mul!(SIXTH, mul!(X, CLIPPED))),
-    (Function::HardSwish, mul!(X, mul!(SIXTH, CLIPPED))),
-    (Function::HardSwish, mul!(CLIPPED, mul!(SIXTH, X))),
+const SHAPES: &[(Function, Pattern)] = &[
+    (Function::Silu, mul(&[X, of(&[Term::Sigmoid], &[X])])),
+    (Function::Silu, div(&[X, add(&[ONE, NEG_EXP])])),
+    (Function::Mish, mul(&[X, of(&[Term::Tanh], &[SOFTPLUS])])),
+    (Function::Gelu, mul(&[mul(&[HALF, X]), EXACT_GATE])),
+    (Function::Gelu, mul(&[HALF, mul(&[X, EXACT_GATE])])),
+    (Function::Gelu, mul(&[X, mul(&[HALF, EXACT_GATE])])),
+    (Function::GeluTanh, mul(&[mul(&[HALF, X]), TANH_GATE])),
+    (Function::GeluTanh, mul(&[HALF, mul(&[X, TANH_GATE])])),
+    (Function::GeluTanh, mul(&[X, mul(&[HALF, TANH_GATE])])),
+    (Function::HardSwish, mul(&[X, HARD_SIGMOID])),
+    (Function::HardSwish, div(&[mul(&[X, CLIPPED]), SIX])),
+    (Function::HardSwish, mul(&[X, div(&[CLIPPED, SIX])])),
+    (Function::HardSwish, mul(&[SIXTH, mul(&[X, CLIPPED])])),
+    (Function::HardSwish, mul(&[X, mul(&[SIXTH, CLIPPED])])),
+    (Function::HardSwish, mul(&[CLIPPED, mul(&[SIXTH, X])])),
 ];
 
-/// True if an exporter's rounding of `wanted` is `found`.
-fn near(found: f32, wanted: f32) -> bool {
-    (found - wanted).abs() <= 1e-6 * wanted.abs()
-}
-
-impl Expression {
-    /// The variable, if `value` is this expression of it; `x` where it is known already.
-    fn find(&self, site: &GraphNode<'_>, value: ValueId, x: Option<ValueId>) -> Option<ValueId> {
-        match *self {
-            X => (site.graph.data_of(value).is_none() && x.is_none_or(|x| x == value)).then_some(value),
-            // A constant says nothing of the variable, which another part has found before.
-            Number(number) => x.filter(|_| site.is_scalar(value, number)),
-            Of(term, of) => of.find(site, site.producer(value, term)?.input(0)?, x),
-            Both(term, parts) => {
-                let node = site.producer(value, term)?;
-                let commutes = matches!(term, Term::Add | Term::Mul);
-                let mut orders = node.both_orders().into_iter().take(if commutes { 2 } else { 1 });
-                orders.find_map(|(a, b)| pair(site, parts, [a, b], x))
-            }
-            Clip(bounds, of) => {
-                let clip = site.producer(value, Term::Clip)?;
-                let Op::Clip(op) = &clip.node.op else { return None };
-                let same = near(op.min, bounds[0]) && near(op.max, bounds[1]);
-                of.find(site, clip.input(0)?, x).filter(|_| same)
-            }
-            HardSigmoid(wanted, of) => {
-                let sigmoid = site.producer(value, Term::HardSigmoid)?;
-                let Op::HardSigmoid(op) = &sigmoid.node.op else {
-                    return None;
-                };
-                let same = near(op.alpha, wanted[0]) && near(op.beta, wanted[1]);
-                of.find(site, sigmoid.input(0)?, x).filter(|_| same)
-            }
-            Any(forms) => forms.iter().find_map(|form| form.find(site, value, x)),
-        }
-    }
-}
-
-/// Two operands in this order; the part that is a number comes last, when the variable is known.
-fn pair(site: &GraphNode<'_>, parts: &[Expression; 2], [a, b]: [ValueId; 2], x: Option<ValueId>) -> Option<ValueId> {
-    let [first, second] = parts;
-    match (first, x) {
-        (Number(_), None) => first.find(site, a, second.find(site, b, x)),
-        _ => second.find(site, b, Some(first.find(site, a, x)?)),
-    }
+/// True if all constants of a match are the numbers of the function, up to the rounding of an exporter.
+fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
+    let own = found.node(NODE).is_none_or(|node| match &node.node.op {
+        Op::Clip(clip) => near(clip.min, 0.0) && near(clip.max, 6.0),
+        Op::HardSigmoid(op) => near(op.alpha, 1.0 / 6.0) && near(op.beta, 0.5),
+        _ => false,
+    });
+    let mut numbers = NUMBERS.iter().zip(0..);
+    own && numbers.all(|(&number, index)| {
+        let constant = found.value(slot(index));
+        constant.is_none_or(|constant| site.is_scalar(constant, number))
+    })
 }
 
 /// See the module's documentation.
@@ -151,8 +119,12 @@ impl Rule for TakenApart {
         "function"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Mul, Term::Div]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Mul, Term::Div]
+    }
+
+    fn depth(&self) -> usize {
+        SHAPES.iter().map(|(_, pattern)| pattern.depth()).max().unwrap_or(0)
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
@@ -160,10 +132,11 @@ impl Rule for TakenApart {
         let Some(y) = site.output() else {
             return Ok(Outcome::NoMatch);
         };
-        let mut found = SHAPES
-            .iter()
-            .filter_map(|(function, shape)| Some((*function, shape.find(&site, y, None)?)));
-        let Some((function, x)) = found.find(|&(_, x)| site.keeps_type(x)) else {
+        let mut found = SHAPES.iter().filter_map(|(function, pattern)| {
+            let found = pattern.at(&site).ok().filter(|found| has_numbers(&site, found))?;
+            Some((*function, found.value(Slot(0)).filter(|&x| site.keeps_type(x))?))
+        });
+        let Some((function, x)) = found.next() else {
             return Ok(Outcome::NoMatch);
         };
         Ok(Outcome::Apply(Patch {

@@ -30,8 +30,12 @@ impl Rule for GatherToSlice {
         "gather-to-slice"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Gather]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Gather]
+    }
+
+    fn depth(&self) -> usize {
+        1
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

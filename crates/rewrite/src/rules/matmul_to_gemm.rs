@@ -16,8 +16,12 @@ impl Rule for MatMulToGemm {
         "matmul-to-gemm"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::MatMul]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::MatMul]
+    }
+
+    fn depth(&self) -> usize {
+        1
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -18,8 +18,12 @@ impl Rule for MergeReshapes {
         "merge-reshapes"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        RESHAPES
+    fn anchors(&self) -> Vec<Term> {
+        RESHAPES.to_vec()
+    }
+
+    fn depth(&self) -> usize {
+        2
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

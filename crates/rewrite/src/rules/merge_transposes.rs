@@ -3,32 +3,43 @@
 //! **Exactness**: exact: axis i of the result is axis `first[second[i]]` of the source.
 
 use crate::matching::GraphNode;
+use crate::pattern::{Pattern, Slot, op};
 use strait_core::op::Transpose;
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
 /// See the module's documentation.
 pub struct MergeTransposes;
 
+const SOURCE: Slot = Slot(0);
+const FIRST: Slot = Slot(1);
+const PAIR: Pattern = op(
+    &[Term::Transpose],
+    &[op(&[Term::Transpose], &[Pattern::Any(SOURCE)]).shared().keep(FIRST)],
+);
+
 impl Rule for MergeTransposes {
     fn name(&self) -> &'static str {
         "merge-transposes"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Transpose]
+    fn anchors(&self) -> Vec<Term> {
+        PAIR.anchors()
+    }
+
+    fn depth(&self) -> usize {
+        PAIR.depth()
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
+        let found = match PAIR.at(&site) {
+            Ok(found) => found,
+            Err(miss) => return Ok(miss),
+        };
+        let (Some(first), Some(source), Some(y)) = (found.node(FIRST), found.value(SOURCE), site.output()) else {
             return Ok(Outcome::NoMatch);
         };
-        let Some(first) = site.producer(x, Term::Transpose) else {
-            return Ok(Outcome::NoMatch);
-        };
-        let (Op::Transpose(inner), Op::Transpose(outer), Some(source)) =
-            (&first.node.op, &site.node.op, first.input(0))
-        else {
+        let (Op::Transpose(inner), Op::Transpose(outer)) = (&first.node.op, &site.node.op) else {
             return Ok(Outcome::NoMatch);
         };
         let permutation = outer
@@ -40,7 +51,7 @@ impl Rule for MergeTransposes {
             add: vec![NewNode::new(
                 Transpose { permutation },
                 &[Some(Source::Old(source))],
-                &[at, first.id],
+                &found.nodes,
             )],
             replace: vec![(y, Source::New(0, 0))],
             remove: vec![at],

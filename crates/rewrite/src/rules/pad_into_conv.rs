@@ -34,8 +34,12 @@ impl Rule for PadIntoConv {
         "pad-into-conv"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Conv]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Conv]
+    }
+
+    fn depth(&self) -> usize {
+        2
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -9,59 +9,54 @@
 //! it has none yet.
 //! **Exactness**: exact in real numbers; the f32 results differ in the last places.
 
+use super::layer_normalization::{of, trailing};
 use crate::matching::{GraphNode, tensor};
-use strait_core::op;
+use crate::pattern::{Pattern, Slot, op};
+use Pattern::{Any, Constant, OneOf};
+use strait_core::op::RmsNormalization as Whole;
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
-
-use super::layer_normalization::{centred, mean_of, square_of};
 
 /// See the module's documentation.
 pub struct RmsNormalization;
 
-/// `value` = √(mean(x²) + ε): x, the first of the axes, and ε.
-fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
-    let sum = site.producer(site.producer(value, Term::Sqrt)?.input(0)?, Term::Add)?;
-    sum.both_orders().into_iter().find_map(|(mean, epsilon)| {
-        let epsilon = site.scalar(epsilon)?;
-        let (square, axis) = mean_of(site, mean)?;
-        Some((square_of(site, square)?, axis, epsilon))
-    })
-}
+const X: Slot = Slot(0);
+const MEAN: Slot = Slot(1);
+const EPSILON: Slot = Slot(2);
+const ONE: Slot = Slot(3);
+const TWO: Slot = Slot(4);
+/// A whole normalization, its factor so far, and the one to come.
+const WHOLE: Slot = Slot(5);
+const ONES: Slot = Slot(6);
+const SCALE: Slot = Slot(7);
 
-/// `value` = 1 / √(mean(x²) + ε).
-fn inverse_root(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
-    if let Some(reciprocal) = site.producer(value, Term::Reciprocal) {
-        return root(site, reciprocal.input(0)?);
-    }
-    let quotient = site.producer(value, Term::Div)?;
-    site.is_scalar(quotient.input(0)?, 1.0).then_some(())?;
-    root(site, quotient.input(1)?)
-}
+const SQUARE: Pattern = OneOf(&[
+    of(&[Term::Mul], &[Any(X), Any(X)]),
+    of(&[Term::Pow], &[Any(X), Constant(TWO)]),
+]);
+const MEAN_SQUARE: Pattern = of(&[Term::ReduceMean], &[SQUARE]).keep(MEAN);
+const ROOT: Pattern = of(&[Term::Sqrt], &[of(&[Term::Add], &[MEAN_SQUARE, Constant(EPSILON)])]);
+const INVERSE: Pattern = OneOf(&[
+    of(&[Term::Reciprocal], &[ROOT]),
+    of(&[Term::Div], &[Constant(ONE), ROOT]),
+]);
+/// A whole normalization times γ, or one that is taken apart.
+const FORMS: Pattern = OneOf(&[
+    op(
+        &[Term::Mul],
+        &[
+            op(&[Term::RmsNormalization], &[Any(X), Constant(ONES)]).keep(WHOLE),
+            Constant(SCALE),
+        ],
+    ),
+    op(&[Term::Mul], &[Any(X), INVERSE]),
+    op(&[Term::Div], &[Any(X), ROOT]),
+]);
+const CENTRED: Pattern = op(&[Term::Sub], &[Any(X), of(&[Term::ReduceMean], &[Any(X)])]);
 
-/// The node is x·r or x / √(v + ε).
-fn normalised(site: &GraphNode<'_>) -> Option<(ValueId, i64, f32)> {
-    let of = |x: ValueId, found: (ValueId, i64, f32)| (found.0 == x && centred(site, x).is_none()).then_some(found);
-    match site.node.op.term() {
-        Term::Div => of(site.input(0)?, root(site, site.input(1)?)?),
-        _ => {
-            let mut orders = site.both_orders().into_iter();
-            orders.find_map(|(x, inverse)| of(x, inverse_root(site, inverse)?))
-        }
-    }
-}
-
-/// The node is the product of a whole normalization, without a factor yet, and a constant: that one's operation and operand.
-fn scaled(site: &GraphNode<'_>) -> Option<(op::RmsNormalization, ValueId, ValueId)> {
-    site.both_orders().into_iter().find_map(|(value, factor)| {
-        let whole = site.producer(value, Term::RmsNormalization)?;
-        let Op::RmsNormalization(op) = &whole.node.op else {
-            return None;
-        };
-        site.floats(factor)?;
-        let (_, ones) = site.floats(whole.input(1)?)?;
-        let plain = ones.iter().all(|&one| one == 1.0) && site.used_once(value);
-        plain.then_some(((**op).clone(), whole.input(0)?, factor))
-    })
+/// True for what is left of a value less its mean.
+fn is_centred(site: &GraphNode<'_>, x: ValueId) -> bool {
+    let difference = site.producer(x, Term::Sub);
+    difference.is_some_and(|difference| CENTRED.at(&difference).is_ok())
 }
 
 impl Rule for RmsNormalization {
@@ -69,35 +64,46 @@ impl Rule for RmsNormalization {
         "rms-normalization"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Mul, Term::Div]
+    fn anchors(&self) -> Vec<Term> {
+        FORMS.anchors()
+    }
+
+    fn depth(&self) -> usize {
+        FORMS.depth() + CENTRED.depth()
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        let Some(y) = site.output() else {
-            return Ok(Outcome::NoMatch);
-        };
-        let mut data = Vec::new();
-        let (whole, x, scale) = if let Some((whole, x, factor)) = scaled(&site) {
-            (whole, x, Source::Old(factor))
-        } else if let Some((x, axis, epsilon)) = normalised(&site) {
-            data.push(("ones".into(), tensor(&[1], &[1.0])?));
-            (op::RmsNormalization { axis, epsilon }, x, Source::Data(0))
-        } else {
-            return Ok(Outcome::NoMatch);
+        let found = match FORMS.at(&site) {
+            Ok(found) => found,
+            Err(miss) => return Ok(miss),
         };
         // Where the result has the type of x, γ broadcasts to it.
-        if !site.keeps_type(x) {
+        let x = found.value(X).filter(|&x| site.keeps_type(x));
+        let (Some(x), Some(y)) = (x, site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let is = |slot, number| found.value(slot).is_none_or(|value| site.is_scalar(value, number));
+        let floats = |slot| found.value(slot).is_none_or(|value| site.floats(value).is_some());
+        let ones = found.value(ONES).and_then(|ones| site.floats(ones));
+        let is_plain = ones.is_none_or(|(_, ones)| ones.iter().all(|&one| one == 1.0));
+        if !(is(ONE, 1.0) && is(TWO, 2.0) && floats(SCALE) && floats(ONES) && is_plain) {
             return Ok(Outcome::NoMatch);
         }
+        let axis = found.node(MEAN).and_then(|mean| trailing(&mean));
+        let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
+        let mut data = Vec::new();
+        let (whole, scale) = match (found.node(WHOLE).map(|whole| &whole.node.op), axis, epsilon) {
+            (Some(Op::RmsNormalization(whole)), ..) => ((**whole).clone(), found.value(SCALE).map(Source::Old)),
+            (None, Some(axis), Some(epsilon)) if !is_centred(&site, x) => {
+                data.push(("ones".into(), tensor(&[1], &[1.0])?));
+                (Whole { axis, epsilon }, Some(Source::Data(0)))
+            }
+            _ => return Ok(Outcome::NoMatch),
+        };
         Ok(Outcome::Apply(Patch {
             data,
-            add: vec![NewNode::new(
-                whole,
-                &[Some(Source::Old(x)), Some(scale)],
-                &site.down_to(x),
-            )],
+            add: vec![NewNode::new(whole, &[Some(Source::Old(x)), scale], &site.down_to(x))],
             replace: vec![(y, Source::New(0, 0))],
             remove: vec![at],
         }))

@@ -15,8 +15,12 @@ impl Rule for SiluToSigmoid {
         "silu-to-sigmoid"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Silu]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Silu]
+    }
+
+    fn depth(&self) -> usize {
+        1
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -17,8 +17,12 @@ impl Rule for TransposeToReshape {
         "transpose-to-reshape"
     }
 
-    fn anchors(&self) -> &'static [Term] {
-        &[Term::Transpose]
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Transpose]
+    }
+
+    fn depth(&self) -> usize {
+        1
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -1,0 +1,122 @@
+//! Patterns on graphs of a few nodes.
+
+use super::Pattern::{Any, Constant, OneOf, Through};
+use super::{Pattern, Slot, op};
+use crate::matching::GraphNode;
+use strait_core::text::parse;
+use strait_core::{Module, Outcome, Term};
+
+const X: Slot = Slot(0);
+const C: Slot = Slot(1);
+const INNER: Slot = Slot(2);
+
+/// Names of the values in the slots of the match at the node that makes `anchor`, or why there is none.
+fn matched(pattern: &'static Pattern, body: &str, anchor: &str) -> Result<Vec<String>, String> {
+    let constants = "data @c: f32[2] = inline [1.0, 2.0]\ndata @d: f32[2] = inline [3.0, 4.0]\n";
+    let module: Module = parse(&format!("strait 1 float\ngraph @main{body}\n{constants}")).unwrap();
+    let graph = module.graph(module.main).unwrap();
+    let (at, _) = graph
+        .nodes()
+        .find(|(_, node)| module.name(node.name) == anchor)
+        .unwrap();
+    let site = GraphNode::new(&module, module.main, at).unwrap();
+    let name = |value| module.name(graph.value(value).unwrap().name).to_owned();
+    match pattern.at(&site) {
+        Ok(found) => Ok([X, C, INNER]
+            .into_iter()
+            .filter_map(|slot| found.value(slot))
+            .map(name)
+            .collect()),
+        Err(Outcome::Refused(reason)) => Err(reason.to_string()),
+        Err(_) => Err("no match".into()),
+    }
+}
+
+const PRODUCT: Pattern = op(&[Term::Mul], &[Any(X), Constant(C)]).keep(INNER);
+const SUM: Pattern = op(&[Term::Add], &[PRODUCT, Any(X)]);
+
+#[test]
+fn operands_of_what_commutes_match_in_both_orders_and_a_slot_is_one_value() {
+    for sum in ["add(%m, %x)", "add(%x, %m)"] {
+        for product in ["mul(%x, @c)", "mul(@c, %x)"] {
+            let body = format!(
+                "(%x: f32[2]) {{\n %m: f32[2] = {product} {{a_zero=0, b_zero=0}}\n %s: f32[2] = {sum}\n return %s\n}}"
+            );
+            assert_eq!(matched(&SUM, &body, "s").unwrap(), ["x", "c", "m"]);
+        }
+    }
+    let other = "(%x: f32[2], %y: f32[2]) {\n %m: f32[2] = mul(%x, @c) {a_zero=0, b_zero=0}\n %s: f32[2] = add(%m, %y)\n return %s\n}";
+    assert_eq!(matched(&SUM, other, "s").unwrap_err(), "no match");
+    const QUOTIENT: Pattern = op(&[Term::Div], &[Any(X), Constant(C)]);
+    let turned = "(%x: f32[2]) {\n %q: f32[2] = div(@c, %x)\n return %q\n}";
+    assert_eq!(matched(&QUOTIENT, turned, "q").unwrap_err(), "no match");
+}
+
+#[test]
+fn a_choice_that_the_rest_does_not_fit_is_taken_back() {
+    // The first order of the sum binds x to the other product, and fails only where the root asks for x again.
+    const TWO: Pattern = op(
+        &[Term::Add],
+        &[op(&[Term::Mul], &[Any(X), Any(C)]), op(&[Term::Sub], &[Any(C), Any(X)])],
+    );
+    let body = "(%x: f32[2], %y: f32[2]) {\n %m: f32[2] = mul(%x, %y) {a_zero=0, b_zero=0}\n %d: f32[2] = sub(%x, %y)\n %s: f32[2] = add(%d, %m)\n return %s\n}";
+    assert_eq!(matched(&TWO, body, "s").unwrap(), ["y", "x"]);
+    const EITHER: Pattern = op(&[Term::Add], &[OneOf(&[Any(X), op(&[Term::Relu], &[Any(X)])]), Any(X)]);
+    let body = "(%x: f32[2]) {\n %r: f32[2] = relu(%x)\n %s: f32[2] = add(%r, %x)\n return %s\n}";
+    assert_eq!(matched(&EITHER, body, "s").unwrap(), ["x"]);
+}
+
+#[test]
+fn a_node_that_others_read_is_a_near_miss_unless_it_is_shared() {
+    const SHARED: Pattern = op(&[Term::Add], &[PRODUCT.shared(), Any(X)]);
+    let body = |more: &str, results: &str| {
+        format!(
+            "(%x: f32[2]) {{\n %m: f32[2] = mul(%x, @c) {{a_zero=0, b_zero=0}}\n %s: f32[2] = add(%m, %x)\n{more} return {results}\n}}"
+        )
+    };
+    let read = body(" %r: f32[2] = relu(%m)\n", "%s, %r");
+    let output = body("", "%s, %m");
+    let told = |body: &str| matched(&SUM, body, "s").unwrap_err();
+    assert_eq!(told(&read), "the result of `m` is used elsewhere too [several-uses]");
+    assert_eq!(
+        told(&output),
+        "the result of `m` is an output of the graph too [several-uses]"
+    );
+    for body in [read, output] {
+        assert_eq!(matched(&SHARED, &body, "s").unwrap(), ["x", "c", "m"]);
+    }
+    // Both readers are in the match.
+    const SQUARE: Pattern = op(&[Term::Mul], &[op(&[Term::Relu], &[Any(X)]).keep(INNER), Any(INNER)]);
+    let body = "(%x: f32[2]) {\n %r: f32[2] = relu(%x)\n %m: f32[2] = mul(%r, %r) {a_zero=0, b_zero=0}\n return %m\n}";
+    assert_eq!(matched(&SQUARE, body, "m").unwrap(), ["x", "r"]);
+}
+
+#[test]
+fn identities_and_casts_between_floats_are_looked_through() {
+    const BEHIND: Pattern = op(
+        &[Term::Relu],
+        &[Through(&op(&[Term::Mul], &[Any(X), Through(&Constant(C))]))],
+    );
+    let body = |cast: &str, more: &str, results: &str| {
+        format!(
+            "(%x: f32[2]) {{\n %i: f32[2] = identity(@c)\n %m: f32[2] = mul(%x, %i) {{a_zero=0, b_zero=0}}\n \
+             %a: {cast}[2] = cast(%m) {{to={cast}}}\n %b: f32[2] = cast(%a) {{to=f32}}\n{more} %r: f32[2] = relu(%b)\n \
+             return {results}\n}}"
+        )
+    };
+    assert_eq!(matched(&BEHIND, &body("f64", "", "%r"), "r").unwrap(), ["x", "c"]);
+    assert_eq!(matched(&BEHIND, &body("i32", "", "%r"), "r").unwrap_err(), "no match");
+    let read = body("f64", " %o: f64[2] = identity(%a)\n", "%r, %o");
+    assert_eq!(
+        matched(&BEHIND, &read, "r").unwrap_err(),
+        "the result of `m` is used elsewhere too [several-uses]"
+    );
+}
+
+#[test]
+fn anchors_and_depth_are_those_of_the_structure() {
+    const FORMS: Pattern = OneOf(&[SUM, op(&[Term::Relu, Term::Clip], &[Through(&PRODUCT)])]);
+    assert_eq!(FORMS.anchors(), [Term::Add, Term::Relu, Term::Clip]);
+    assert_eq!((SUM.depth(), PRODUCT.depth(), Any(X).depth()), (2, 1, 0));
+    assert_eq!(FORMS.depth(), 1 + super::MOST_LOOKED_THROUGH + 1);
+}
