@@ -64,7 +64,7 @@ pub use quant::{
 };
 pub use reason::Reason;
 pub use reason_code::ReasonCode;
-pub use rule::{Outcome, Rewritten, Rule, RuleSet};
+pub use rule::{Counts, Outcome, Rewritten, Rule, RuleSet, Switches};
 pub use shape::{Dim, MAX_RANK, Shape, TensorType};
 pub use stage::Stage;
 pub use tensor::{TensorData, TensorError};

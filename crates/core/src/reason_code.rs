@@ -202,6 +202,8 @@ reason_codes! {
         GemmTransposeA = "gemm-transpose-a",
         /// The second factor is no constant.
         GemmWeight = "gemm-weight",
+        /// The configuration keeps the layer from being taken into another one.
+        KeptLayer = "kept-layer",
         /// A parameter is no constant.
         NotConstant = "not-constant",
         /// A number would be NaN or infinite, or is.

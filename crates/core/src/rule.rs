@@ -8,7 +8,7 @@ use crate::patch::Patch;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::term::{Kind, Term};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A rule's answer about one node.
 #[derive(Debug)]
@@ -40,6 +40,11 @@ pub trait Rule: Send + Sync {
     /// rule that looks farther.
     fn depth(&self) -> usize;
 
+    /// True for a rule that takes a layer into another one: what a user calls a fusion, and may do without.
+    fn is_fusion(&self) -> bool {
+        false
+    }
+
     /// Looks at one node. Changes nothing.
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError>;
 }
@@ -53,11 +58,54 @@ pub struct Rewritten {
     pub refused: Vec<(&'static str, String, Reason)>,
 }
 
+/// How often a rule found what it looks for, and how often it changed it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Patterns that were there: applied, or refused to the end.
+    pub matched: usize,
+    /// Patches that were applied.
+    pub applied: usize,
+}
+
+impl Rewritten {
+    /// The steps of another run behind this one.
+    pub fn extend(&mut self, other: Rewritten) {
+        self.applied.extend(other.applied);
+        self.refused.extend(other.refused);
+    }
+
+    /// The counts of each rule that matched, by its name.
+    pub fn counts(&self) -> BTreeMap<&'static str, Counts> {
+        let mut counts: BTreeMap<&'static str, Counts> = BTreeMap::new();
+        for (rule, _) in &self.applied {
+            let counts = counts.entry(rule).or_default();
+            counts.applied += 1;
+            counts.matched += 1;
+        }
+        for (rule, ..) in &self.refused {
+            counts.entry(rule).or_default().matched += 1;
+        }
+        counts
+    }
+}
+
+/// What a user does without.
+#[derive(Clone, Debug, Default)]
+pub struct Switches {
+    /// The names of rules that are off.
+    pub off: BTreeSet<String>,
+    /// True if no rule takes a layer into another one ([`Rule::is_fusion`]).
+    pub no_fusion: bool,
+    /// Layers, by their names in the model, that no rule takes into another one, and none into them.
+    pub kept: BTreeSet<String>,
+}
+
 /// Rules indexed by anchor.
 #[derive(Default)]
 pub struct RuleSet {
     rules: Vec<Box<dyn Rule>>,
     by_anchor: BTreeMap<Term, Anchored>,
+    kept: BTreeSet<String>,
 }
 
 /// The rules that look at the nodes of one term.
@@ -98,6 +146,16 @@ fn lost_grid(module: &Module, graph: GraphId, patch: &Patch) -> Option<Reason> {
     Some(Reason::new(ReasonCode::GivenGrid, text))
 }
 
+/// The layer that no rule takes into another one, where a patch would.
+fn kept_layer(module: &Module, graph: GraphId, patch: &Patch, kept: &BTreeSet<String>) -> Option<Reason> {
+    let graph = module.graph(graph).filter(|_| !kept.is_empty())?;
+    let nodes = patch.remove.iter().filter_map(|&id| graph.node(id));
+    let mut names = nodes.flat_map(|node| &node.sources).map(|&name| module.name(name));
+    let name = names.find(|&name| kept.contains(name))?;
+    let text = format!("the configuration keeps layer `{name}` as it is");
+    Some(Reason::new(ReasonCode::KeptLayer, text))
+}
+
 impl RuleSet {
     /// A set that tries the rules of an anchor in this order, those for every node first.
     pub fn new(rules: Vec<Box<dyn Rule>>) -> RuleSet {
@@ -110,7 +168,20 @@ impl RuleSet {
                 anchored.depth = anchored.depth.max(rules[index].depth());
             }
         }
-        RuleSet { rules, by_anchor }
+        let kept = BTreeSet::new();
+        RuleSet { rules, by_anchor, kept }
+    }
+
+    /// The set without what is switched off.
+    #[must_use]
+    pub fn switched(self, switches: &Switches) -> RuleSet {
+        let is_off = |rule: &dyn Rule| switches.off.contains(rule.name()) || switches.no_fusion && rule.is_fusion();
+        let on = self.rules.into_iter().filter(|rule| !is_off(rule.as_ref()));
+        let kept = switches.kept.clone();
+        RuleSet {
+            kept,
+            ..RuleSet::new(on.collect())
+        }
     }
 
     /// The rules in order.
@@ -246,8 +317,12 @@ impl Run<'_> {
                 }
                 Outcome::Apply(patch) => patch,
             };
-            if let Some(lost) = lost_grid(module, self.graph, &patch) {
-                self.refused.insert((at, index), lost);
+            let kept = || {
+                rule.is_fusion()
+                    .then(|| kept_layer(module, self.graph, &patch, &set.kept))?
+            };
+            if let Some(reason) = kept().or_else(|| lost_grid(module, self.graph, &patch)) {
+                self.refused.insert((at, index), reason);
                 continue;
             }
             let endless = || PassError::Ours(format!("rule {} does not come to an end", rule.name()).into());

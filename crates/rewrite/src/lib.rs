@@ -13,6 +13,7 @@ mod region;
 pub mod rules;
 mod view;
 
+use std::collections::BTreeSet;
 use strait_core::{Rule, RuleSet};
 use strait_target::spec::FloatRule;
 
@@ -32,6 +33,14 @@ pub fn of_target(switched_on: &[FloatRule]) -> RuleSet {
     let opposite = |other: &dyn Rule| switched_on.iter().any(|&word| opposite(word) == Some(other.name()));
     let others = for_all().into_iter().filter(|other| !opposite(other.as_ref()));
     RuleSet::new(own.chain(others).collect())
+}
+
+/// The names of all rules, as configurations and reports speak of them.
+pub fn names() -> BTreeSet<&'static str> {
+    let every = for_all()
+        .into_iter()
+        .chain(FloatRule::ALL.iter().map(|&word| rule(word)));
+    every.map(|rule| rule.name()).collect()
 }
 
 fn for_all() -> Vec<Box<dyn Rule>> {

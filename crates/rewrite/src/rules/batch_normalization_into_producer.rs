@@ -136,6 +136,10 @@ impl Rule for BatchNormalizationIntoProducer {
         3
     }
 
+    fn is_fusion(&self) -> bool {
+        true
+    }
+
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
         let (Some((x, affine)), Some(y)) = (scaled(&site), site.output()) else {

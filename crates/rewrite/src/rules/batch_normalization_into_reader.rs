@@ -26,6 +26,10 @@ impl Rule for BatchNormalizationIntoReader {
         2
     }
 
+    fn is_fusion(&self) -> bool {
+        true
+    }
+
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
         let (Some(x), Some(y)) = (site.input(0), site.output()) else {

@@ -36,6 +36,10 @@ impl Rule for BiasIntoProducer {
         2
     }
 
+    fn is_fusion(&self) -> bool {
+        true
+    }
+
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
         let Some(y) = site.output() else {

@@ -233,6 +233,10 @@ impl Rule for DilatedConv {
         MOST_MOVES + 2
     }
 
+    fn is_fusion(&self) -> bool {
+        true
+    }
+
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let anchor = GraphNode::new(module, graph, at)?;
         let Some(site) = convolution(&anchor) else {

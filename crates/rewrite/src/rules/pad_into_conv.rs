@@ -42,6 +42,10 @@ impl Rule for PadIntoConv {
         2
     }
 
+    fn is_fusion(&self) -> bool {
+        true
+    }
+
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
         let (Op::Conv(conv), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {

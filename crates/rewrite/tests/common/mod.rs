@@ -1,0 +1,230 @@
+//! Random graphs of what the rules look for, as exporters write it and mixed up.
+
+use std::fmt::Write;
+use strait_core::Module;
+use strait_core::text::parse;
+
+/// SplitMix64.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// A number below `bound`.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % bound as u64) as usize
+    }
+}
+
+/// Images and rows; the same numbers in two layouts of axes and as a matrix.
+const IMAGE: &str = "1,4,3,3";
+const LAST: &str = "1,3,3,4";
+
+/// A graph while it is written.
+struct Text {
+    body: String,
+    data: String,
+    values: usize,
+    tensors: usize,
+    nodes: usize,
+}
+
+impl Text {
+    /// Adds a node and gives its result.
+    fn node(&mut self, shape: &str, op: &str, operands: &[&str], attributes: &str) -> String {
+        let name = format!("%v{}", self.values);
+        self.values += 1;
+        self.nodes += 1;
+        let attributes = if attributes.is_empty() {
+            String::new()
+        } else {
+            format!(" {{{attributes}}}")
+        };
+        let operands = operands.join(", ");
+        writeln!(self.body, "  {name}: f32[{shape}] = {op}({operands}){attributes}").unwrap();
+        name
+    }
+
+    fn add(&mut self, shape: &str, a: &str, b: &str) -> String {
+        self.node(shape, "add", &[a, b], "")
+    }
+
+    fn mul(&mut self, shape: &str, a: &str, b: &str) -> String {
+        self.node(shape, "mul", &[a, b], "a_zero=0, b_zero=0")
+    }
+
+    fn function(&mut self, x: &str, function: &str) -> String {
+        self.node(IMAGE, "unary", &[x], &format!("function={function}"))
+    }
+
+    /// Adds a constant of positive numbers that are no powers of two.
+    fn constant(&mut self, random: &mut Random, shape: &[usize]) -> String {
+        let count: usize = shape.iter().product();
+        let values: Vec<String> = (0..count)
+            .map(|_| format!("{:?}", (random.below(1 << 20) as f32 + 0.5) / 65_536.0 + 0.1))
+            .collect();
+        let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
+        self.tensor(&shape.join(","), &values.join(","))
+    }
+
+    fn tensor(&mut self, shape: &str, values: &str) -> String {
+        let name = format!("@d{}", self.tensors);
+        self.tensors += 1;
+        writeln!(self.data, "data {name}: f32[{shape}] = inline [{values}]").unwrap();
+        name
+    }
+
+    fn number(&mut self, number: f32) -> String {
+        self.tensor("", &format!("{number:?}"))
+    }
+
+    /// Batch normalization, products and sums per channel behind `x`, in any order and number.
+    fn affine(
+        &mut self,
+        random: &mut Random,
+        mut x: String,
+        shape: &str,
+        (channels, behind): (usize, usize),
+    ) -> String {
+        let per_channel: Vec<usize> = std::iter::once(channels).chain(vec![1; behind]).collect();
+        for _ in 0..random.below(4) {
+            x = match random.below(3) {
+                // Its channels are the second axis.
+                0 if shape != LAST => {
+                    let parameters = [(); 4].map(|()| self.constant(random, &[channels]));
+                    let operands: Vec<&str> = std::iter::once(&x).chain(&parameters).map(String::as_str).collect();
+                    self.node(shape, "batch_normalization", &operands, "epsilon=0.001")
+                }
+                1 => {
+                    let factor = self.constant(random, &per_channel);
+                    self.mul(shape, &x, &factor)
+                }
+                _ => {
+                    let summand = self.constant(random, &per_channel);
+                    self.add(shape, &summand, &x)
+                }
+            };
+        }
+        x
+    }
+
+    fn conv(&mut self, random: &mut Random, x: &str) -> String {
+        let bias = random.below(2) == 0;
+        let weight = self.constant(random, &[4, 4, 1, 1]);
+        let bias = bias.then(|| self.constant(random, &[4]));
+        let operands: Vec<&str> = [x, &weight].into_iter().chain(bias.as_deref()).collect();
+        let plain = "stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0";
+        self.node(IMAGE, "conv", &operands, plain)
+    }
+
+    fn mean(&mut self, x: &str) -> String {
+        self.node("1,4,3,1", "reduce", &[x], "reduction=mean, axes=[-1], keep_dims=1")
+    }
+
+    /// Something that a rule looks for, on an image; `other` is another image.
+    fn block(&mut self, random: &mut Random, x: &str, other: &str) -> String {
+        match random.below(14) {
+            0..=2 => {
+                let conv = self.conv(random, x);
+                self.affine(random, conv, IMAGE, (4, 2))
+            }
+            3 => {
+                let padded = self.node(
+                    "1,4,5,5",
+                    "pad",
+                    &[x],
+                    "amounts=[0,0,1,1,0,0,1,1], mode=constant, value=0.0",
+                );
+                let weight = self.constant(random, &[4, 4, 3, 3]);
+                let plain = "stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0";
+                let conv = self.node(IMAGE, "conv", &[&padded, &weight], plain);
+                self.affine(random, conv, IMAGE, (4, 2))
+            }
+            4 => {
+                let last = self.node(LAST, "transpose", &[x], "permutation=[0,2,3,1]");
+                let affine = self.affine(random, last, LAST, (4, 0));
+                let relu = self.node(LAST, "relu", &[&affine], "");
+                self.node(IMAGE, "transpose", &[&relu], "permutation=[0,3,1,2]")
+            }
+            5 => {
+                let line = self.node("1,4,9", "reshape", &[x], "shape=[1,4,9]");
+                let summand = self.constant(random, &[4, 1]);
+                let sum = self.add("1,4,9", &line, &summand);
+                self.node(IMAGE, "reshape", &[&sum], "shape=[1,4,3,3]")
+            }
+            6 => {
+                let gate = self.function(x, "sigmoid");
+                self.mul(IMAGE, &gate, x)
+            }
+            7 => {
+                let (root, one, half) = (
+                    self.number(std::f32::consts::SQRT_2),
+                    self.number(1.0),
+                    self.number(0.5),
+                );
+                let scaled = self.node(IMAGE, "div", &[x, &root], "");
+                let erf = self.function(&scaled, "erf");
+                let gate = self.add(IMAGE, &erf, &one);
+                let product = self.mul(IMAGE, x, &gate);
+                self.mul(IMAGE, &product, &half)
+            }
+            8 => {
+                let (two, epsilon) = (self.number(2.0), self.number(0.001));
+                let mean = self.mean(x);
+                let centred = self.node(IMAGE, "sub", &[x, &mean], "");
+                let square = self.node(IMAGE, "pow", &[&centred, &two], "");
+                let variance = self.mean(&square);
+                let guarded = self.add("1,4,3,1", &variance, &epsilon);
+                let root = self.node("1,4,3,1", "unary", &[&guarded], "function=sqrt");
+                let normal = self.node(IMAGE, "div", &[&centred, &root], "");
+                let (scale, bias) = (self.constant(random, &[3]), self.constant(random, &[3]));
+                let scaled = self.mul(IMAGE, &normal, &scale);
+                self.add(IMAGE, &scaled, &bias)
+            }
+            9 => {
+                let flat = self.node("4,9", "reshape", &[x], "shape=[4,9]");
+                let (weight, bias) = (self.constant(random, &[9, 9]), self.constant(random, &[9]));
+                let attributes = "transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0";
+                let gemm = self.node("4,9", "gemm", &[&flat, &weight, &bias], attributes);
+                let affine = self.affine(random, gemm, "4,9", (9, 0));
+                self.node(IMAGE, "reshape", &[&affine], "shape=[1,4,3,3]")
+            }
+            10 => self.node(IMAGE, "identity", &[x], ""),
+            11 => self.node(IMAGE, "relu", &[x], ""),
+            _ => self.add(IMAGE, x, other),
+        }
+    }
+}
+
+/// A float graph of about so many nodes.
+pub(crate) fn module(random: &mut Random, nodes: usize) -> Module {
+    let mut text = Text {
+        body: String::new(),
+        data: String::new(),
+        values: 0,
+        tensors: 0,
+        nodes: 0,
+    };
+    let mut images = vec!["%x".to_owned()];
+    while text.nodes < nodes {
+        // Mostly what was made last.
+        let back = |random: &mut Random| {
+            if random.below(4) == 0 {
+                random.below(images.len().min(8))
+            } else {
+                0
+            }
+        };
+        let [a, b] = [back(random), back(random)].map(|back| images[images.len() - 1 - back].clone());
+        images.push(text.block(random, &a, &b));
+    }
+    let results = images.iter().rev().take(3).filter(|image| *image != "%x").cloned();
+    let results = results.collect::<Vec<_>>().join(", ");
+    let Text { body, data, .. } = text;
+    parse(&format!(
+        "strait 1 float\ngraph @main(%x: f32[{IMAGE}]) {{\n{body}  return {results}\n}}\n{data}"
+    ))
+    .unwrap()
+}

@@ -1,0 +1,113 @@
+//! The canonical graph does not depend on the order in which nodes are visited.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::Random;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use strait_core::{Attribute, Module, NodeId, ValueId};
+use strait_rewrite::canonical;
+
+/// A graph without its names: nodes numbered as they are met from the outputs up, and the constants in that order.
+#[derive(Default)]
+struct Plain {
+    text: String,
+    constants: Vec<Vec<f32>>,
+    numbers: BTreeMap<NodeId, usize>,
+}
+
+impl Plain {
+    fn of(module: &Module) -> Plain {
+        let mut plain = Plain::default();
+        for &output in module.main().outputs() {
+            let line = plain.value(module, output);
+            writeln!(plain.text, "return {line}").unwrap();
+        }
+        plain
+    }
+
+    fn value(&mut self, module: &Module, value: ValueId) -> String {
+        let graph = module.main();
+        if let Some(data) = graph.data_of(value) {
+            let tensor = module.data(data).unwrap();
+            self.constants.push(tensor.to_f32().unwrap().into_owned());
+            return format!("constant{:?}", tensor.shape());
+        }
+        let Some((id, node)) = graph.producer(value) else {
+            return "input".into();
+        };
+        if let Some(number) = self.numbers.get(&id) {
+            return format!("{number}");
+        }
+        let operands: Vec<String> = (node.inputs.iter().flatten())
+            .map(|&operand| self.value(module, operand))
+            .collect();
+        let mut attributes = String::new();
+        node.op
+            .attributes(&mut |key, value: Attribute| attributes += &format!(" {key}={value:?}"));
+        let number = self.numbers.len();
+        self.numbers.insert(id, number);
+        let ty = &graph.value(value).unwrap().ty.shape;
+        writeln!(
+            self.text,
+            "{number}: {:?} = {}({}){attributes}",
+            ty,
+            node.op.term(),
+            operands.join(", ")
+        )
+        .unwrap();
+        format!("{number}")
+    }
+}
+
+/// Units in the last place from a to b.
+fn ulps(a: f32, b: f32) -> u32 {
+    let ordered = |x: f32| {
+        let bits = x.to_bits() as i32;
+        if bits < 0 { i32::MIN - bits } else { bits }
+    };
+    ordered(a).abs_diff(ordered(b))
+}
+
+fn canonicalised(mut module: Module, order: Option<Vec<NodeId>>) -> Plain {
+    let main = module.main;
+    match order {
+        Some(order) => canonical().run_in(&mut module, main, order),
+        None => canonical().run(&mut module, main),
+    }
+    .unwrap();
+    Plain::of(&module)
+}
+
+/// Reorders by Fisher and Yates.
+fn shuffle<T>(random: &mut Random, items: &mut [T]) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, random.below(last + 1));
+    }
+}
+
+#[test]
+fn any_order_of_visits_leads_to_one_graph() {
+    for seed in 0..100 {
+        let module = common::module(&mut Random(seed), 30);
+        let expected = canonicalised(module.clone(), None);
+        for round in 0..4 {
+            let mut order: Vec<NodeId> = module.main().nodes().map(|(id, _)| id).collect();
+            shuffle(&mut Random(1000 * seed + round), &mut order);
+            let found = canonicalised(module.clone(), Some(order));
+            assert_eq!(expected.text, found.text, "seed {seed}, round {round}");
+            let pairs = expected
+                .constants
+                .iter()
+                .flatten()
+                .zip(found.constants.iter().flatten());
+            let worst = pairs.map(|(&a, &b)| ulps(a, b)).max().unwrap_or(0);
+            assert!(
+                worst <= 1,
+                "seed {seed}, round {round}: {worst} units in the last place"
+            );
+        }
+    }
+}
