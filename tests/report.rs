@@ -152,7 +152,7 @@ fn a_row_is_missed_only_where_its_option_is_on() {
             nearness: &BTreeMap::new(),
             given_away: &[],
             findings: &Findings::default(),
-            rewrites: &[],
+            rewrites: &BTreeMap::new(),
         });
         let row = report.fusions.rows.iter().find(|row| row.row == "dequant-s16").unwrap();
         assert_eq!(row.missed.len(), times, "{name}: {row:?}");
@@ -188,7 +188,7 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
         nearness: &BTreeMap::new(),
         given_away: &[],
         findings: &Findings::default(),
-        rewrites: &[],
+        rewrites: &BTreeMap::new(),
     });
     let dropped = |name| layer(&report, name).fusion.as_ref().unwrap().dropped_clamp.as_ref();
     let why = dropped("a").unwrap();
@@ -234,7 +234,7 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
         nearness: &BTreeMap::new(),
         given_away: &[],
         findings: &Findings::default(),
-        rewrites: &[],
+        rewrites: &BTreeMap::new(),
     });
     let past = layer(&report, "a").outside.first().map(|outside| outside.past);
     (report.evidence.claim.clone(), past, report.to_string())
@@ -304,7 +304,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
             coarser: vec![coarser],
             ..Findings::default()
         },
-        rewrites: &[],
+        rewrites: &BTreeMap::new(),
     });
     let [weights, sums, coarser] = &report.lints[..] else {
         panic!("{:?}", report.lints)

@@ -437,3 +437,52 @@ fn the_report_says_what_each_rule_and_each_key_for_all_layers_came_to() {
         assert!(text.contains(&line), "{line}\n{text}");
     }
 }
+
+/// Statistics that are kept, after a compilation with this `[rewrite]` in the same folder.
+fn observed(folder: &Path, rewrite: &str) -> (usize, Compiled) {
+    let compiled = compiled_with(folder, "", [Override::set(format!("rewrite={rewrite}"))]).unwrap();
+    (std::fs::read_dir(folder.join("cache")).unwrap().count(), compiled)
+}
+
+#[test]
+fn without_fusions_other_values_are_observed_and_layers_keep_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let folds = |compiled: &Compiled| {
+        let rewrites = &compiled.report.rewrites;
+        let found = rewrites
+            .iter()
+            .find(|rewrite| rewrite.rule == "batch-normalization-into-producer");
+        found.map(|rewrite| (rewrite.matched, rewrite.applied))
+    };
+    let (one, all) = observed(folder.path(), "{}");
+    let (same, _) = observed(folder.path(), "{ do_fusion = true }");
+    let (two, none) = observed(folder.path(), "{ do_fusion = false }");
+    let (three, some) = observed(folder.path(), "{ skip_fusion_layers = ['/stem/conv/Conv'] }");
+    assert_eq!((one, same, two, three), (1, 1, 2, 3));
+    assert_eq!([&all, &none, &some].map(folds), [Some((4, 4)), None, Some((4, 3))]);
+    let counted = &some.report.fusion_result()["session_and_graph_id_0_0"]["graph_fusion"];
+    let expected = serde_json::json!({ "match_times": "4", "effect_times": "3" });
+    assert_eq!(counted["batch-normalization-into-producer"], expected);
+}
+
+#[test]
+fn a_rule_or_a_layer_that_there_is_not_is_told_with_the_nearest() {
+    for (rewrite, parts) in [
+        (
+            "{ off = ['bias-into-produce'] }",
+            ["no rule `bias-into-produce`", "did you mean `bias-into-producer`?"],
+        ),
+        (
+            "{ skip_fusion_layers = ['/stem/conv'] }",
+            ["`/stem/conv` matches nothing", "`/stem/conv/Conv`"],
+        ),
+        ("{ switch_file = 'absent.cfg' }", ["absent.cfg", "switch_file"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let told = match compiled_with(folder.path(), "", [Override::set(format!("rewrite={rewrite}"))]) {
+            Err(Stop::Found(findings)) => findings.to_string(),
+            other => panic!("{rewrite}: {:?}", other.map(|compiled| compiled.target)),
+        };
+        assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+    }
+}

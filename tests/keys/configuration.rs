@@ -458,6 +458,22 @@ const CASES: &[Case] = &[
         Bits,
         &["quantize.rule=[{ layers=['/stem/conv/Conv'], activations={ type='int16' } }]"],
     ),
+    case("rewrite.do_fusion", Bits, &["rewrite.do_fusion=false"]),
+    case(
+        "rewrite.skip_fusion_layers",
+        Bits,
+        &["rewrite.skip_fusion_layers=['/stem/*/Conv']"],
+    ),
+    case(
+        "rewrite.off",
+        Bits,
+        &["rewrite.off=['batch-normalization-into-producer']"],
+    ),
+    case(
+        "rewrite.switch_file",
+        Bits,
+        &["rewrite.switch_file='DIGITS/../../tests/keys/fusion_switch.cfg'"],
+    ),
     given(
         "fusion.accept",
         Bits,

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, path::Path};
 
-use strait_core::Module;
+use strait_core::{Module, Switches};
 use strait_document::KeyPath;
 use strait_execute::PlanOptions;
 use strait_samples::Samples;
@@ -143,7 +143,9 @@ fn measured(
         let mut module = session.phase("read", None, |_| float_module(opened, float))?;
         let main = module.main;
         let bodies = module.lay_open(main);
-        let (canonical, _) = session.phase("canonicalise", None, |_| pipeline::canonical(module))?;
+        let (canonical, _) = session.phase("canonicalise", None, |_| {
+            pipeline::canonical(module, &Switches::default())
+        })?;
         let same = pipeline::inputs::inputs(&canonical, &bodies)
             .iter()
             .map(|input| (&input.name, input.elem, &input.shape))

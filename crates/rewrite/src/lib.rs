@@ -37,10 +37,20 @@ pub fn of_target(switched_on: &[FloatRule]) -> RuleSet {
 
 /// The names of all rules, as configurations and reports speak of them.
 pub fn names() -> BTreeSet<&'static str> {
-    let every = for_all()
-        .into_iter()
-        .chain(FloatRule::ALL.iter().map(|&word| rule(word)));
-    every.map(|rule| rule.name()).collect()
+    every().map(|rule| rule.name()).collect()
+}
+
+/// The names of the rules that take a layer into another one.
+pub fn fusions() -> BTreeSet<&'static str> {
+    every()
+        .filter(|rule| rule.is_fusion())
+        .map(|rule| rule.name())
+        .collect()
+}
+
+fn every() -> impl Iterator<Item = Box<dyn Rule>> {
+    let of_targets = FloatRule::ALL.iter().map(|&word| rule(word));
+    for_all().into_iter().chain(of_targets)
 }
 
 fn for_all() -> Vec<Box<dyn Rule>> {

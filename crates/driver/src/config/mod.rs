@@ -13,6 +13,7 @@ mod overrides;
 pub mod plugins;
 pub mod preprocess;
 mod reference;
+pub mod rewrite;
 pub mod rule;
 mod settings;
 pub mod types;

@@ -16,7 +16,7 @@ dir = "build/{target}"
 "#;
 
 /// In the order in which a configuration is written; the schema is in that of the alphabet.
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 13] = [
     "model",
     "preprocess",
     "input",
@@ -24,6 +24,7 @@ const SECTIONS: [&str; 12] = [
     "plugin",
     "trust",
     "calibration",
+    "rewrite",
     "quantize",
     "fusion",
     "evaluation",

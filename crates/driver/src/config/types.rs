@@ -18,6 +18,7 @@ pub use strait_target::spec::{
 pub use super::evaluation::{Better, BoxFormat, Drop, Evaluation, Expected, Metric, MetricTable, OwnUnit, Score};
 use super::leaf::{ActivationWord, CodesWord, FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
 pub use super::plugins::{Pin, PinnedFile, Plugin, TableFile, Trust, Unpinned};
+pub use super::rewrite::Rewrite;
 
 /// A deployment: which model becomes an integer model, for which targets, with which samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +53,9 @@ pub struct Config {
     pub trust: Trust,
     /// The samples that the ranges of the activations are measured on.
     pub calibration: Calibration,
+    /// Rules over the float graph that are off.
+    #[serde(default)]
+    pub rewrite: Rewrite,
     /// Quantization, where the target leaves a choice.
     #[serde(default)]
     pub quantize: Quantize,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
-use strait_core::{Module, Rewritten};
+use strait_core::{Module, Rewritten, Switches};
 use strait_execute::PlanOptions;
 use strait_quantize::annotate::given_away;
 use strait_samples::{InputSpec, Samples};
@@ -79,6 +79,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         canonical,
         bodies,
         rewritten,
+        switches: (switches, switch_file),
         model,
         remarks,
         selection,
@@ -120,6 +121,8 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         data: [("calibration".to_owned(), Digest(samples.digest()))].into(),
         model,
     };
+    let switched = switch_file.map(|digest| ("switches".to_owned(), digest));
+    sources.data.extend(switched);
     if let Some(evaluation) = &evaluation {
         sources
             .data
@@ -128,7 +131,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let mut compiled = Vec::new();
     for (target, origin, formats, folder, writer) in jobs {
         let known = (&canonical, &selection, &observation);
-        let of_target = of_target(known, target.spec(), session, |module, unmet| {
+        let of_target = of_target(known, (target.spec(), &switches), session, |module, unmet| {
             observe::statistics(
                 (module, &bodies),
                 unmet,
@@ -149,8 +152,9 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             ranges: &ranges,
         };
         let lowered = lowered(&job, session)?;
-        let applied = [&rewritten.applied[..], &of_target.rewritten.applied].concat();
-        let mut report = report_of(&job, &lowered, &applied);
+        let mut rewritten = rewritten.clone();
+        rewritten.extend(of_target.rewritten);
+        let mut report = report_of(&job, &lowered, &rewritten);
         let wide = emit::float_biases(&job, &lowered);
         wide.iter().for_each(|remark| session.remark(remark));
         let unheld = unheld(&job, lowered.own_model);
@@ -217,9 +221,10 @@ pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
 }
 
 /// The module behind the rules that are free of any target, and what they did.
-pub(crate) fn canonical(mut module: Module) -> Result<(Module, Rewritten), Stop> {
+pub(crate) fn canonical(mut module: Module, switches: &Switches) -> Result<(Module, Rewritten), Stop> {
     let main = module.main;
-    let rewritten = strait_rewrite::canonical().run(&mut module, main).map_err(pass)?;
+    let rules = strait_rewrite::canonical().switched(switches);
+    let rewritten = rules.run(&mut module, main).map_err(pass)?;
     whole(&module, "canonicalise")?;
     Ok((module, rewritten))
 }
@@ -355,7 +360,7 @@ fn accuracy(
     ))
 }
 
-fn report_of(job: &Job<'_>, lowered: &Lowered, rewrites: &[(&'static str, String)]) -> Report {
+fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report {
     let spec = job.target.spec();
     let mut report = report::build(Material {
         spec,
@@ -366,7 +371,7 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewrites: &[(&'static str, String
         nearness: &lowered.nearness,
         given_away: &given_away(&lowered.annotated, spec, job.observation),
         findings: &lowered.findings,
-        rewrites,
+        rewrites: &rewritten.counts(),
     });
     (report.rules, report.quantize) = effects(job, &lowered.annotated);
     report

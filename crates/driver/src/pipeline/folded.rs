@@ -181,7 +181,7 @@ mod tests {
         );
         let loaded = config::parse("deploy.toml", file, Path::new(""), &[]).unwrap();
         let layers = Layers::of(&float);
-        let (module, _) = canonical(float).unwrap();
+        let (module, _) = canonical(float, &strait_core::Switches::default()).unwrap();
         let selection = select(&module, &layers, &loaded).map_err(|error| error.to_string())?;
         Ok((module, selection))
     }

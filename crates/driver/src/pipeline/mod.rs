@@ -27,6 +27,7 @@ mod requests;
 mod rewritten;
 pub(crate) mod select;
 mod simulated;
+mod switches;
 
 pub use calibrate::{Calibrated, Share, calibrate};
 pub(crate) use compile::canonical;

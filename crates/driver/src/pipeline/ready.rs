@@ -1,7 +1,7 @@
 //! From a configuration to a model and samples that can be observed.
 
 use strait_container::{Digest, artifact_around};
-use strait_core::{Bodies, Module, Rewritten};
+use strait_core::{Bodies, Module, Rewritten, Switches};
 use strait_quantize::Requests;
 use strait_samples::{InputSpec, Samples};
 
@@ -19,6 +19,7 @@ use super::{
     inputs,
     requests::requests,
     select::{Selection, select},
+    switches::switches,
 };
 
 /// A model and samples, ready to be observed.
@@ -27,6 +28,8 @@ pub(super) struct Ready {
     /// The bodies of control flow, which lie open in its main graph.
     pub(super) bodies: Bodies,
     pub(super) rewritten: Rewritten,
+    /// The rules that are off, and the digest of the file that switches them.
+    pub(super) switches: (Switches, Option<Digest>),
     /// Digest of the model's file.
     pub(super) model: Digest,
     /// Remarks on the model, told already.
@@ -54,7 +57,8 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
     let main = float.module.main;
     let bodies = float.module.lay_open(main);
     let layers = Layers::of(&float.module);
-    let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module))?;
+    let switches = switches(loaded, &float.module)?;
+    let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module, &switches.0))?;
     let selection = select(&canonical, &layers, loaded)?;
     let requests = requests(&canonical, loaded, &selection)?;
     let specs = inputs::specs(&canonical, &bodies, loaded)?;
@@ -64,6 +68,7 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         canonical,
         bodies,
         rewritten,
+        switches,
         model: float.digest,
         remarks,
         selection,

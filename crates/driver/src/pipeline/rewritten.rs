@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use strait_core::{Module, NodeId, Rewritten, Symbol};
+use strait_core::{Module, NodeId, Rewritten, Switches, Symbol};
 use strait_quantize::{Observation, Requests};
 use strait_target::{TargetSpec, spec::FloatRule};
 
@@ -31,7 +31,7 @@ pub(super) struct OfTarget<'a> {
 /// A module that is broken, or whatever stops the observation.
 pub(super) fn of_target<'a>(
     (canonical, selection, observation): (&'a Module, &'a Selection, &'a Observation),
-    spec: &TargetSpec,
+    (spec, switches): (&TargetSpec, &Switches),
     session: &Session<'_>,
     observe: impl FnOnce(&Module, &Requests) -> Result<Observation, Stop>,
 ) -> Result<OfTarget<'a>, Stop> {
@@ -43,7 +43,9 @@ pub(super) fn of_target<'a>(
     };
     let (module, rewritten) = match spec.rules.is_empty() {
         true => return Ok(found),
-        false => session.phase(&format!("rewrite ({})", spec.id), None, |_| run(canonical, &spec.rules))?,
+        false => session.phase(&format!("rewrite ({})", spec.id), None, |_| {
+            run(canonical, &spec.rules, switches)
+        })?,
     };
     if rewritten.applied.is_empty() {
         return Ok(found);
@@ -57,10 +59,11 @@ pub(super) fn of_target<'a>(
     Ok(found)
 }
 
-fn run(canonical: &Module, rules: &[FloatRule]) -> Result<(Module, Rewritten), Stop> {
+fn run(canonical: &Module, rules: &[FloatRule], switches: &Switches) -> Result<(Module, Rewritten), Stop> {
     let mut module = canonical.clone();
     let main = module.main;
-    let rewritten = strait_rewrite::of_target(rules).run(&mut module, main).map_err(pass)?;
+    let rules = strait_rewrite::of_target(rules).switched(switches);
+    let rewritten = rules.run(&mut module, main).map_err(pass)?;
     if !rewritten.applied.is_empty() {
         whole(&module, "rewrite")?;
     }

@@ -155,6 +155,23 @@ pub(super) fn select(module: &Module, layers: &Layers, loaded: &Loaded) -> Resul
     }
 }
 
+/// A finding for each of these patterns over layers, in a list of the configuration, that matches none.
+pub(super) fn unmatched_layers(
+    module: &Module,
+    loaded: &Loaded,
+    keys: &'static [&'static str],
+    patterns: &[Pattern],
+) -> Vec<Diagnostic> {
+    let graph = module.main();
+    let sources = || graph.nodes().flat_map(|(_, node)| &node.sources);
+    let layers = || sources().map(|&source| module.name(source)).collect();
+    let unknown = near(keys, patterns, layers, "layer is called");
+    unknown
+        .into_iter()
+        .map(|unknown| unknown.told(loaded, KeyPath::of(&[])))
+        .collect()
+}
+
 /// True if one of the patterns matches one of the source names of a node.
 pub(crate) fn matches_layer(module: &Module, node: &Node, patterns: &[Glob]) -> bool {
     node.sources

@@ -55,6 +55,7 @@ pub(crate) fn simulated(
     let Ready {
         canonical,
         bodies,
+        switches: (switches, switch_file),
         selection,
         samples,
         requests,
@@ -68,11 +69,14 @@ pub(crate) fn simulated(
     {
         return Err(other(loaded, &["calibration", "data"], "its calibration data were others").into());
     }
+    if manifest.sources.data.get("switches") != switch_file.as_ref() {
+        return Err(other(loaded, &["rewrite", "switch_file"], "its switch file was another").into());
+    }
     let cache = loaded.config.calibration.cache.as_ref();
     let observation = observe::statistics((&canonical, &bodies), &requests, &samples, cache, session)?;
     let ranges = Ranges::default();
     let known = (&canonical, &selection, &observation);
-    let of_target = of_target(known, target.spec(), session, |module, unmet| {
+    let of_target = of_target(known, (target.spec(), &switches), session, |module, unmet| {
         observe::statistics((module, &bodies), unmet, &samples, cache, session)
     })?;
     let job = Job {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strait_core::{Module, Node};
+use strait_core::{Counts, Module, Node};
 use strait_lower::{Fused, Fusion};
 use strait_quantize::annotate::{Findings, GivenAway};
 use strait_target::{TargetSpec, spec::Nearness};
@@ -34,8 +34,8 @@ pub struct Material<'a> {
     pub given_away: &'a [GivenAway],
     /// Findings of annotation, which cost accuracy.
     pub findings: &'a Findings,
-    /// The rewrites that made the canonical module, in their order.
-    pub rewrites: &'a [(&'static str, String)],
+    /// How often the rules over the float graph matched and applied.
+    pub rewrites: &'a BTreeMap<&'static str, Counts>,
 }
 
 /// The report, without remarks, accuracy, gates and rules.
@@ -66,10 +66,6 @@ pub fn build(material: Material<'_>) -> Report {
     let layers = layers
         .map(|(node, basis)| layer(integer, node, basis, &fused, nearness))
         .collect();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (rule, _) in rewrites {
-        *counts.entry(rule).or_default() += 1;
-    }
     let exact = fusion
         .fired
         .iter()
@@ -97,11 +93,12 @@ pub fn build(material: Material<'_>) -> Report {
         layers,
         fusions: fusions(spec, fusion),
         lints: lints(canonical, given_away, findings),
-        rewrites: counts
-            .into_iter()
-            .map(|(rule, applied)| Rewrite {
+        rewrites: rewrites
+            .iter()
+            .map(|(&rule, counts)| Rewrite {
                 rule: rule.to_owned(),
-                applied,
+                matched: counts.matched,
+                applied: counts.applied,
             })
             .collect(),
         rules: Vec::new(),

@@ -67,7 +67,7 @@ pub struct Report {
     pub fusions: Fusions,
     /// Findings that cost accuracy and can be mended in the model or the configuration.
     pub lints: Vec<Lint>,
-    /// The rewrites that made the float model canonical, and how often each was applied.
+    /// The rules over the float graph that found their pattern, and how often each was applied.
     pub rewrites: Vec<Rewrite>,
     /// The rules of `[[quantize.rule]]`.
     pub rules: Vec<RuleReport>,
@@ -222,17 +222,34 @@ pub struct Grid {
     pub zero_point: Vec<i32>,
 }
 
-/// Number of applications of a rewrite.
+/// Numbers of matches and applications of a rule over the float graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rewrite {
     /// The rule's name.
     pub rule: String,
+    /// Number of places where its pattern is, also those where it was refused.
+    #[serde(default)]
+    pub matched: usize,
     /// Number of applications.
     pub applied: usize,
 }
 
 impl Report {
+    /// The counts of the rules over the float graph in the shape of ATC's `fusion_result.json`. It has no fusions by buffer: the
+    /// rows of a target's table are in `fusions`, with what each decided.
+    pub fn fusion_result(&self) -> serde_json::Value {
+        let counts = |rewrite: &Rewrite| {
+            let [matched, effect] = [rewrite.matched, rewrite.applied].map(|count| count.to_string());
+            (
+                rewrite.rule.clone(),
+                serde_json::json!({ "match_times": matched, "effect_times": effect }),
+            )
+        };
+        let graph: serde_json::Map<String, serde_json::Value> = self.rewrites.iter().map(counts).collect();
+        serde_json::json!({ "session_and_graph_id_0_0": { "graph_fusion": graph, "ub_fusion": {} } })
+    }
+
     /// The gates that are not met.
     pub fn failed_gates(&self) -> impl Iterator<Item = &GateReport> {
         self.gates.iter().filter(|gate| !gate.met)
