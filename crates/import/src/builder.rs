@@ -89,6 +89,8 @@ pub struct Builder<'a> {
     pub(crate) partial: BTreeMap<ValueId, Vec<Option<i64>>>,
     /// Codes that were computed of real numbers.
     pub(crate) quantized: BTreeMap<ValueId, Quantized>,
+    /// Of codes that something reads as integers: these, computed as such.
+    pub(crate) integers: BTreeMap<ValueId, ValueId>,
     /// Constants of codes that are in the graph, as values on their grids.
     pub(crate) given: BTreeMap<TensorId, ValueId>,
     /// The nodes that are not known.
@@ -128,6 +130,7 @@ impl<'a> Builder<'a> {
             free: BTreeSet::new(),
             partial: BTreeMap::new(),
             quantized: BTreeMap::new(),
+            integers: BTreeMap::new(),
             given: BTreeMap::new(),
             unsupported: Vec::new(),
             written: 0,

@@ -3,11 +3,14 @@
 //! A quantized model has codes between its layers. Read, it is a graph of real numbers in which values have grids
 //! ([`QuantParams::codes`] says of which type the codes are): where a file quantizes and dequantizes, the value in front of both
 //! has the grid, and both are gone. Constants that a file has as codes are the real numbers that these stand for.
+//!
+//! Tools leave an activation out where the codes behind it begin at zero: what is below saturates. Real numbers do not, so
+//! the activation is there again ([`Layer::hidden_activation`]), for layers that run in float and for grids of another range.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use strait_core::op::{Clip, Dequantize, Identity, Op};
+use strait_core::op::{Cast, Clip, Dequantize, Function, Identity, Op, Relu};
 use strait_core::shape::fixed_dims;
 use strait_core::{Def, Elem, QuantParams, ReasonCode, Symbol, TensorData, ValueId};
 use strait_requantize::{Per, Rounding};
@@ -115,7 +118,14 @@ impl Layer<'_, '_> {
     /// None of the model's.
     pub fn finish_codes(&mut self, real: &Arg, grid: &QuantParams) -> Result<(), Refusal> {
         let op = quantize(grid, Rounding::HalfEven);
-        let real = self.resolved(real)?;
+        let mut real = self.resolved(real)?;
+        if let Some(value) = real
+            && let Some((_, maker)) = self.builder.module.main().producer(value)
+            && let Some(activation) = self.hidden_activation(&maker.op, &maker.inputs, grid)
+        {
+            let activated = self.push(activation, &[Arg::Value(value)])?;
+            real = self.resolved(&activated)?;
+        }
         let operand = real.map_or(Arg::Absent, Arg::Value);
         self.finish(op, &[operand])?;
         let made = self.first_result().and_then(|id| self.builder.value_at(id));
@@ -128,6 +138,72 @@ impl Layer<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The activation that saturation stands for, of an op whose results are codes of a grid: where the codes begin at zero
+    /// and the op makes numbers below it, a ReLU; one that ends at 6 where the codes do.
+    pub fn hidden_activation(&self, op: &Op, operands: &[Option<ValueId>], grid: &QuantParams) -> Option<Op> {
+        let graph = self.builder.module.main();
+        let from_zero = |value: &Option<ValueId>| {
+            let value = value.and_then(|value| graph.value(value));
+            value.is_some_and(|value| value.quant.as_deref().and_then(above_zero).is_some())
+        };
+        let goes_below = match op {
+            Op::Conv(_)
+            | Op::ConvTranspose(_)
+            | Op::Gemm(_)
+            | Op::MatMul(_)
+            | Op::BatchNormalization(_)
+            | Op::Sub(_) => true,
+            Op::Add(_) | Op::Mul(_) => !operands.iter().all(from_zero),
+            _ => false,
+        };
+        let [step, last] = above_zero(grid).filter(|_| goes_below)?;
+        Some(match (last - 6.0).abs() <= step {
+            true => Clip { min: 0.0, max: 6.0 }.into(),
+            false => Relu {}.into(),
+        })
+    }
+
+    /// Codes that something reads as the integers that they are: clip(round(x / scale) + zero point) of the real numbers, computed
+    /// as such. Any other value is itself, and so are codes with several scales.
+    pub(crate) fn as_integers(&mut self, codes: ValueId) -> Result<ValueId, Refusal> {
+        if let Some(&integers) = self.builder.integers.get(&codes) {
+            return Ok(integers);
+        }
+        let Some(Quantized { real, grid }) = self.builder.quantized.get(&codes).cloned() else {
+            return Ok(codes);
+        };
+        let producer = self.builder.module.main().producer(codes);
+        let is_quantized = producer.is_some_and(|(_, node)| matches!(node.op, Op::Quantize(_)));
+        let (Some((scale, zero)), Some(to), true) = (grid.as_tensor(), grid.codes, is_quantized) else {
+            return Ok(codes);
+        };
+        let Some((least, most)) = to.integers() else {
+            return Ok(codes);
+        };
+        let before = std::mem::replace(&mut self.is_aside, true);
+        let x = Arg::Value(real);
+        let scale = self.number(&x, scale.into())?;
+        let steps = self.over(&x, &scale)?;
+        let rounded = self.function(Function::Round, &steps)?;
+        let zero = self.number(&rounded, zero.into())?;
+        let moved = self.plus(&rounded, &zero)?;
+        let clip = Clip {
+            min: least as f32,
+            max: most as f32,
+        };
+        let clipped = self.push(clip, &[moved])?;
+        let integers = self.push(Cast { to }, &[clipped])?;
+        self.is_aside = before;
+        match integers {
+            Arg::Value(integers) => {
+                self.builder.integers.insert(codes, integers);
+                self.builder.note_codes(integers, real, grid);
+                Ok(integers)
+            }
+            _ => Ok(codes),
+        }
     }
 
     /// Notes that the node's first result are codes of operand 0 between two codes: those of the real numbers between the
@@ -327,6 +403,13 @@ impl Layer<'_, '_> {
             self.builder.give(result, &grid);
         }
     }
+}
+
+/// The step and the largest number of a grid whose smallest one is zero.
+fn above_zero(grid: &QuantParams) -> Option<[f32; 2]> {
+    let (scale, zero) = grid.as_tensor()?;
+    let (least, most) = grid.codes.filter(|codes| codes.bits() <= 16)?.integers()?;
+    (i64::from(zero) == least).then(|| [scale, (most - least) as f32 * scale])
 }
 
 /// The grid of a tensor in another shape: its axis is one of the same extent behind as many elements. `None` where there is

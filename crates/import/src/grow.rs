@@ -27,6 +27,11 @@ impl Layer<'_, '_> {
         names: &[Option<TensorId>],
     ) -> Result<SmallVec<[Arg; 1]>, Refusal> {
         let mut args = self.resolve(args)?;
+        for source in &mut args.0 {
+            if let Source::Value(id) = source {
+                *id = self.as_integers(*id)?;
+            }
+        }
         let narrow = fold::computes(&op)
             .then(|| self.widen(&mut args))
             .transpose()?

@@ -90,6 +90,46 @@ fn values_have_the_grids_of_the_file_and_codes_are_at_its_borders() {
     }
 }
 
+/// The activations behind a product, which is fused with this one and whose result has this grid.
+fn activations(activation: u64, scale: f32, zero: i64) -> Vec<String> {
+    let options = Table::default().bits(0, activation);
+    let product = operator(0, &[0, 1, -1], &[2]).bits(3, 8).with(4, Value::Table(options));
+    let tensors = vec![
+        codes("x", &[1, 2], 0, INT8, &[0.5], 3),
+        codes("w", &[2, 2], 1, INT8, &[0.25], 0),
+        codes("y", &[1, 2], 0, INT8, &[scale], zero),
+    ];
+    let graph = graph(tensors, vec![product], &[0], &[2]);
+    let root = filled(model(vec![kind(9, 4)], graph, &[]), &[&[3, 252, 1, 255]]);
+    let text = print(&read(&root).unwrap());
+    let words = text.lines().flat_map(|line| line.split_whitespace());
+    let ops = words.filter(|word| word.starts_with("relu(") || word.starts_with("max="));
+    ops.map(|word| {
+        word.split_once('(')
+            .map_or(word, |(op, _)| op)
+            .trim_end_matches('}')
+            .to_owned()
+    })
+    .collect()
+}
+
+#[test]
+fn an_activation_that_saturation_stands_for_is_there() {
+    let (none, relu6) = (0, 3);
+    // Codes from 0 to 6, as a converter makes them of a ReLU6 that it leaves out.
+    assert_eq!(activations(none, 0.0234375, -128), ["max=6.0"]);
+    assert_eq!(activations(none, 0.5, -128), ["relu"]);
+    // Codes that begin below zero: what saturates there is no activation.
+    assert_eq!(activations(none, 0.0234375, -127), [""; 0]);
+    assert_eq!(activations(none, 0.0234375, 0), [""; 0]);
+    // An activation that is said stays what it is, over a range that is narrower or wider.
+    for scale in [0.015625, 0.0234375, 0.0625] {
+        for zero in [-128, -64] {
+            assert_eq!(activations(relu6, scale, zero), ["max=6.0"]);
+        }
+    }
+}
+
 #[test]
 fn a_cut_inside_of_a_model_of_codes_has_codes_at_it() {
     let tensors = vec![

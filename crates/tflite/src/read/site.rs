@@ -118,7 +118,8 @@ impl<'b, 'g> Site<'b, 'g> {
         args: &[Arg],
         activation: Activation,
     ) -> Result<(), Refusal> {
-        match function(activation)? {
+        let op = op.into();
+        match function(activation)?.or_else(|| self.hidden(&op, args)) {
             None => self.finish(op, args),
             Some(function) => {
                 let result = self.push(op, args)?;
@@ -131,7 +132,20 @@ impl<'b, 'g> Site<'b, 'g> {
     /// Ends the layer with a value, behind a fused activation and a transpose from channels first to channels last.
     pub(super) fn finish_image(&mut self, image: Arg, activation: Activation) -> Result<(), Refusal> {
         self.on_result_grid(&image);
-        let image = match function(activation)? {
+        let made = match &image {
+            Arg::Value(value) => self
+                .builder
+                .module
+                .main()
+                .producer(*value)
+                .map(|(_, node)| node.clone()),
+            _ => None,
+        };
+        let hidden = || {
+            let (node, grid) = made.zip(self.result_grid(0))?;
+            self.hidden_activation(&node.op, &node.inputs, grid)
+        };
+        let image = match function(activation)?.or_else(hidden) {
             None => image,
             Some(function) => {
                 let image = self.push(function, &[image])?;
@@ -147,6 +161,17 @@ impl<'b, 'g> Site<'b, 'g> {
             },
             &[image],
         )
+    }
+
+    /// The activation that the saturation of the result's codes stands for, of an op that is fused with none.
+    fn hidden(&self, op: &Op, args: &[Arg]) -> Option<Op> {
+        let operands = args.iter().map(|arg| match arg {
+            Arg::Operand(position) => self.operand(*position).and_then(|id| self.builder.value_at(id)),
+            Arg::Value(value) => Some(*value),
+            Arg::Constant(_) | Arg::Absent => None,
+        });
+        let operands: Vec<_> = operands.collect();
+        self.hidden_activation(op, &operands, self.result_grid(0)?)
     }
 
     /// Gives the results their grids. One that is a value which had another grid before is a value of its own.

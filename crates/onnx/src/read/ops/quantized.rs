@@ -211,6 +211,29 @@ pub(super) fn centred(
     site.minus(&x, &zero)
 }
 
+/// The same of weights. Constants stay codes, on a grid whose step is 1.
+fn centred_weights(
+    site: &mut NodeReader<'_, '_>,
+    operand: usize,
+    zero: usize,
+    axis: Option<usize>,
+) -> Result<Arg, Refusal> {
+    let elem = site.ty(operand)?.elem;
+    let zeros = match (site.has(zero), site.constant(zero)?) {
+        (false, _) => Some(vec![0]),
+        (true, zeros) => zeros.map(|zeros| zeros.to_i64()).transpose()?,
+    };
+    let zeros: Option<Vec<i32>> =
+        zeros.and_then(|zeros| zeros.into_iter().map(|zero| i32::try_from(zero).ok()).collect());
+    let grid = zeros.and_then(|zeros| grid_of(&vec![1.0; zeros.len()], &zeros, elem, axis, None));
+    if let (Some(grid), true) = (grid, site.constant(operand)?.is_some())
+        && let Some(real) = site.real(&Arg::Operand(operand), &grid)?
+    {
+        return Ok(real);
+    }
+    centred(site, operand, zero, axis)
+}
+
 /// One number, or a list of them along an axis of so many.
 pub(super) fn per(
     site: &mut NodeReader<'_, '_>,
@@ -285,7 +308,7 @@ fn matmul_integer(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let rows = site.rank(0)?.checked_sub(2);
     let columns = site.rank(1)?.checked_sub(1);
     let a = centred(site, 0, 2, rows)?;
-    let b = centred(site, 1, 3, columns)?;
+    let b = centred_weights(site, 1, 3, columns)?;
     let count = inner(site, 0)?;
     let sums = exact_sums(site, &strait_import::matrix_product().into(), &a, &b, count)?;
     site.finish(Cast { to: Elem::I32 }, &[sums])
@@ -363,7 +386,7 @@ pub(super) fn conv(site: &mut NodeReader<'_, '_>, weight: usize) -> Result<(Conv
 fn conv_integer(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let (op, count) = conv(site, 1)?;
     let x = centred(site, 0, 2, None)?;
-    let w = centred(site, 1, 3, Some(0))?;
+    let w = centred_weights(site, 1, 3, Some(0))?;
     let sums = exact_sums(site, &op.into(), &x, &w, count)?;
     site.finish(Cast { to: Elem::I32 }, &[sums])
 }

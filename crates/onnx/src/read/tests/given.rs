@@ -66,6 +66,7 @@ fn scalars() -> Vec<TensorProto> {
         codes("w", Elem::I8, &[2, 2, 1, 1], &[1, -2, 3, 4]),
         numbers("v", &[0.5, 0.25]),
         numbers("b", &[1.0, 2.0]),
+        weight("g", &[2, 2, 1, 1]),
     ]
 }
 
@@ -251,4 +252,74 @@ fn layers_of_codes_are_layers_between_grids() {
         "{found:?}"
     );
     assert!(has("[0.25, 0.125] [0] i32 axis 0"), "{found:?}");
+}
+
+#[test]
+fn cut_and_garbled_files_of_codes_do_no_harm() {
+    use prost::Message as _;
+    let mut constants = scalars();
+    constants.push(codes("k", Elem::I4, &[4, 2], &[1, 2, 3, 4, 5, 6, -7, -8]));
+    let scales = TensorData::from_values(&[2, 2], &[0.5f32, 1.0, 2.0, 4.0]).unwrap();
+    constants.push(constant("u", &scales));
+    constants.push(list("flat", &[1, 4]));
+    constants.push(codes("n", Elem::I8, &[2], &[0, 0]));
+    let nodes = vec![
+        node("q = QuantizeLinear(x, s, z)", vec![]),
+        node("m = MaxPool(q)", vec![ints("kernel_shape", &[2, 2])]),
+        node("c = QLinearConv(m, s, z, w, v, n, t, z)", vec![]),
+        node("f = Reshape(c, flat)", vec![]),
+        node("d = DequantizeLinear(f, t, z)", vec![int("axis", 0)]),
+        node(
+            "e = DequantizeLinear(k, u, )",
+            vec![int("axis", 0), int("block_size", 2)],
+        ),
+        node("y = MatMul(d, e)", vec![]),
+    ];
+    let whole = model(21, graph(&["x: f32[1,2,2,3]"], constants, nodes, &["y"])).encode_to_vec();
+    let looked_at = |bytes: Vec<u8>| {
+        let module = Model::decode(bytes.into(), Path::new("")).and_then(|model| model.read(&ReadOptions::default()));
+        if let Ok(module) = &module {
+            strait_core::verifier::verify(module).unwrap();
+        }
+        module.is_ok()
+    };
+    assert!(looked_at(whole.clone()));
+    for length in 0..whole.len() {
+        looked_at(whole[..length].to_vec());
+    }
+    for at in 0..whole.len() {
+        for value in [0, 0x7f, 0xff, whole[at] ^ 1, whole[at].wrapping_add(4)] {
+            let mut bytes = whole.clone();
+            bytes[at] = value;
+            looked_at(bytes);
+        }
+    }
+}
+
+#[test]
+fn an_activation_that_is_left_out_in_front_of_codes_from_zero_is_there() {
+    let module = plain(&[
+        "c = Conv(x, g)",
+        "q = QuantizeLinear(c, s)",
+        "d = DequantizeLinear(q, s)",
+        "y = Sqrt(d)",
+    ]);
+    assert_eq!(ops(&module), ["conv", "relu", "unary"]);
+    // Codes that go on below zero.
+    let module = plain(&[
+        "c = Conv(x, g)",
+        "q = QuantizeLinear(c, s, z)",
+        "d = DequantizeLinear(q, s, z)",
+        "y = Sqrt(d)",
+    ]);
+    assert_eq!(ops(&module), ["conv", "unary"]);
+    // Numbers that are not negative.
+    let module = plain(&[
+        "q = QuantizeLinear(x, s)",
+        "d = DequantizeLinear(q, s)",
+        "a = Add(d, d)",
+        "p = QuantizeLinear(a, t)",
+        "y = DequantizeLinear(p, t)",
+    ]);
+    assert_eq!(ops(&module), ["add", "identity"]);
 }

@@ -67,9 +67,11 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
         return Err(at.unwritable("a fused requantization is not a float op, nor a quantize or dequantize"));
     }
     let operands = node.inputs.iter().flatten();
+    // A grid that a model gives for real numbers makes no integers of them.
+    let has_codes = |value: &strait_core::Value| value.quant.as_ref().is_some_and(|grid| grid.codes.is_none());
     let codes = operands
         .filter_map(|&id| emitter.graph().value(id))
-        .any(|value| value.quant.is_some() || value.ty.elem.int_type().is_some());
+        .any(|value| has_codes(value) || value.ty.elem.int_type().is_some());
     if codes && !takes_integers(&node.op) {
         return Err(at.unwritable(format!(
             "{} on integers is not an ONNX operator of floats",
