@@ -205,6 +205,8 @@ const CASES: &[Case] = &[
         Files,
         &["calibration.cache='DIGITS/../../target/tmp/keys-cache'"],
     ),
+    // No model of floats has grids of its own.
+    case("quantize.given", Error, &["quantize.given='requantize'"]),
     case("quantize.weights.type", Bits, &["quantize.weights.type='int4'"]),
     case("quantize.weights.observer", Bits, &["quantize.weights.observer='arq'"]),
     case("quantize.weights.per", Bits, &["quantize.weights.per='tensor'"]),

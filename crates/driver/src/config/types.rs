@@ -248,9 +248,21 @@ pub struct Quantize {
     /// Which grids the operands and results of some layers share. Absent keys: the target's default.
     #[serde(default)]
     pub alignment: Alignment,
+    /// Grids that a quantized model comes with and that the target cannot have. Absent: `"keep"`.
+    pub given: Option<GivenGrids>,
     /// Exceptions for some layers. Rules are read from top to bottom; key by key the later one wins.
     #[serde(default)]
     pub rule: Vec<Rule>,
+}
+
+/// Grids that a quantized model comes with and that the target cannot have. Those that it can have are kept as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GivenGrids {
+    /// The layers whose grids these are run in float, on the host; the report names each, and why.
+    Keep,
+    /// The values get grids that the target has, on the range of those of the model; the report names each, why, and the loss.
+    Requantize,
 }
 
 /// Quantization of weights.

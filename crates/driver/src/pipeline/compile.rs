@@ -161,9 +161,15 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         unheld.iter().for_each(|warning| session.remark(warning));
         let left_out = emit::left_out(&job);
         left_out.iter().for_each(|remark| session.remark(remark));
-        report.remarks = (remarks.iter().chain(&wide).chain(&unheld).chain(&left_out))
-            .map(Into::into)
-            .collect();
+        lowered.remarks.iter().for_each(|remark| session.remark(remark));
+        report.remarks = (remarks
+            .iter()
+            .chain(&lowered.remarks)
+            .chain(&wide)
+            .chain(&unheld)
+            .chain(&left_out))
+        .map(Into::into)
+        .collect();
         report.own_model = lowered.own_model;
         if let (Some(evaluation), Some((side, notes))) = (&evaluation, &float) {
             let float = (side.as_ref(), notes.as_slice());

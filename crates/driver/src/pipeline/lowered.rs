@@ -8,7 +8,7 @@ use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, Until, fuse};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Findings, Progress, keep_model_grids, place, refuse, refused_by_code, take_model_grids, widen},
+    annotate::{Findings, Progress, place, refuse, refused_by_code, requantized, take_model_grids, widen},
 };
 use strait_target::{
     Origin, Target, TargetSpec,
@@ -17,7 +17,10 @@ use strait_target::{
 use strait_verify::{Ranges, VerifyError, VerifyOptions};
 
 use crate::{
-    config::{self, KeyPath, Loaded, types::Refused},
+    config::{
+        self, KeyPath, Loaded,
+        types::{GivenGrids, Refused},
+    },
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
     limits::Demand,
@@ -30,6 +33,7 @@ use crate::{
 use super::{
     blame,
     directives::{self, Wishes},
+    model_grids::{self, Misfits},
     own_model,
     select::Selection,
 };
@@ -61,6 +65,8 @@ pub(super) struct Lowered {
     pub(super) annotated: Module,
     /// Findings of annotation, which cost accuracy.
     pub(super) findings: Findings,
+    /// What is to be told of the grids that the model has.
+    pub(super) remarks: Vec<Diagnostic>,
     pub(super) fusion: Fusion,
     /// The rows of the target's table by which its nodes were made, by the nodes' names.
     pub(super) origins: BTreeMap<String, String>,
@@ -89,6 +95,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
         annotated,
         integer,
         findings,
+        remarks,
     } = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes, session))?;
     let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer.module))?;
     unfused(job.loaded, &fusion)?;
@@ -114,6 +121,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
         open,
         annotated,
         findings,
+        remarks,
         fusion,
         origins: integer.origins,
         nearness: integer.nearness,
@@ -181,6 +189,8 @@ struct Quantized {
     annotated: Module,
     integer: strait_lower::Lowered,
     findings: Findings,
+    /// What is to be told of the grids that the model has.
+    remarks: Vec<Diagnostic>,
 }
 
 /// A promise of an earlier step that does not hold.
@@ -188,8 +198,34 @@ fn defect(failure: Failure) -> Stop {
     Stop::Defect(failure.to_string())
 }
 
-/// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value.
+/// Annotates and lowers. With `given = "requantize"` values whose grids of the model a node could not have are set free of
+/// them, and all is annotated once more: each time more of them are free, so that this comes to an end.
 fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Session<'_>) -> Result<Quantized, Stop> {
+    let requantizes = job.loaded.config.quantize.given == Some(GivenGrids::Requantize);
+    let mut free = BTreeMap::new();
+    loop {
+        let (done, misfits) = attempt(job, spec, wishes, &free, session)?;
+        let more: Vec<_> = misfits
+            .into_iter()
+            .filter(|(value, _)| !free.contains_key(value))
+            .collect();
+        if !requantizes || more.is_empty() {
+            directives::keep(job.loaded, job.selection, spec, &done.annotated, &wishes.placing)?;
+            return Ok(done);
+        }
+        free.extend(more);
+    }
+}
+
+/// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value. Answers besides with the
+/// values of the model whose grids a node could not have.
+fn attempt(
+    job: &Job<'_>,
+    spec: &TargetSpec,
+    wishes: &Wishes,
+    free: &Misfits,
+    session: &Session<'_>,
+) -> Result<(Quantized, Misfits), Stop> {
     let mut module = job.canonical.clone();
     let main = module.main;
     let mut types = wishes.types.clone();
@@ -198,9 +234,11 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Sessio
         let place = (given.node(&module)?, given.port);
         directives.given.insert(place, given.annotation(&mut module));
     }
-    let (grids, codes) = take_model_grids(&mut module, main).map_err(defect)?;
-    let known = (grids.as_slice(), &codes);
-    keep_model_grids(&mut module, main, spec, known, &mut types, &mut directives).map_err(defect)?;
+    let grids = take_model_grids(&mut module, main).map_err(defect)?;
+    let are_free = free.keys().copied().collect();
+    grids
+        .keep((&mut module, main), spec, &are_free, &mut types, &mut directives)
+        .map_err(defect)?;
     widen(&module, main, spec, &wishes.placing, &directives, &mut types);
     let mut placed = place(&mut module, main, spec, &wishes.placing, &types);
     let refused = refused_by_code(&module, main, job.target.as_ref())
@@ -217,7 +255,12 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Sessio
         directives,
         placing: &wishes.placing,
     };
-    let keep = |module: &Module| directives::keep(job.loaded, job.selection, spec, module, &wishes.placing);
+    // What is on the host for the sake of a grid may come back.
+    let is_final = grids.is_empty() || job.loaded.config.quantize.given != Some(GivenGrids::Requantize);
+    let keep = |module: &Module| match is_final {
+        true => directives::keep(job.loaded, job.selection, spec, module, &wishes.placing),
+        false => Ok(()),
+    };
     let mut lowering = Turns::default();
     let (integer, progress) = turns(&mut module, placed, &how, |module, progress| {
         keep(module)?;
@@ -231,12 +274,18 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Sessio
         }
     })?;
     session.both(|| whole(&module, "annotate"), || whole(&integer.module, "lower"))?;
-    let findings = progress.findings(&module, &how);
-    Ok(Quantized {
+    let mut findings = progress.findings(&module, &how);
+    findings.requantized = requantized(&module, &grids, free).map_err(defect)?;
+    let misfits = progress.misfits().iter().filter(|(value, _)| grids.has(**value));
+    let misfits: Misfits = misfits.map(|(&value, why)| (value, why.clone())).collect();
+    let remarks = model_grids::remarks(&module, &grids, &misfits, free);
+    let done = Quantized {
         annotated: module,
         integer,
         findings,
-    })
+        remarks,
+    };
+    Ok((done, misfits))
 }
 
 /// Outcome of one turn of annotating and lowering.

@@ -18,6 +18,7 @@ mod gates;
 pub(crate) mod inputs;
 mod lowered;
 mod merge;
+mod model_grids;
 mod observe;
 mod own_model;
 mod ports;

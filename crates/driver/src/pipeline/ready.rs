@@ -16,7 +16,7 @@ use crate::{
 use super::{
     compile::{canonical, read},
     folded::Layers,
-    inputs,
+    inputs, model_grids,
     requests::requests,
     select::{Selection, select},
     switches::switches,
@@ -59,6 +59,11 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
     let layers = Layers::of(&float.module);
     let switches = switches(loaded, &float.module)?;
     let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module, &switches.0))?;
+    if loaded.config.quantize.given.is_some() && !model_grids::has_some(&canonical) {
+        let path = KeyPath::of(&["quantize", "given"]);
+        let finding = loaded.error(codes::RULE, &path, "the model has no grids of its own", "");
+        return Err(finding.help("leave it out").into());
+    }
     let selection = select(&canonical, &layers, loaded)?;
     let requests = requests(&canonical, loaded, &selection)?;
     let specs = inputs::specs(&canonical, &bodies, loaded)?;

@@ -1,8 +1,10 @@
 //! Findings of a compilation that cost accuracy and can be mended in the model or the configuration.
 
 use serde::{Deserialize, Serialize};
-use strait_core::{Module, NodeId, ValueId};
-use strait_quantize::annotate::{Coarser, Findings, GivenAway, Misfit, Overlapped, Raised, Stated};
+use strait_core::{Elem, Module, NodeId, QuantParams, ValueId};
+use strait_quantize::annotate::{
+    Coarser, Findings, GivenAway, Misfit, Overlapped, Raised, Requantized, RequantizedLoss, Stated,
+};
 
 /// Something that costs accuracy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,7 +15,8 @@ pub struct Lint {
     /// `scale-raised`: weights have a larger scale than they ask for, since a bias or that scale does not fit.
     /// `grid-imposed`: readers have the grid of an operand that is aligned elsewhere. `range-clips` and `range-wide`: a
     /// range of the configuration is narrower than what was seen, or at least four times as wide. `range-overruled`: it is not
-    /// that of the grid, which others share.
+    /// that of the grid, which others share. `grid-requantized`: the target cannot have the grid that the model has for the
+    /// tensor, which has another one.
     pub code: String,
     /// One sentence.
     pub text: String,
@@ -31,6 +34,9 @@ pub struct Lint {
     /// Of `grid-imposed`: the layers that did not ask for the grid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<String>,
+    /// Of `grid-requantized`: the loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requantized: Option<RequantizedBy>,
     /// Of `range-clips`, `range-wide` and `range-overruled`: the range, and what was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated: Option<StatedRange>,
@@ -46,6 +52,18 @@ pub struct StatedRange {
     pub seen: [f32; 2],
     /// The part of what was seen that saturates.
     pub clipped: f64,
+}
+
+/// Loss of a tensor that is on another grid than in the model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequantizedBy {
+    /// Of a tensor that is computed: its steps are so many times as large as in the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<f64>,
+    /// Of a constant: the signal of its numbers to the noise of the change, in dB. Absent where they are the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snr: Option<f64>,
 }
 
 /// A grid that one value takes.
@@ -67,12 +85,14 @@ pub(super) fn lints(canonical: &Module, away: &[GivenAway], findings: &Findings)
         overlapped,
         raised,
         stated,
+        requantized,
     } = findings;
     let away = away.iter().filter_map(|away| given_away(canonical, away));
     away.chain(coarser.iter().filter_map(|coarser| too_coarse(canonical, coarser)))
         .chain(overlapped.iter().filter_map(|found| imposed(canonical, found)))
         .chain(raised.iter().filter_map(|found| too_large(canonical, found)))
         .chain(stated.iter().filter_map(|found| misfit(canonical, found)))
+        .chain(requantized.iter().filter_map(|found| other_grid(canonical, found)))
         .collect()
 }
 
@@ -224,4 +244,52 @@ fn misfit(canonical: &Module, found: &Stated) -> Option<Lint> {
         }),
         ..Lint::default()
     })
+}
+
+fn other_grid(canonical: &Module, found: &Requantized) -> Option<Lint> {
+    let [layer, tensor] = names(canonical, found.node, found.value)?;
+    let (loss, by) = match found.loss {
+        RequantizedLoss::Steps(steps) => (
+            format!("its steps are {steps:.2} times as large"),
+            RequantizedBy {
+                steps: Some(steps),
+                snr: None,
+            },
+        ),
+        RequantizedLoss::Noise(f64::INFINITY) => (
+            "its numbers are the same".to_owned(),
+            RequantizedBy { steps: None, snr: None },
+        ),
+        RequantizedLoss::Noise(ratio) => {
+            let snr = 10.0 * ratio.log10();
+            let by = RequantizedBy {
+                steps: None,
+                snr: Some(snr),
+            };
+            (format!("its numbers have an SNR of {snr:.1} dB"), by)
+        }
+    };
+    let text = format!(
+        "tensor `{tensor}` is in {} in the model, and in {} now: {loss}; of layer `{layer}` {}",
+        grid_text(&found.from),
+        grid_text(&found.to),
+        found.reason.text,
+    );
+    Some(Lint {
+        code: "grid-requantized".to_owned(),
+        text,
+        layer: layer.to_owned(),
+        tensor: tensor.to_owned(),
+        requantized: Some(by),
+        ..Lint::default()
+    })
+}
+
+/// The type of codes, and the scale and zero point where all have one.
+fn grid_text((elem, grid): &(Elem, QuantParams)) -> String {
+    match (grid.as_tensor(), grid.scale.channels()) {
+        (Some((scale, zero)), _) => format!("{elem} with the scale {scale} and the zero point {zero}"),
+        (None, Some(scales)) => format!("{elem} with {scales} scales"),
+        (None, None) => format!("{elem} with several zero points"),
+    }
 }

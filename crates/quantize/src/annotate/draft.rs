@@ -87,6 +87,8 @@ pub(super) struct Draft {
     pub(super) plain: BTreeSet<NodeId>,
     /// The nodes that have to leave the accelerator.
     pub(super) refused: Vec<(NodeId, Reason)>,
+    /// The values with a grid that was given and that a node could not have, and the first of these refusals.
+    pub(super) misfits: BTreeMap<ValueId, (NodeId, Reason)>,
 }
 
 impl Draft {
@@ -158,6 +160,16 @@ impl Draft {
     /// True if the grid of a config was given, and nothing may change it.
     pub(super) fn is_given(&self, id: ConfigId) -> bool {
         is_given(&self.table, id)
+    }
+
+    /// Notes that a node cannot have the grids that are given for these configs: one of its own, and that of its group.
+    pub(super) fn misfit(&mut self, ids: [ConfigId; 2], node: NodeId, reason: &Reason) {
+        for id in ids {
+            if let Some(bound) = self.bound.get(id.index()) {
+                let misfit = || (node, reason.clone());
+                self.misfits.entry(bound.value).or_insert_with(misfit);
+            }
+        }
     }
 
     /// Joins the group of one config to that of another, which decides. Configs of other schemes stay apart, and so does

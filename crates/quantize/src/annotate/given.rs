@@ -41,8 +41,10 @@ pub(super) fn of<'a>(site: &Site<'a>, draft: &Draft, id: ConfigId) -> Option<&'a
 /// Refuses the node of a config for the sake of a grid that is given.
 pub(super) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
     if let Some(config) = draft.table.config(id) {
-        let (node, text) = (config.node, format!("{} {why}", config.port));
-        draft.refused.push((node, Reason::new(ReasonCode::GivenGrid, text)));
+        let node = config.node;
+        let reason = Reason::new(ReasonCode::GivenGrid, format!("{} {why}", config.port));
+        draft.misfit([id, draft.table.root(id)], node, &reason);
+        draft.refused.push((node, reason));
     }
 }
 

@@ -3,6 +3,8 @@
 //! The types of codes need not be those of the target. Codes with and without a sign stand for the same numbers where the zero
 //! point moves with them: q − z = (q − 128) − (z − 128). So a type of which the target has no pair becomes the other one of the
 //! same width, and nothing is lost.
+//!
+//! A value that is set free keeps nothing of its grid but the range of its codes, on which the target makes one of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,26 +17,22 @@ use strait_requantize::{IntType, Per};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, Pair, WeightPer};
 
-use super::{Directives, Given, TypeWishes};
+use super::{Directives, Given, RangeFrom, TypeWishes};
 
-/// A grid that came with the model, of a value that it is still on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ModelGrid {
-    /// The value.
-    pub value: ValueId,
-    /// Scale, zero point and type of the codes.
-    pub grid: Arc<QuantParams>,
+/// The grids that came with a model.
+#[derive(Clone, Debug, Default)]
+pub struct ModelGrids {
+    /// By value: scale, zero point and type of the codes.
+    grids: BTreeMap<ValueId, Arc<QuantParams>>,
+    /// The codes of constants, as far as the model has them as codes.
+    codes: BTreeMap<ValueId, DataId>,
 }
 
-/// Takes the grids of real values out of a graph. Constants that are dequantized from codes become real numbers; their codes
-/// are the answer's second part.
+/// Takes the grids of real values out of a graph. Constants that are dequantized from codes become real numbers.
 ///
 /// # Errors
 /// A defect of ours.
-pub fn take_model_grids(
-    module: &mut Module,
-    graph: GraphId,
-) -> Result<(Vec<ModelGrid>, BTreeMap<ValueId, DataId>), Failure> {
+pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrids, Failure> {
     let ours = |text: &str| Failure::defect(text);
     let mut codes = BTreeMap::new();
     for (id, from, result) in constants(module, graph) {
@@ -45,7 +43,7 @@ pub fn take_model_grids(
         };
         let name = source.value(result).map(|value| module.name(value.name).to_owned());
         let tensor = module.data(data).ok_or_else(|| ours("a constant has no tensor"))?;
-        let real = TensorData::from_values(tensor.shape(), &reals(tensor, &grid)?)?;
+        let real = TensorData::from_values(tensor.shape(), &numbers(tensor, &grid)?)?;
         let patch = Patch {
             data: vec![(name.unwrap_or_default(), real)],
             replace: vec![(result, Source::Data(0))],
@@ -58,15 +56,12 @@ pub fn take_model_grids(
         codes.insert(ValueId::new(before), data);
     }
     let graph = module.graphs.get_mut(graph.index()).ok_or_else(|| ours("no graph"))?;
-    let given = |(value, of): (ValueId, &Value)| {
-        let grid = of.quant.clone().filter(|grid| grid.codes.is_some())?;
-        Some(ModelGrid { value, grid })
-    };
-    let grids: Vec<ModelGrid> = graph.values().filter_map(given).collect();
-    for grid in &grids {
-        graph.set_quant(grid.value, None);
+    let given = |(value, of): (ValueId, &Value)| Some((value, of.quant.clone().filter(|grid| grid.codes.is_some())?));
+    let grids: BTreeMap<ValueId, Arc<QuantParams>> = graph.values().filter_map(given).collect();
+    for &value in grids.keys() {
+        graph.set_quant(value, None);
     }
-    Ok((grids, codes))
+    Ok(ModelGrids { grids, codes })
 }
 
 /// Nodes that dequantize a constant, with its codes and their result.
@@ -85,7 +80,7 @@ fn constants(module: &Module, graph: GraphId) -> Vec<(NodeId, ValueId, ValueId)>
 }
 
 /// scale · (q − zero point) of each code, in f32.
-fn reals(codes: &TensorData, grid: &QuantParams) -> Result<Vec<f32>, Failure> {
+pub(super) fn numbers(codes: &TensorData, grid: &QuantParams) -> Result<Vec<f32>, Failure> {
     each(codes, grid, |code, scale, zero| {
         (code.saturating_sub(zero)) as f32 * scale
     })
@@ -138,13 +133,20 @@ fn both_signs(elem: Option<Elem>) -> [Option<IntType>; 2] {
 }
 
 /// The types of activations and weights that a node with weights is to compute on: those of the model where the target has
-/// that pair, and else the ones of the other sign.
-fn pair_of(spec: &TargetSpec, term: Term, activation: Option<Elem>, weight: Option<Elem>) -> Option<[IntType; 2]> {
-    let activations = both_signs(activation);
-    let of = |w: IntType| activations.into_iter().flatten().map(move |a| [a, w]);
-    let mut tries = both_signs(weight).into_iter().flatten().flat_map(of);
+/// that pair, and else the ones of the other sign. Where the model says only one of them, any other will do.
+fn pair_of(spec: &TargetSpec, term: Term, [activation, weight]: [Option<Elem>; 2]) -> Option<[Option<IntType>; 2]> {
+    let any = |tries: [Option<IntType>; 2]| match tries {
+        [None, None] => [Some(None), None],
+        tries => tries.map(|ty| ty.map(Some)),
+    };
+    let [activations, weights] = [any(both_signs(activation)), any(both_signs(weight))];
+    let of = |w: Option<IntType>| activations.into_iter().flatten().map(move |a| [a, w]);
+    let mut tries = weights.into_iter().flatten().flat_map(of);
     tries.find(|&[a, w]| {
-        let is_it = |pair: Pair| pair.codes() == Some(a.into()) && pair.weight == w.into();
+        let is_it = |pair: Pair| {
+            let codes = pair.codes().is_some_and(|codes| a.is_none_or(|a| codes == a.into()));
+            codes && w.is_none_or(|w| pair.weight == w.into())
+        };
         spec.pairs_of(term).any(is_it)
     })
 }
@@ -157,97 +159,157 @@ fn alone(spec: &TargetSpec, term: Term, activation: Option<Elem>, usual: &BTreeS
     all().find(|a| usual.contains(a)).or_else(|| all().next())
 }
 
-/// Gives the ports of all nodes the grids that the model has for their values: grids and codes go to `directives`, types to `types`.
-///
-/// # Errors
-/// A defect of ours.
-pub fn keep_model_grids(
-    module: &mut Module,
-    graph: GraphId,
-    spec: &TargetSpec,
-    (grids, codes): (&[ModelGrid], &BTreeMap<ValueId, DataId>),
-    types: &mut TypeWishes,
-    directives: &mut Directives,
-) -> Result<(), Failure> {
-    let by_value: BTreeMap<ValueId, &QuantParams> = grids.iter().map(|grid| (grid.value, &*grid.grid)).collect();
-    let source = module.graph(graph).ok_or_else(|| Failure::defect("no graph"))?;
-    let of = |value: Option<ValueId>| value.and_then(|value| by_value.get(&value)).and_then(|grid| grid.codes);
-    let operand = |node: &Node, index: usize| node.inputs.get(index).copied().flatten();
-    let weighs = |node: &Node| {
-        let is_constant = operand(node, 1).is_some_and(|w| source.data_of(w).is_some());
-        matches!(node.op.term(), Term::Conv | Term::Gemm) && is_constant
-    };
-    let results = |node: &Node| node.outputs.iter().find_map(|&result| of(Some(result)));
-    let pair = |node: &Node| {
-        let activation = of(operand(node, 0)).or_else(|| results(node));
-        pair_of(spec, node.op.term(), activation, of(operand(node, 1)))
-    };
-    let weighing = source.nodes().filter(|(_, node)| weighs(node));
-    let usual: BTreeSet<IntType> = weighing.filter_map(|(_, node)| Some(pair(node)?[0])).collect();
-    let mut wanted: Vec<((NodeId, Port), ValueId, Elem)> = Vec::new();
-    for (id, node) in source.nodes() {
-        let weighs = weighs(node);
-        let types_of_node = match weighs {
-            true => pair(node).map(|[activation, weight]| (activation, Some(weight))),
-            false => {
-                let operands = node.inputs.iter().find_map(|&input| of(input));
-                alone(spec, node.op.term(), operands.or_else(|| results(node)), &usual).map(|alone| (alone, None))
+impl ModelGrids {
+    /// The values that have one, each with its grid.
+    pub fn iter(&self) -> impl Iterator<Item = (ValueId, &QuantParams)> {
+        self.grids.iter().map(|(&value, grid)| (value, &**grid))
+    }
+
+    /// True if a value has a grid.
+    pub fn has(&self, value: ValueId) -> bool {
+        self.grids.contains_key(&value)
+    }
+
+    /// True if no value has one.
+    pub fn is_empty(&self) -> bool {
+        self.grids.is_empty()
+    }
+
+    /// Gives the ports of all nodes the grids that the model has for their values, but for those that are `free`: grids, codes
+    /// and the ranges of what is free go to `directives`, types to `types`. A port whose codes the target has no type for is
+    /// given them all the same, which refuses its node.
+    ///
+    /// # Errors
+    /// A defect of ours.
+    pub fn keep(
+        &self,
+        (module, graph): (&mut Module, GraphId),
+        spec: &TargetSpec,
+        free: &BTreeSet<ValueId>,
+        types: &mut TypeWishes,
+        directives: &mut Directives,
+    ) -> Result<(), Failure> {
+        let source = module.graph(graph).ok_or_else(|| Failure::defect("no graph"))?;
+        for (value, grid) in self.iter().filter(|(value, _)| free.contains(value)) {
+            if let Some(range) = range(grid).filter(|_| source.data_of(value).is_none()) {
+                directives.ranges.entry(value).or_insert(RangeFrom::Grid(range));
             }
+        }
+        let kept = self.iter().filter(|(value, _)| !free.contains(value));
+        let by_value: BTreeMap<ValueId, &QuantParams> = kept.collect();
+        let of = |value: Option<ValueId>| value.and_then(|value| by_value.get(&value)).and_then(|grid| grid.codes);
+        let operand = |node: &Node, index: usize| node.inputs.get(index).copied().flatten();
+        let weighs = |node: &Node| {
+            let is_constant = operand(node, 1).is_some_and(|w| source.data_of(w).is_some());
+            matches!(node.op.term(), Term::Conv | Term::Gemm) && is_constant
         };
-        let Some((activation, weight_type)) = types_of_node else {
-            continue;
+        let results = |node: &Node| node.outputs.iter().find_map(|&result| of(Some(result)));
+        let pair = |node: &Node| {
+            let types = [of(operand(node, 0)).or_else(|| results(node)), of(operand(node, 1))];
+            pair_of(spec, node.op.term(), types).unwrap_or_default()
         };
-        types.activations.entry(id).or_insert(Activation::from(activation));
-        if let Some(weight_type) = weight_type {
-            types.weights.entry(id).or_insert(weight_type.into());
-            let per = operand(node, 1)
-                .and_then(|w| by_value.get(&w))
-                .map(|grid| granularity(grid));
-            directives.weight_per.extend(per.map(|per| (id, per)));
-        }
-        for (index, input) in node.inputs.iter().enumerate() {
-            let Some((value, grid)) = input.and_then(|value| Some((value, by_value.get(&value)?))) else {
-                continue;
+        let of_blocks = |node: &Node| {
+            let grid = by_value.get(&operand(node, 1)?)?;
+            grid.block?;
+            let mut weights = both_signs(grid.codes).into_iter().flatten();
+            let has = |w: &IntType| {
+                let mut pairs = spec.weight_only_pairs(node.op.term());
+                pairs.any(|pair| pair.weight == (*w).into())
             };
-            let elem = match (weighs, index) {
-                (true, 1) => weight_type.map(Elem::from),
-                (true, 2..) => grid.codes,
-                _ => Some(Elem::from(activation)),
+            weights.find(has).filter(|_| of(operand(node, 0)).is_none())
+        };
+        let weighing = source.nodes().filter(|(_, node)| weighs(node));
+        let usual: BTreeSet<IntType> = weighing.filter_map(|(_, node)| pair(node)[0]).collect();
+        let mut wanted: Vec<((NodeId, Port), ValueId, Elem)> = Vec::new();
+        for (id, node) in source.nodes() {
+            let weighs = weighs(node);
+            let [activation, weight_type] = match weighs {
+                true => pair(node),
+                false => {
+                    let operands = node.inputs.iter().find_map(|&input| of(input));
+                    [
+                        alone(spec, node.op.term(), operands.or_else(|| results(node)), &usual),
+                        None,
+                    ]
+                }
             };
-            wanted.extend(elem.map(|elem| ((id, Port::Operand(index)), value, elem)));
-        }
-        let is_code = |value: &ValueId| by_value.contains_key(value);
-        let mut variables = node.inputs.iter().flatten().filter(|&&x| source.data_of(x).is_none());
-        if variables.all(is_code) && node.outputs.iter().all(is_code) {
-            types.between_codes.insert(id);
-        }
-        for (index, &value) in node.outputs.iter().enumerate() {
-            if by_value.contains_key(&value) {
+            let blocks = of_blocks(node).filter(|_| weighs);
+            if let Some(weight) = blocks {
+                // Scales by block are those of weights that alone have codes.
+                types.activations.entry(id).or_insert(Activation::Float32);
+                types.weights.entry(id).or_insert(weight.into());
+                directives.weight_per.insert(id, WeightPer::Block);
+                let block = operand(node, 1).and_then(|w| by_value.get(&w)?.block);
+                directives.weight_block.extend(block.map(|block| (id, block)));
+            } else if let Some(activation) = activation {
+                types.activations.entry(id).or_insert(Activation::from(activation));
+            }
+            if let Some(weight_type) = weight_type.filter(|_| blocks.is_none()) {
+                types.weights.entry(id).or_insert(weight_type.into());
+                let per = operand(node, 1)
+                    .and_then(|w| by_value.get(&w))
+                    .map(|grid| granularity(grid));
+                directives.weight_per.extend(per.map(|per| (id, per)));
+            }
+            for (index, input) in node.inputs.iter().enumerate() {
+                let Some((value, grid)) = input.and_then(|value| Some((value, by_value.get(&value)?))) else {
+                    continue;
+                };
+                let elem = match (weighs, index) {
+                    (true, 1) => blocks.or(weight_type).map(Elem::from),
+                    (true, 2..) => grid.codes,
+                    _ => activation.map(Elem::from),
+                };
+                wanted.extend(
+                    elem.or(grid.codes)
+                        .map(|elem| ((id, Port::Operand(index)), value, elem)),
+                );
+            }
+            let is_code = |value: &ValueId| by_value.contains_key(value);
+            let mut variables = node.inputs.iter().flatten().filter(|&&x| source.data_of(x).is_none());
+            if activation.is_some() && variables.all(is_code) && node.outputs.iter().all(is_code) {
+                types.between_codes.insert(id);
+            }
+            for (index, &value) in node.outputs.iter().enumerate() {
+                let Some(grid) = by_value.get(&value) else { continue };
                 types.on_codes.insert(id);
-                types.values.entry(value).or_insert(Integer::from(activation));
-                wanted.push(((id, Port::Result(index)), value, activation.into()));
+                if let Some(activation) = activation {
+                    types.values.entry(value).or_insert(Integer::from(activation));
+                }
+                let elem = activation.map(Elem::from).or(grid.codes);
+                wanted.extend(elem.map(|elem| ((id, Port::Result(index)), value, elem)));
             }
         }
-    }
-    let mut made: BTreeMap<(ValueId, Elem), Option<Given>> = BTreeMap::new();
-    for (place, value, elem) in wanted {
-        let given = match made.get(&(value, elem)) {
-            Some(known) => known.clone(),
-            None => {
-                let own = codes.get(&value).copied();
-                let given = by_value
-                    .get(&value)
-                    .map(|grid| given(module, graph, value, grid, own, elem));
-                let given = given.transpose()?.flatten();
-                made.insert((value, elem), given.clone());
-                given
+        let mut made: BTreeMap<(ValueId, Elem), Option<Given>> = BTreeMap::new();
+        for (place, value, elem) in wanted {
+            let given = match made.get(&(value, elem)) {
+                Some(known) => known.clone(),
+                None => {
+                    let own = self.codes.get(&value).copied();
+                    let given = self.grids.get(&value);
+                    let given = given.map(|grid| given_in(module, graph, value, grid, own, elem));
+                    let given = given.transpose()?.flatten();
+                    made.insert((value, elem), given.clone());
+                    given
+                }
+            };
+            if let Some(given) = given {
+                directives.given.entry(place).or_insert(given);
             }
-        };
-        if let Some(given) = given {
-            directives.given.entry(place).or_insert(given);
         }
+        Ok(())
     }
-    Ok(())
+}
+
+/// The real numbers of the least and the largest code of a grid; of one of more than 16 bits, whose codes need not go so far,
+/// none.
+fn range(grid: &QuantParams) -> Option<[f32; 2]> {
+    let codes = grid.codes.filter(|codes| codes.bits() <= 16)?;
+    let (least, most) = codes.integers()?;
+    let parts = grid.scale.channels().or(grid.zero_point.channels()).unwrap_or(1);
+    let real = |part: usize, code: i64| (code - i64::from(*at(&grid.zero_point, part))) as f32 * *at(&grid.scale, part);
+    let ranges = (0..parts).map(|part| [real(part, least), real(part, most)]);
+    ranges.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
 fn granularity(grid: &QuantParams) -> WeightPer {
@@ -258,9 +320,9 @@ fn granularity(grid: &QuantParams) -> WeightPer {
     }
 }
 
-/// A grid in codes of a type, with the codes themselves where the value is a constant. `None` where the type is not the same
-/// or that of the other sign.
-fn given(
+/// A grid in codes of a type, with the codes themselves where the value is a constant. Where the type is not the same or
+/// that of the other sign, the grid is that of the model's own codes.
+fn given_in(
     module: &mut Module,
     graph: GraphId,
     value: ValueId,
@@ -268,8 +330,10 @@ fn given(
     codes: Option<DataId>,
     elem: Elem,
 ) -> Result<Option<Given>, Failure> {
-    let Some(own) = grid.codes.filter(|&own| own == elem || other_sign(own) == Some(elem)) else {
-        return Ok(None);
+    let Some(own) = grid.codes else { return Ok(None) };
+    let elem = match own == elem || other_sign(own) == Some(elem) {
+        true => elem,
+        false => own,
     };
     let by = distance(own, elem);
     let params = QuantParams {

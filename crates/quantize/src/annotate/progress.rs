@@ -5,13 +5,17 @@ use super::order::Order;
 use super::place::Settled;
 use super::ranges::Coarser;
 use super::reach::Reach;
+use super::requantized::Requantized;
 use super::roles::Roles;
 use super::scope::{Regions, Scope};
 use super::stated::{Stated, stated};
 use super::types::TypeWishes;
 use super::weights::Raised;
 use super::{AnnotateError, Annotation, Placing, passes};
-use strait_core::{Graph, GraphId, Module, NodeId, Placement, Port, QuantTable, Refusal, Stage, ValueId};
+use std::collections::BTreeMap;
+use strait_core::{
+    Graph, GraphId, Module, NodeId, Placement, Port, QuantTable, Reason, ReasonCode, Refusal, Stage, ValueId,
+};
 use strait_target::TargetSpec;
 
 /// Annotation of one graph under one [`Annotation`], as far as it has come: configs, the ranges that observers have made,
@@ -60,6 +64,8 @@ pub struct Findings {
     pub raised: Vec<Raised>,
     /// The ranges of the configuration that do not fit what was seen.
     pub stated: Vec<Stated>,
+    /// The values of the model that were on a grid which the target cannot have, and are on another one.
+    pub requantized: Vec<Requantized>,
 }
 
 impl Progress {
@@ -75,7 +81,13 @@ impl Progress {
             overlapped: overlapped.cloned().collect(),
             raised: raised.map(|(_, raised)| raised.clone()).collect(),
             stated: reach.map_or_else(Vec::new, |reach| stated(module, how, reach)),
+            requantized: Vec::new(),
         }
+    }
+
+    /// The values whose grids were given and that a node could not have: it was moved to the host, and this is why.
+    pub fn misfits(&self) -> &BTreeMap<ValueId, (NodeId, Reason)> {
+        &self.draft.misfits
     }
 
     /// The number of nodes that were annotated in the last turn.
@@ -212,11 +224,21 @@ pub fn refuse(
         };
         changed = true;
         let own = graph.quant.id(id, Port::Result(0));
-        let given = own.is_some_and(|config| is_given(&graph.quant, config));
-        let result = node.outputs.first().copied().filter(|_| !given);
+        let given = own.filter(|&config| is_given(&graph.quant, config));
+        let result = node.outputs.first().copied().filter(|_| given.is_none());
         match result.filter(|&y| progress.draft.ranges.coarsen(y, doublings, &reason)) {
             Some(result) => progress.touched.push(result),
             None => {
+                let reason = match given.filter(|_| doublings > 0) {
+                    None => reason,
+                    Some(config) => {
+                        let text = format!("its grid is given, and would have to be coarser: {}", reason.text);
+                        let reason = Reason::new(ReasonCode::GivenGrid, text);
+                        let ids = [config, graph.quant.root(config)];
+                        progress.draft.misfit(ids, id, &reason);
+                        reason
+                    }
+                };
                 graph.place_on_host(id, reason);
                 moved.push(id);
             }

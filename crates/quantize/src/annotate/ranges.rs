@@ -31,6 +31,8 @@ pub(super) fn kind(scheme: Scheme) -> GridKind {
 pub enum RangeFrom {
     /// It is known: smallest and largest number. No statistics override it.
     Stated([f32; 2]),
+    /// It is that of the grid that the model has, which the target cannot have.
+    Grid([f32; 2]),
     /// It is made from what was observed.
     Observer(ObserverChoice),
 }
@@ -159,7 +161,7 @@ impl Ranges {
         kind: GridKind,
     ) -> Result<[f32; 2], Failure> {
         match from {
-            RangeFrom::Stated(range) => Ok(*range),
+            RangeFrom::Stated(range) | RangeFrom::Grid(range) => Ok(*range),
             RangeFrom::Observer(observer) => self.observed(site, value, observer, kind),
         }
     }

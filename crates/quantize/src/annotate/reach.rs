@@ -228,7 +228,7 @@ impl Known<'_> {
     fn inputs(&mut self, directives: &Directives) {
         for &input in self.graph.inputs() {
             let directed = match directives.ranges.get(&input) {
-                Some(RangeFrom::Stated(range)) => Some(range.map(f64::from)),
+                Some(RangeFrom::Stated(range) | RangeFrom::Grid(range)) => Some(range.map(f64::from)),
                 _ => None,
             };
             let can_be = directed.or_else(|| self.observed(input).map(unit));

@@ -18,6 +18,9 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     for (id, port) in nodes.flat_map(|(id, node)| ports(node).map(move |port| (id, port))) {
         let Some(id) = draft.table.id(id, port) else { continue };
         if let Some((node, reason)) = meets(site, draft, id) {
+            if reason.code == ReasonCode::GivenGrid {
+                draft.misfit([id, draft.table.root(id)], node, &reason);
+            }
             draft.refused.push((node, reason));
         }
         let Some(given) = of(site, draft, id) else { continue };

@@ -38,6 +38,10 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         draft.raised.remove(&id);
         let factor = match weights {
             Err(Failure::Reason(reason)) => {
+                let weights = draft.table.id(id, Port::Operand(1));
+                if let Some(weights) = weights.filter(|&weights| draft.is_given(weights)) {
+                    draft.misfit([weights; 2], id, &reason);
+                }
                 draft.refused.push((id, reason));
                 continue;
             }

@@ -30,7 +30,16 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                     draft.transition(config, Move::MasteredBy(Derivation::Shifted(sum, bits)))?;
                 }
             }
-            Err(Failure::Reason(reason)) => draft.refused.push((id, reason)),
+            Err(Failure::Reason(reason)) => {
+                if reason.code == ReasonCode::GivenGrid {
+                    let pair = site.how.roles().shifted_pair(site.graph, id).into_iter().flatten();
+                    let weights: Vec<_> = pair.filter_map(|id| draft.table.id(id, Port::Operand(1))).collect();
+                    weights
+                        .into_iter()
+                        .for_each(|weights| draft.misfit([weights; 2], id, &reason));
+                }
+                draft.refused.push((id, reason));
+            }
             Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
         }
     }

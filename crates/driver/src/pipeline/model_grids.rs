@@ -1,0 +1,78 @@
+//! What is told of the grids that a quantized model comes with.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strait_core::{Module, NodeId, Origin, Reason, ValueId};
+use strait_quantize::annotate::ModelGrids;
+
+use crate::{diagnostic::Diagnostic, failure::codes, table};
+
+/// Values whose grids a node could not have: the node, and why.
+pub(super) type Misfits = BTreeMap<ValueId, (NodeId, Reason)>;
+
+/// Names that a sentence has.
+const MOST: usize = 3;
+
+/// True if a value of the model has a grid.
+pub(super) fn has_some(module: &Module) -> bool {
+    let mut grids = module.main().values().filter_map(|(_, value)| value.quant.as_ref());
+    grids.any(|grid| grid.codes.is_some())
+}
+
+/// The tensors that have no grid in a model that has some, and so are calibrated; and the layers that are on the host for
+/// the sake of a grid.
+pub(super) fn remarks(module: &Module, grids: &ModelGrids, misfits: &Misfits, free: &Misfits) -> Vec<Diagnostic> {
+    if grids.is_empty() {
+        return Vec::new();
+    }
+    let graph = module.main();
+    let name = |value: ValueId| graph.value(value).map_or("", |value| module.name(value.name));
+    let observed = graph.quant.iter().filter_map(|(id, config)| {
+        let value = graph.value_at(config.node, config.port)?;
+        let origin = graph.quant.grid(id)?.origin;
+        let own = !config.port.is_border() && !grids.has(value) && !free.contains_key(&value);
+        (own && matches!(origin, Origin::Observed | Origin::Coarsened)).then_some(value)
+    });
+    let observed: BTreeSet<ValueId> = observed.collect();
+    let mut remarks = Vec::new();
+    if !observed.is_empty() {
+        let text = format!(
+            "the model has no grid for {}, which {} calibrated: {}",
+            table::count(observed.len(), "tensor"),
+            if observed.len() == 1 { "is" } else { "are" },
+            listed(observed.iter().map(|&value| format!("`{}`", name(value))).collect()),
+        );
+        remarks.push(Diagnostic::remark(codes::MODEL, text));
+    }
+    let mut layers: BTreeMap<NodeId, &Reason> = BTreeMap::new();
+    for (node, reason) in misfits.values() {
+        layers.entry(*node).or_insert(reason);
+    }
+    if !layers.is_empty() {
+        let layer = |(&id, reason): (&NodeId, &&Reason)| {
+            let name = graph.node(id).map_or("", |node| module.name(node.name));
+            format!("`{name}`: {}", reason.text)
+        };
+        let text = format!(
+            "{} on the host, as the target cannot have the grids that the model has: {}",
+            match layers.len() {
+                1 => "1 layer runs".to_owned(),
+                count => format!("{count} layers run"),
+            },
+            listed(layers.iter().map(layer).collect()),
+        );
+        let finding = Diagnostic::warning(codes::MODEL, text);
+        remarks.push(finding.help("`quantize.given = \"requantize\"` brings them to grids that the target has"));
+    }
+    remarks
+}
+
+/// The first of these, and how many more there are.
+fn listed(all: Vec<String>) -> String {
+    let more = all.len().saturating_sub(MOST);
+    let mut shown: Vec<String> = all.into_iter().take(MOST).collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    shown.join(", ")
+}
