@@ -26,9 +26,12 @@ pub struct ModelGrids {
     grids: BTreeMap<ValueId, Arc<QuantParams>>,
     /// The codes of constants, as far as the model has them as codes.
     codes: BTreeMap<ValueId, DataId>,
+    /// Of operands of nodes that read a value on another grid than its own.
+    read: BTreeMap<(NodeId, usize), Arc<QuantParams>>,
 }
 
-/// Takes the grids of real values out of a graph. Constants that are dequantized from codes become real numbers.
+/// Takes the grids of real values out of a graph. Constants that are dequantized from codes become real numbers, and what reads
+/// a copy of a value on another grid reads the value itself.
 ///
 /// # Errors
 /// A defect of ours.
@@ -55,13 +58,58 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         applied.map_err(|error| Failure::defect(error.to_string()))?;
         codes.insert(ValueId::new(before), data);
     }
+    let mut read = BTreeMap::new();
+    for id in copies(module, graph) {
+        let source = module.graph(graph).ok_or_else(|| ours("no graph"))?;
+        let node = source.node(id).ok_or_else(|| ours("no copy"))?;
+        let (Some(&Some(from)), Some(&result)) = (node.inputs.first(), node.outputs.first()) else {
+            continue;
+        };
+        let Some(grid) = source.value(result).and_then(|value| value.quant.clone()) else {
+            continue;
+        };
+        read.extend(
+            source
+                .uses(result)
+                .map(|at| ((at.node, at.operand.into()), grid.clone())),
+        );
+        let patch = Patch {
+            replace: vec![(result, Source::Old(from))],
+            remove: vec![id],
+            ..Patch::default()
+        };
+        let applied = module.apply(graph, patch);
+        applied.map_err(|error| Failure::defect(error.to_string()))?;
+    }
     let graph = module.graphs.get_mut(graph.index()).ok_or_else(|| ours("no graph"))?;
     let given = |(value, of): (ValueId, &Value)| Some((value, of.quant.clone().filter(|grid| grid.codes.is_some())?));
     let grids: BTreeMap<ValueId, Arc<QuantParams>> = graph.values().filter_map(given).collect();
     for &value in grids.keys() {
         graph.set_quant(value, None);
     }
-    Ok(ModelGrids { grids, codes })
+    Ok(ModelGrids { grids, codes, read })
+}
+
+/// Nodes that copy a computed value which has a grid to another one, producers first.
+fn copies(module: &Module, graph: GraphId) -> Vec<NodeId> {
+    let Some(graph) = module.graph(graph) else {
+        return Vec::new();
+    };
+    let has_grid = |value: ValueId| {
+        let grid = graph.value(value).and_then(|value| value.quant.as_ref());
+        grid.is_some_and(|grid| grid.codes.is_some())
+    };
+    let order = graph.topological_order().unwrap_or_default();
+    let is_copy = |&id: &NodeId| {
+        let Some(node) = graph.node(id) else { return false };
+        match (&node.op, node.inputs.first(), node.outputs.first()) {
+            (Op::Identity(_), Some(&Some(from)), Some(&result)) => {
+                has_grid(from) && has_grid(result) && graph.data_of(from).is_none() && !graph.is_output(result)
+            }
+            _ => false,
+        }
+    };
+    order.into_iter().filter(is_copy).collect()
 }
 
 /// Nodes that dequantize a constant, with its codes and their result.
@@ -199,13 +247,19 @@ impl ModelGrids {
         let by_value: BTreeMap<ValueId, &QuantParams> = kept.collect();
         let of = |value: Option<ValueId>| value.and_then(|value| by_value.get(&value)).and_then(|grid| grid.codes);
         let operand = |node: &Node, index: usize| node.inputs.get(index).copied().flatten();
+        // The grid on which a node reads an operand.
+        let at = |id: NodeId, node: &Node, index: usize| {
+            let own = by_value.get(&operand(node, index)?).copied()?;
+            Some(self.read.get(&(id, index)).map_or(own, |grid| &**grid))
+        };
+        let codes_at = |id: NodeId, node: &Node, index: usize| at(id, node, index).and_then(|grid| grid.codes);
         let weighs = |node: &Node| {
             let is_constant = operand(node, 1).is_some_and(|w| source.data_of(w).is_some());
             matches!(node.op.term(), Term::Conv | Term::Gemm) && is_constant
         };
         let results = |node: &Node| node.outputs.iter().find_map(|&result| of(Some(result)));
-        let pair = |node: &Node| {
-            let types = [of(operand(node, 0)).or_else(|| results(node)), of(operand(node, 1))];
+        let pair = |id: NodeId, node: &Node| {
+            let types = [codes_at(id, node, 0).or_else(|| results(node)), of(operand(node, 1))];
             pair_of(spec, node.op.term(), types).unwrap_or_default()
         };
         let of_blocks = |node: &Node| {
@@ -219,14 +273,14 @@ impl ModelGrids {
             weights.find(has).filter(|_| of(operand(node, 0)).is_none())
         };
         let weighing = source.nodes().filter(|(_, node)| weighs(node));
-        let usual: BTreeSet<IntType> = weighing.filter_map(|(_, node)| pair(node)[0]).collect();
+        let usual: BTreeSet<IntType> = weighing.filter_map(|(id, node)| pair(id, node)[0]).collect();
         let mut wanted: Vec<((NodeId, Port), ValueId, Elem)> = Vec::new();
         for (id, node) in source.nodes() {
             let weighs = weighs(node);
             let [activation, weight_type] = match weighs {
-                true => pair(node),
+                true => pair(id, node),
                 false => {
-                    let operands = node.inputs.iter().find_map(|&input| of(input));
+                    let operands = (0..node.inputs.len()).find_map(|index| codes_at(id, node, index));
                     [
                         alone(spec, node.op.term(), operands.or_else(|| results(node)), &usual),
                         None,
@@ -251,8 +305,8 @@ impl ModelGrids {
                     .map(|grid| granularity(grid));
                 directives.weight_per.extend(per.map(|per| (id, per)));
             }
-            for (index, input) in node.inputs.iter().enumerate() {
-                let Some((value, grid)) = input.and_then(|value| Some((value, by_value.get(&value)?))) else {
+            for index in 0..node.inputs.len() {
+                let Some((value, grid)) = operand(node, index).zip(at(id, node, index)) else {
                     continue;
                 };
                 let elem = match (weighs, index) {
@@ -273,18 +327,24 @@ impl ModelGrids {
             for (index, &value) in node.outputs.iter().enumerate() {
                 let Some(grid) = by_value.get(&value) else { continue };
                 types.on_codes.insert(id);
-                if let Some(activation) = activation {
-                    types.values.entry(value).or_insert(Integer::from(activation));
+                let made = activation.map(|activation| made(spec, node.op.term(), activation, grid.codes));
+                if let Some(made) = made {
+                    types.values.entry(value).or_insert(Integer::from(made));
                 }
-                let elem = activation.map(Elem::from).or(grid.codes);
+                let elem = made.map(Elem::from).or(grid.codes);
                 wanted.extend(elem.map(|elem| ((id, Port::Result(index)), value, elem)));
             }
         }
         let mut made: BTreeMap<(ValueId, Elem), Option<Given>> = BTreeMap::new();
         for (place, value, elem) in wanted {
-            let given = match made.get(&(value, elem)) {
-                Some(known) => known.clone(),
-                None => {
+            let other = match place {
+                (id, Port::Operand(index)) => self.read.get(&(id, index)),
+                _ => None,
+            };
+            let given = match (other, made.get(&(value, elem))) {
+                (Some(grid), _) => given_in(module, graph, value, grid, None, elem)?,
+                (None, Some(known)) => known.clone(),
+                (None, None) => {
                     let own = self.codes.get(&value).copied();
                     let given = self.grids.get(&value);
                     let given = given.map(|grid| given_in(module, graph, value, grid, own, elem));
@@ -299,6 +359,18 @@ impl ModelGrids {
         }
         Ok(())
     }
+}
+
+/// The type in which a node that computes on one leaves a result: that of the model or the one of the other sign, where its row
+/// has it.
+fn made(spec: &TargetSpec, term: Term, activation: IntType, own: Option<Elem>) -> IntType {
+    let row = spec.row_for(term, Activation::from(activation));
+    let has = |ty: &IntType| {
+        let results = row.as_ref().and_then(|(_, row)| row.results.as_ref());
+        results.is_some_and(|results| results.contains(&Integer::from(*ty)))
+    };
+    let mut tries = both_signs(own).into_iter().flatten();
+    tries.find(|ty| *ty == activation || has(ty)).unwrap_or(activation)
 }
 
 /// The real numbers of the least and the largest code of a grid; of one of more than 16 bits, whose codes need not go so far,
