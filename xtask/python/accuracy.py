@@ -13,7 +13,7 @@ import numpy as np
 import peers
 import processes
 import score
-from accuracy_table import Row, document
+from accuracy_table import HELD_TO_MARKS, WRITTEN, Row, document
 from models import MODELS
 from weights_alone import weights_alone
 
@@ -42,11 +42,16 @@ def reference_outputs(model, source, data, folder):
 
 def rival(model, source, data, folder):
     """ONNX Runtime's own quantization of the model."""
-    quantized = folder / "quantized.onnx"
+    quantized = written(folder)
     if not quantized.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        quantized.parent.mkdir(parents=True, exist_ok=True)
         peers.quantize(source, model, np.load(data / f"{model.calibration}.npy", mmap_mode="r"), quantized)
-    return reference_outputs(model, quantized, data, folder)
+    return reference_outputs(model, quantized, data, quantized.parent)
+
+
+def written(folder):
+    """The file that ONNX Runtime's own quantization wrote."""
+    return folder / "onnxruntime" / "quantized.onnx"
 
 
 def integers(folder):
@@ -97,12 +102,20 @@ def measure(arguments, model):
         check_twin(source, source.with_suffix(".npz"))
     folder = arguments.work / model.name
     reference = reference_outputs(model, source, arguments.data, folder / "float")
-    peer = rival(model, source, arguments.data, folder / "onnxruntime")
+    peer = rival(model, source, arguments.data, folder)
     scores = {
         "float": score.score(model, arguments.data, reference),
         "onnxruntime": score.score(model, arguments.data, peer, reference),
     }
     failures, varied = {}, {}
+    if HELD_TO_MARKS in arguments.targets:
+        settings = ["--set", f"model.file='{written(folder)}'"]
+        try:
+            outputs = our_outputs(arguments, model, HELD_TO_MARKS, folder / "of onnxruntime's file", settings)
+            scores[WRITTEN] = score.score(model, arguments.data, outputs, reference, peer)
+        except processes.Failed as failed:
+            failures[WRITTEN] = str(failed)
+        print(f"{model.name} {WRITTEN}: {scores.get(WRITTEN) or failures[WRITTEN]}", file=sys.stderr, flush=True)
     for target in arguments.targets:
         try:
             outputs = our_outputs(arguments, model, target, folder / target)

@@ -10,6 +10,8 @@ AGREEMENT_BELOW_RIVAL = 1.5  # points, or two paired standard errors where these
 AUC_FROM_FLOAT, MAP_BELOW_RIVAL, DECIBEL_BELOW_RIVAL = 0.015, 1.5, 0.5
 LOSS_TO_EXPLAIN = 5  # points of the main metric below float
 HELD_TO_MARKS = "generic-int8"
+WRITTEN = "onnxruntime's file"
+BELOW_WRITTEN = 0.5  # points that our run of the same file may be below ONNX Runtime's
 # All of 16 bits below its own weights between float activations.
 BELOW_WEIGHTS_ALONE = {"classifier": ("agreement", 0.5), "anomaly": ("auc", 0.005), "detector": ("mAP", 0.5), "enlarger": ("psnr", 0.1)}
 MAIN_METRIC = {"classifier": "top1", "anomaly": "auc", "detector": "mAP", "enlarger": "psnr"}
@@ -82,6 +84,7 @@ def document(rows, targets):
     lines = [INTRODUCTION, *results(rows, targets), "", AGREEMENT, *agreements(rows, targets)]
     if HELD_TO_MARKS in targets:
         lines += ["", MARKS, *marks(rows, problems)]
+        lines += ["", OF_WRITTEN, *of_written(rows, problems)]
     for group in variants.ALL:
         if group.target in targets:
             lines += ["", f"## {group.title}", "", group.explanation, *varied(rows, group)]
@@ -108,6 +111,13 @@ AGREEMENT = """Same top-1 as the float model, in percent of the samples:
 MARKS = f"""`{HELD_TO_MARKS}` against its marks: agreement with float at most {AGREEMENT_BELOW_RIVAL} points, or two standard
 errors of the paired difference if that is more, below onnxruntime's (sets of at least {JUDGED_FROM} samples); AUC within
 {AUC_FROM_FLOAT} of float's; mAP at most {MAP_BELOW_RIVAL} below onnxruntime's, PSNR at most {DECIBEL_BELOW_RIVAL} dB.
+"""
+
+OF_WRITTEN = f"""## The file that onnxruntime wrote
+
+The Q/DQ file of the column *onnxruntime* is a model like any other: its grids and codes are taken as they are. `{HELD_TO_MARKS}` of that
+file against onnxruntime running it: at most {BELOW_WRITTEN} points below, AUC at most {BELOW_WRITTEN / 100}, PSNR at most {BELOW_WRITTEN / LOSS_TO_EXPLAIN} dB (sets
+of at least {JUDGED_FROM} samples).
 """
 
 BELOW = """16 bits against the same weights alone: agreement and mAP at most 0.5 points below, AUC at most 0.005, PSNR at most
@@ -152,6 +162,23 @@ def marks(rows, problems):
             yield line([row.model, row.data, text, "met" if good else "**missed**"])
             if not good:
                 problems.append(f"{row.model} on {row.data} for {HELD_TO_MARKS} misses its mark: {text}")
+
+
+def of_written(rows, problems):
+    yield header(["model", "set", "metric", "onnxruntime", HELD_TO_MARKS, "same top-1", "verdict"])
+    for row in rows:
+        if WRITTEN not in row.scores:
+            continue
+        below = POINTS[row.kind] * (row.main("onnxruntime") - row.main(WRITTEN))
+        good = below <= BELOW_WRITTEN or not is_judged(row)
+        same = row.scores[WRITTEN].get("same_as_rival")
+        shown = ["" if same is None else f"{same:.2f}", "met" if good else "**missed**"]
+        if not is_judged(row):
+            shown[1] = "not judged"
+        metric = METRIC_NAMES[MAIN_METRIC[row.kind]]
+        yield line([row.model, row.data, metric, row.show("onnxruntime"), row.show(WRITTEN), *shown])
+        if not good:
+            problems.append(f"{row.model} on {row.data}: onnxruntime's file loses {below:.2f} points here")
 
 
 def below_weights_alone(rows, group, problems):

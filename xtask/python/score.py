@@ -40,6 +40,7 @@ def classifier(data, sources, outputs, reference, rival):
     if rival is not None:
         difference = (predicted == expected).astype(float) - (metrics.classes(rival) == expected)
         result["agreement_over_rival"] = 100 * float(difference.mean())
+        result["same_as_rival"] = 100 * float((predicted == metrics.classes(rival)).mean())
         result["agreement_over_rival_error"] = metrics.standard_error(difference)
     return result
 

@@ -142,6 +142,23 @@ fn variables_say_how_to_freeze_the_graph() {
     }
 }
 
+/// The operators that networks of images, sounds and words consist of, in frozen graphs; and those that tools for chips name in
+/// the patterns that they fuse.
+const USUAL: &str = "
+    Identity Conv2D Conv3D DepthwiseConv2dNative Conv2DBackpropInput BiasAdd Add AddV2 Sub Mul Neg Maximum Minimum Pow Square
+    SquaredDifference Sqrt Rsqrt RealDiv Relu Relu6 LeakyRelu Elu Selu Sigmoid Tanh Softplus Softmax LogSoftmax MatMul
+    BatchMatMul BatchMatMulV2 FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 AvgPool MaxPool AvgPool3D MaxPool3D Mean Sum Max
+    Reshape Squeeze ExpandDims Transpose Pad PadV2 MirrorPad Concat ConcatV2 Split SplitV StridedSlice Slice Pack Unpack Shape
+    BatchToSpaceND SpaceToBatchND DepthToSpace SpaceToDepth ResizeBilinear ResizeNearestNeighbor ResizeBicubic ArgMax Cast
+    Gather GatherV2 Tile Fill Range FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsPerChannel StopGradient";
+
+#[test]
+fn the_operators_of_usual_networks_are_read() {
+    let known = crate::ops::operators();
+    let missing: Vec<&str> = USUAL.split_whitespace().filter(|name| !known.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn audio_is_refused_with_the_cut_behind_it() {
     let nodes = || {
