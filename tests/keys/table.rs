@@ -389,6 +389,12 @@ const CASES: &[Case] = &[
     ),
     case("op.NAME.note", Sheet, &[("op note A", "op note B")]),
     given(
+        "op.NAME.symmetric.rank",
+        Bits,
+        &[("note        = \"op note A\"", "symmetric   = { rank = [4] }")],
+        &[("symmetric   = { rank = [4] }", "symmetric   = { rank = [5] }")],
+    ),
+    given(
         "op.NAME.holds.rank",
         Report,
         &[("note        = \"op note A\"", "holds       = { rank = [4] }")],

@@ -47,6 +47,15 @@ impl Codes {
         }
     }
 
+    /// The same where a node reads them whose row may take no zero point.
+    fn as_read(self, spec: &TargetSpec, node: &Node) -> Codes {
+        let row = spec.row_for(node.op.term(), self.ty.into());
+        Codes {
+            symmetric: self.symmetric || row.is_some_and(|(_, row)| row.is_symmetric_for(&node.op)),
+            ..self
+        }
+    }
+
     /// The same on a grid that a definition fixes: nothing is wished for that it is not.
     fn fixed(self, (scale, zero): (f32, i32)) -> Codes {
         let power = next_power_of_two(scale.into()) == f64::from(scale);
@@ -131,7 +140,7 @@ impl Types {
                     && how.roles().role(graph, id, node, kind, index) == Role::Activation
                 {
                     let wish = match wish {
-                        Wish::One(codes) => Wish::One(how.types.operand(id, index, kind, codes)),
+                        Wish::One(codes) => Wish::One(how.types.operand(how.spec, (id, node), index, kind, codes)),
                         wish => wish,
                     };
                     let known = &mut self.wishes[value.index()];
@@ -265,8 +274,9 @@ impl TypeWishes {
     fn codes(&self, spec: &TargetSpec, id: NodeId, node: &Node, kind: Recipe) -> Option<[Codes; 2]> {
         let pair = self.pair(spec, id, node.op.term())?;
         let own = self.grids.own(id, node, shares_grid(kind));
+        let activation = Codes::new(pair.codes()?, own.or(self.grids.activation));
         Some([
-            Codes::new(pair.codes()?, own.or(self.grids.activation)),
+            activation.as_read(spec, node),
             Codes::new(pair.weight, self.grids.weight(id)),
         ])
     }
@@ -278,9 +288,16 @@ impl TypeWishes {
     }
 
     /// The codes of one operand of a node that computes on `codes`.
-    pub(super) fn operand(&self, id: NodeId, index: usize, kind: Recipe, codes: Codes) -> Codes {
+    pub(super) fn operand(
+        &self,
+        spec: &TargetSpec,
+        (id, node): (NodeId, &Node),
+        index: usize,
+        kind: Recipe,
+        codes: Codes,
+    ) -> Codes {
         let own = self.grids.operands.get(&(id, index)).filter(|_| !shares_grid(kind));
-        codes.wished(own.copied().unwrap_or_default())
+        codes.wished(own.copied().unwrap_or_default()).as_read(spec, node)
     }
 
     /// Reason why a node is on the host though the target has its op: activations are to be real numbers, and the op is none

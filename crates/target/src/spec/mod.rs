@@ -37,7 +37,7 @@ pub use fusion::{Difference, FusionDefault, FusionRow, Own, Produced, Verb, When
 pub use nearest::Built;
 pub use nearness::{Distance, Nearness, PossibleGain};
 pub use observer::{Codes, Observed, Observer, ObserverOptions};
-pub use op::{Fraction, Limit, Lines, OpRow, Run, ShownOf};
+pub use op::{Fraction, Limit, Lines, OpRow, Run, ShownOf, SymmetricOperands};
 pub use option::{OptionRow, OptionType, OptionValue, Options};
 pub use pair::{Activation, Pair};
 pub use parse::{MAX_TABLE_BYTES, Table, TableError};

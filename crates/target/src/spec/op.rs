@@ -7,6 +7,7 @@ use super::words::{Evidence, Integer, RoundingWord, WeightPer};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{collections::BTreeMap, num::NonZeroU32};
+use strait_core::Op;
 use strait_document::{Scalar, words};
 use strait_requantize::Rounding;
 
@@ -75,6 +76,8 @@ pub struct OpRow {
     /// Granularity of the scales of the op's weights, as far as their type has it. `"tensor"`: the op takes no other. Of others
     /// the configuration may ask instead of `"channel"`. Absent: the first of `types.weight.per`.
     pub weight_per: Option<WeightPer>,
+    /// Operands that are activations and have no zero point, whatever the type and the configuration allow. Absent: none.
+    pub symmetric: Option<SymmetricOperands>,
     /// Limits of the target, by attribute of the op or by a quantity derived from the op. Of several values `"NAME[i]"` is the
     /// one at a position, counted from 0, where there is one.
     #[serde(default)]
@@ -88,6 +91,14 @@ pub struct OpRow {
     pub holds: Option<ShownOf>,
     /// A remark for people.
     pub note: Option<String>,
+}
+
+/// Nodes of an op whose operands have no zero point.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SymmetricOperands {
+    /// Convolutions with operands of so many axes alone. Absent: all nodes.
+    pub rank: Option<Vec<u8>>,
 }
 
 /// Operands on which the evidence of an op's row was gathered.
@@ -167,6 +178,19 @@ impl OpRow {
     /// True if it computes on real numbers, with weights that have codes.
     pub fn is_weight_only(&self) -> bool {
         self.recipe.is_some_and(RecipeName::is_weight_only)
+    }
+
+    /// True if the activations that a node of the row reads have no zero point.
+    pub fn is_symmetric_for(&self, op: &Op) -> bool {
+        let Some(symmetric) = &self.symmetric else { return false };
+        let axes = match op {
+            Op::Conv(conv) => u8::try_from(conv.stride.len() + 2).ok(),
+            _ => None,
+        };
+        match &symmetric.rank {
+            Some(ranks) => axes.is_some_and(|axes| ranks.contains(&axes)),
+            None => true,
+        }
     }
 
     /// True if its results may have this type though its operands have another, without a grid of their own: it takes bits

@@ -142,6 +142,10 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
         "shape" => first(site).map_or(Ok(Vec::new()), dims)?,
         "result_shape" => dims(site.result)?,
         "kernel" => kernel(site)?,
+        "depth_dilation" => match site.op {
+            Op::Conv(conv) if conv.dilation.len() == 3 => conv.dilation.iter().take(1).map(|&by| by.into()).collect(),
+            _ => Vec::new(),
+        },
         "window" => vec![product(&kernel(site)?)?],
         "k" => summands(site)?.into_iter().collect(),
         "uncounted_pad" => uncounted_pad(site).into_iter().collect(),

@@ -64,7 +64,9 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                     Some((_, producer)) => types::shifted(channels(producer, rank(graph, value)))?,
                     None => continue,
                 },
-                Role::Activation => types::activation(spec, how.types.operand(id, index, kind, activation))?,
+                Role::Activation => {
+                    types::activation(spec, how.types.operand(spec, (id, node), index, kind, activation))?
+                }
                 Role::Weight => types::weight(spec, weight, per(site, id, Some(row), weight.ty))?,
                 Role::Gain => types::gain(spec)?,
                 Role::Bias => types::bias(spec, activation.ty)?,

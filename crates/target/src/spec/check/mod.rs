@@ -6,6 +6,7 @@ mod fusion;
 mod op;
 mod passes;
 mod recipe;
+mod symmetric;
 mod terms;
 mod whole;
 

@@ -1,7 +1,7 @@
 //! `[op.NAME]`: terms that exist, recipes that lower them, forms and limits that make sense.
 
 use super::terms::{has_positions, quantity_words};
-use super::{DERIVED, Findings, attribute_keys, position, recipe, terms};
+use super::{DERIVED, Findings, attribute_keys, position, recipe, symmetric::symmetric, terms};
 use crate::spec::{
     Activation, Arithmetic, Evidence, FormRow, Integer, IntegerFunction, Limit, OpRow, Pair, Per, RecipeName, ScaleSet,
     WeightGrid, WeightPer,
@@ -45,6 +45,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
             accelerator(findings, name, row, &ops, &path);
         }
         limits(findings, row, &ops, &path);
+        symmetric(findings, name, row, &ops, &path.key("symmetric"));
     }
 }
 

@@ -53,6 +53,10 @@ pub(crate) const DERIVED: &[Quantity] = &[
         "factor",
         "of a resize: the extents of its result divided by those of its operand",
     ),
+    number(
+        "depth_dilation",
+        "of a convolution over three axes: the dilation along the first of them",
+    ),
     number("window", "number of elements of the window"),
     number("k", "length of the sum behind one result: of a product, or of a window"),
     number(

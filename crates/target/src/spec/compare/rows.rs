@@ -3,7 +3,7 @@
 use super::{Changes, Effect, appended, limits, list, maybe, one};
 use crate::spec::{
     Activation, Fraction, Integer, IntegerFunction, Lines, OpRow, Padding, Pair, RecipeName, Reciprocal, ShownOf,
-    TargetSpec, WeightGrid,
+    SymmetricOperands, TargetSpec, WeightGrid,
 };
 use std::collections::BTreeSet;
 use strait_core::Term;
@@ -92,6 +92,7 @@ fn both(
         pairs: _,
         results,
         weight_per,
+        symmetric,
         limit: _,
         oracle,
         evidence,
@@ -121,6 +122,19 @@ fn both(
         let [before, after] = [width(old_spec, old), width(new_spec, new)];
         changes.key(row, "accumulator", wider(before, after), [maybe(before), maybe(after)]);
     }
+    let symmetric_for = |symmetric: &Option<SymmetricOperands>| {
+        let symmetric = symmetric.as_ref()?;
+        Some(match &symmetric.rank {
+            Some(ranks) => ranks.iter().map(u8::to_string).collect::<Vec<_>>().join(", "),
+            None => "all".to_owned(),
+        })
+    };
+    changes.key(
+        row,
+        "symmetric",
+        bits,
+        [symmetric_for(&old.symmetric), symmetric_for(symmetric)],
+    );
     let bits_more = |shift: Option<u8>| one(shift.unwrap_or_default());
     changes.key(
         row,

@@ -1,0 +1,21 @@
+//! `op.NAME.symmetric`: operands without a zero point.
+
+use super::Findings;
+use crate::spec::{OpRow, RecipeName};
+use strait_core::Term;
+use strait_document::KeyPath;
+
+/// That products have it, and ranks convolutions.
+pub(super) fn symmetric(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str], path: &KeyPath) {
+    let Some(symmetric) = &row.symmetric else { return };
+    let products = [RecipeName::MultiplyAccumulate, RecipeName::MatmulAccumulate];
+    let reads = row.recipe.is_some_and(|recipe| products.contains(&recipe));
+    findings.ensure(reads, path, || {
+        format!("`op.{name}` is no product of codes, whose operands alone may be without a zero point")
+    });
+    let Some(ranks) = &symmetric.rank else { return };
+    let fits = ops.contains(&Term::Conv.name()) && ranks.iter().all(|rank| (3..=5).contains(rank));
+    findings.ensure(fits && !ranks.is_empty(), &path.clone().key("rank"), || {
+        "`rank` is of convolutions, whose operands have 3 to 5 axes".to_owned()
+    });
+}
