@@ -174,6 +174,18 @@ const CASES: &[Case] = &[
         &["calibration.observer_options.percentile=60"],
     ),
     given(
+        "calibration.observer_options.lower_percentile",
+        Bits,
+        &["calibration.observer='percentile'"],
+        &["calibration.observer_options.lower_percentile=60"],
+    ),
+    given(
+        "calibration.observer_options.bins",
+        Bits,
+        &["calibration.observer='hfmg'"],
+        &["calibration.observer_options.bins=256"],
+    ),
+    given(
         "calibration.observer_options.averaging_constant",
         Bits,
         &["calibration.observer='moving_average'"],
@@ -200,6 +212,7 @@ const CASES: &[Case] = &[
         ],
         &["calibration.observer_options.search_step=0.6"],
     ),
+    case("calibration.config", Error, &["calibration.config='absent.cfg'"]),
     case(
         "calibration.cache",
         Files,
@@ -227,6 +240,12 @@ const CASES: &[Case] = &[
         Report,
         RULE,
         &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='float', reason='because' }]"],
+    ),
+    given(
+        "quantize.rule[].target",
+        Placement,
+        RULE,
+        &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='float', target=['sima'] }]"],
     ),
     given(
         "quantize.rule[].layers",
@@ -300,6 +319,20 @@ const CASES: &[Case] = &[
         &[
             "quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='percentile', observer_options={ percentile=60 } }]",
         ],
+    ),
+    given(
+        "quantize.rule[].observer_options.lower_percentile",
+        Bits,
+        &["quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='percentile' }]"],
+        &[
+            "quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='percentile', observer_options={ lower_percentile=60 } }]",
+        ],
+    ),
+    given(
+        "quantize.rule[].observer_options.bins",
+        Bits,
+        &["quantize.rule=[{ tensors=['**'], observer='hfmg' }]"],
+        &["quantize.rule=[{ tensors=['**'], observer='hfmg', observer_options={ bins=256 } }]"],
     ),
     given(
         "quantize.rule[].observer_options.averaging_constant",

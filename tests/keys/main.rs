@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod configuration;
+mod dialect;
 mod evaluation;
 mod table;
 

@@ -189,6 +189,9 @@ pub(crate) struct Instead {
     /// Take these samples for calibration instead
     #[arg(long, value_name = "PATH")]
     pub(crate) calibration: Option<String>,
+    /// Take this file for the vendor's own tool, such as AMCT's `.cfg`, and make rules of it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) calibration_config: Option<String>,
     /// Set any key of the configuration, with a TOML value; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
@@ -199,9 +202,11 @@ impl Instead {
     pub(crate) fn overrides(&self) -> impl Iterator<Item = Override> {
         let model = self.model.as_ref().map(Override::model);
         let calibration = self.calibration.as_ref().map(Override::calibration);
+        let words = self.calibration_config.as_ref().map(Override::calibration_config);
         model
             .into_iter()
             .chain(calibration)
+            .chain(words)
             .chain(self.set.iter().map(Override::set))
     }
 }
@@ -234,6 +239,10 @@ pub(crate) struct Compile {
     /// Start the commands that metrics of the configuration name
     #[arg(long)]
     pub(crate) allow_commands: bool,
+    /// Print the rules of the configuration in their order, those too that options and the vendor's file become, and compile
+    /// nothing
+    #[arg(long)]
+    pub(crate) rules: bool,
     /// Print one JSON object: phases with their costs, artifacts with their reports
     #[arg(long)]
     pub(crate) json: bool,

@@ -107,6 +107,7 @@ impl Checker {
             | (Shape::Scalar, Value::Boolean(_) | Value::Integer(_) | Value::Text(_))
             | (Shape::Part, Value::Table(_))
             | (Shape::Unknown, _) => {}
+            (Shape::Any, value) if !matches!(value, Value::Datetime | Value::HugeInteger(_)) => {}
             (_, found) => {
                 let mut finding = Diagnostic::error(codes::TYPE, format!("`{path}` is {}", found.kind()));
                 if let (Shape::List { max: 2.., .. }, Value::Text(text)) = (shape, &*found) {

@@ -11,6 +11,7 @@
 //!
 //! The tree stays an index from a key to its place, so that later checks point at the line, too ([`Node::error`]).
 
+mod any;
 mod check;
 pub mod codes;
 pub mod diagnostic;
@@ -24,6 +25,7 @@ mod text_proto;
 mod tree;
 mod words;
 
+pub use any::Any;
 pub use check::check;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use document::{Document, read, syntax, utf8};

@@ -161,6 +161,8 @@ pub enum Shape {
     Scalar,
     /// A table that is checked where it is merged into another.
     Part,
+    /// A value of any form, which somebody else checks.
+    Any,
     /// Something that this module does not know; a test of each document shows that there is none.
     Unknown,
 }
@@ -291,7 +293,11 @@ impl Shape {
                 max: schema["maximum"].as_f64().unwrap_or(f64::INFINITY),
             },
             Some("boolean") => Shape::Boolean,
-            None if schema["type"].is_array() => Shape::Scalar,
+            None => match schema["type"].as_array() {
+                Some(types) if types.iter().any(|name| name == "object") => Shape::Any,
+                Some(_) => Shape::Scalar,
+                None => Shape::Unknown,
+            },
             _ => Shape::Unknown,
         }
     }
@@ -329,6 +335,7 @@ impl Shape {
             Shape::Float { min, max } => format!("a number from {} to {}", written(*min), written(*max)),
             Shape::Boolean => "true or false".to_owned(),
             Shape::Scalar => "a boolean, an integer of 64 bits or a string".to_owned(),
+            Shape::Any => "a boolean, a number, a string, a list or a table".to_owned(),
             Shape::Unknown => String::new(),
         }
     }

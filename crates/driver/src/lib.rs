@@ -6,6 +6,7 @@ pub mod artifact;
 pub mod catalogue;
 pub mod config;
 pub mod deployment;
+pub mod dialect;
 pub mod eval;
 pub mod evaluation;
 pub mod failure;

@@ -11,6 +11,7 @@ use strait_target::{Origin, Registry, RegistryError, TableError, Target, spec::B
 use crate::{
     config::{KeyPath, Loaded, types::TableFile},
     diagnostic::{Diagnostic, Diagnostics},
+    dialect::has_word,
     failure::codes,
     plugins,
     session::Session,
@@ -59,9 +60,27 @@ pub(crate) fn chosen(
             return Err(finding.help(help).into());
         }
     }
+    let of_rules = (loaded.config.quantize.rule.iter().enumerate()).flat_map(|(index, rule)| {
+        let path = KeyPath::of(&["quantize", "rule"]).index(index).key("target");
+        (rule.target.iter().enumerate()).map(move |(position, id)| (path.clone().index(position), id))
+    });
+    for (path, id) in of_rules {
+        if let Err(RegistryError::Unknown { help, .. }) = registry.entry(id) {
+            let message = format!("there is no target `{id}`");
+            return Err(loaded
+                .error(codes::TARGET, &path, message, "not registered")
+                .help(help)
+                .into());
+        }
+    }
     let mut found = Vec::new();
     for (position, id) in config.ids.iter().enumerate() {
-        let given = config.options.get(id).cloned().unwrap_or_default();
+        let given = config.plain(id, |name| !has_word(&registry, id, name));
+        let given = given.map_err(|option| {
+            let path = KeyPath::of(&["target", "options", id, &option]);
+            let message = format!("`{path}` is no boolean, integer or string, and no word of the target `{id}`");
+            loaded.error(codes::TARGET, &path, message, "")
+        })?;
         let target = registry.get(id, &given).map_err(|error| match &error {
             RegistryError::Unknown { help, .. } => {
                 let path = KeyPath::of(&["target", "use"]).index(position);

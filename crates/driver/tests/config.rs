@@ -130,7 +130,7 @@ fn every_key_can_be_used_at_once() {
     let loaded = good("everything.toml");
     let config = &loaded.config;
     assert_eq!(config.quantize.rule.len(), 4);
-    assert_eq!(config.target.options["sima"]["mode"].to_string(), "tflite");
+    assert_eq!(config.target.options["sima"]["mode"].0.as_str(), Some("tflite"));
     assert_eq!(config.gate.accuracy_drop["top1"].points, 1.0);
     assert!(loaded.has(&KeyPath::of(&["quantize", "rule"]).index(3).key("range")));
     assert!(!loaded.has(&KeyPath::of(&["quantize", "rule"]).index(1).key("range")));

@@ -6,6 +6,7 @@
 //! attributes, so that an op that is new breaks nobody.
 //!
 //! - A target is a [`TargetFactory`]: a table, and for each of its forms a [`FormKernel`].
+//! - [`dialect`] has what makes a configuration out of the words of a vendor's own tool.
 //! - [`kernel`] has what computes a form in an own way: a function of one accumulator, or of a tile.
 //! - [`form`] has the requantizations and the few families of arithmetic behind them.
 //! - [`graph`] has what code for a table's gaps sees: the nodes that [`Target::admits`] is asked about, and the module that
@@ -32,6 +33,11 @@ pub mod library;
 
 pub use strait_target::{Candidate, Decision, FormKernel, Make, Prepare, TableTarget, Target, TargetFactory};
 pub use strait_target::{OptionValue, Options, Sink, Site, TargetError, TargetSpec, inventory};
+
+/// Quantization in the words of a vendor's own tool.
+pub mod dialect {
+    pub use strait_target::dialect::{Dialect, KeyPath, Means, Objection, Setting, Vocabulary};
+}
 
 /// Kernels of an own.
 pub mod kernel {

@@ -5,6 +5,7 @@
 //! for its forms, and code for what a table cannot say; the [`Registry`] holds those of the binary and of files.
 
 mod candidate;
+pub mod dialect;
 mod guard;
 mod registry;
 pub mod spec;
@@ -12,6 +13,7 @@ mod table_target;
 mod target;
 
 pub use candidate::{Candidate, Operand};
+pub use dialect::Dialect;
 pub use inventory;
 pub use registry::{Entry, LibraryOrigin, Make, Origin, Registry, RegistryError, TargetFactory, read_table};
 pub use spec::{OptionValue, Options, Table, TableError, TargetSpec};

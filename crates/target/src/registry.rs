@@ -1,5 +1,6 @@
 //! Which targets there are.
 
+use crate::dialect::Dialect;
 use crate::guard::{Guarded, Vendor, caught};
 use crate::spec::{MAX_TABLE_BYTES, Options, Table, TableError};
 use crate::table_target::{FormKernel, Kernel, TableTarget};
@@ -28,6 +29,7 @@ pub struct TargetFactory {
     table: &'static str,
     kernels: &'static [FormKernel],
     make: Option<&'static Make>,
+    dialect: Option<Dialect>,
 }
 
 /// Makes the target out of the one that is table and kernels alone: a function, or a value with state of its own. It may
@@ -43,6 +45,7 @@ impl TargetFactory {
             table,
             kernels: &[],
             make: None,
+            dialect: None,
         }
     }
 
@@ -82,6 +85,14 @@ impl TargetFactory {
     pub const fn code(self, make: &'static Make) -> TargetFactory {
         TargetFactory {
             make: Some(make),
+            ..self
+        }
+    }
+
+    /// The same with the words of the vendor's own tool, which configurations may use. None of them is an option of the table.
+    pub const fn dialect(self, dialect: Dialect) -> TargetFactory {
+        TargetFactory {
+            dialect: Some(dialect),
             ..self
         }
     }
@@ -129,6 +140,7 @@ pub struct Entry {
     table: Table,
     kernels: BTreeMap<String, Kernel>,
     code: Code,
+    dialect: Option<Dialect>,
 }
 
 /// Part of a target besides table and kernels.
@@ -159,6 +171,11 @@ impl Entry {
     /// Its table.
     pub fn table(&self) -> &Table {
         &self.table
+    }
+
+    /// The words of the vendor's own tool, where it knows them.
+    pub fn dialect(&self) -> Option<&Dialect> {
+        self.dialect.as_ref()
     }
 
     /// True if code of its own computes a form or decides something; a table alone has none.
@@ -329,6 +346,7 @@ impl Registry {
             table,
             kernels,
             code: factory.make.map_or(Code::None, Code::Linked),
+            dialect: factory.dialect,
         })
     }
 
@@ -353,6 +371,7 @@ impl Registry {
             table,
             kernels,
             code: Code::None,
+            dialect: None,
         })?;
         self.entry(&id)
     }
@@ -377,6 +396,7 @@ impl Registry {
             table,
             kernels,
             code: Code::Library(make, emits),
+            dialect: None,
         })?;
         self.entry(&id)
     }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::json;
 use strait_driver::{
-    config::{self, Override, SCHEMA},
+    config::{self, Loaded, Override, SCHEMA},
+    dialect,
     pipeline::{self, Compiled},
     recognise,
     session::Session,
@@ -20,6 +21,12 @@ pub(crate) fn run(arguments: &Compile) -> Exit {
         Ok(session) => session.with_commands(arguments.allow_commands),
         Err(stop) => return console::stopped(&stop, arguments.json),
     };
+    if arguments.rules {
+        return match loaded(arguments).and_then(|loaded| Ok(dialect::rules(&loaded, &targets::registry([])?)?)) {
+            Ok(rules) => console::print(&rules),
+            Err(stop) => console::stopped(&stop, arguments.json),
+        };
+    }
     let result = compile(arguments, &session);
     let phases = session.phases();
     drop(session);
@@ -53,8 +60,12 @@ pub(crate) fn run(arguments: &Compile) -> Exit {
 }
 
 fn compile(arguments: &Compile, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
+    pipeline::compile(&loaded(arguments)?, targets::registry([])?, session)
+}
+
+fn loaded(arguments: &Compile) -> Result<Loaded, Stop> {
     let overrides = overrides(arguments);
-    let loaded = match arguments.configuration() {
+    Ok(match arguments.configuration() {
         Some(file) => {
             recognise::configuration(file)?;
             config::load(file, &overrides)?
@@ -65,8 +76,7 @@ fn compile(arguments: &Compile, session: &Session<'_>) -> Result<Vec<Compiled>, 
             Path::new(""),
             &overrides,
         )?,
-    };
-    pipeline::compile(&loaded, targets::registry([])?, session)
+    })
 }
 
 /// Keys that the command line sets; `--set` comes last, so it wins.

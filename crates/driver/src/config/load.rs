@@ -3,11 +3,11 @@
 use std::{path::Path, sync::Arc};
 
 use strait_document::{
-    Diagnostic, Diagnostics, KeyPath, Node, Source, codes,
+    Diagnostic, Diagnostics, KeyPath, Node, Source, Value, codes,
     diagnostic::{Excerpt, SourceText},
 };
 
-use super::{Given, Override, consistency, settings, types::Config};
+use super::{Given, Override, consistency, overrides, settings, types::Config};
 
 /// A larger file is no configuration.
 const MOST_BYTES: u64 = 10 << 20;
@@ -22,6 +22,8 @@ pub struct Loaded {
     /// Grids and codes that are known before; none but those that a program puts here.
     pub given: Vec<Given>,
     tree: Node,
+    /// The same as it was written, with paths that are not resolved.
+    written: Node,
 }
 
 impl Loaded {
@@ -48,6 +50,40 @@ impl Loaded {
     /// table or list around it.
     pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
         self.tree.error(code, path, message, label)
+    }
+
+    /// The value at `path`, with the places in it.
+    pub(crate) fn node(&self, path: &KeyPath) -> Option<&Node> {
+        self.tree.find(path)
+    }
+
+    /// The same with rules in front of those of `[quantize]`, and with keys that it does not give itself. All of them are
+    /// checked like those of the file; each has its place.
+    ///
+    /// # Errors
+    /// All that is wrong with them.
+    pub(crate) fn with(&self, rules: Vec<Node>, keys: Vec<(Vec<String>, Node)>) -> Result<Loaded, Diagnostics> {
+        let mut tree = self.written.clone();
+        for (path, node) in keys {
+            let given = path.iter().fold(KeyPath::default(), |path, key| path.key(key));
+            if !self.has(&given) {
+                let keys = path.into_iter().map(|key| (key, node.place.clone()));
+                overrides::put(&mut tree, keys.collect(), node.clone())?;
+            }
+        }
+        let path = ["quantize", "rule"].map(|key| (key.to_owned(), tree.place.clone()));
+        let own = tree.find(&KeyPath::of(&["quantize", "rule"])).cloned();
+        let (mut all, place) = (rules, own.as_ref().map_or(tree.place.clone(), |own| own.place.clone()));
+        if let Some(Value::List(own)) = own.map(|own| own.value) {
+            all.extend(own);
+        }
+        let value = Value::List(all);
+        overrides::put(&mut tree, path.into(), Node { value, place })?;
+        let expanded = loaded(tree, &self.folder)?;
+        Ok(Loaded {
+            given: self.given.clone(),
+            ..expanded
+        })
     }
 
     /// Settings for the manifest of one target, in a form that is the same on every machine: the keys that were given,
@@ -106,12 +142,18 @@ pub fn parse(name: &str, text: String, folder: &Path, overrides: &[Override]) ->
     if !refused.is_empty() {
         return Err(Diagnostics(refused));
     }
+    loaded(tree, folder)
+}
+
+fn loaded(tree: Node, folder: &Path) -> Result<Loaded, Diagnostics> {
+    let (mut tree, written) = (tree.clone(), tree);
     let config: Config = strait_document::read(&mut tree)?;
     let loaded = Loaded {
         config,
         folder: folder.to_owned(),
         given: Vec::new(),
         tree,
+        written,
     };
     consistency::check(&loaded)?;
     Ok(loaded)

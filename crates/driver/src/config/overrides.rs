@@ -58,6 +58,14 @@ impl Override {
         }
     }
 
+    /// `--calibration-config FILE`.
+    pub fn calibration_config(file: impl Into<String>) -> Self {
+        Override {
+            option: "--calibration-config",
+            content: Content::Text(&["calibration", "config"], file.into()),
+        }
+    }
+
     /// `--out DIR`.
     pub fn output(folder: impl Into<String>) -> Self {
         Override {
@@ -184,7 +192,7 @@ fn chain(table: &DeTable<'_>, place: &Place) -> Option<Vec<PlacedKey>> {
 }
 
 /// Walks to the key, making tables on the way, and replaces what is there.
-fn put(root: &mut Node, keys: Vec<PlacedKey>, value: Node) -> Result<(), Diagnostics> {
+pub(super) fn put(root: &mut Node, keys: Vec<PlacedKey>, value: Node) -> Result<(), Diagnostics> {
     let mut node = root;
     let mut path = super::KeyPath::default();
     for (key, place) in keys {

@@ -57,8 +57,12 @@ file that they stand in; those given on the command line, to the current folder.
 strait compile deploy.toml --set calibration.samples=64 --set 'calibration.observer="mse"'
 ```
 
-`--target`, `--model`, `--calibration` and `--out` are short for `target.use`, `model.file`, `calibration.data` and
-`output.dir`.
+`--target`, `--model`, `--calibration`, `--calibration-config` and `--out` are short for `target.use`, `model.file`,
+`calibration.data`, `calibration.config` and `output.dir`.
+
+What `calibration.config` and `[target.options]` say in the words of a vendor's own tool becomes rules, in this order: those of
+the file, those of the options, those of `[[quantize.rule]]`. The later one wins. `strait compile --rules` shows all of them, and
+each compilation reports what became of each.
 
 Where names of layers or tensors are asked for, a pattern may stand. The parts of a name are separated by `/`:
 

@@ -62,6 +62,11 @@ impl Rule {
         !self.layers.is_empty() || !self.op.is_empty() || self.between.is_some()
     }
 
+    /// True if it is for a target.
+    pub fn is_for(&self, target: &str) -> bool {
+        self.target.is_empty() || self.target.iter().any(|id| id == target)
+    }
+
     /// True if it is for some operands or results of the layers that it chooses, and not for these.
     pub fn selects_ports(&self) -> bool {
         !self.operands.is_empty() || !self.results.is_empty()

@@ -8,12 +8,12 @@ use std::{collections::BTreeMap, num::NonZeroU32, sync::LazyLock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use strait_document::{Document, Format as TextFormat, Shape};
-use strait_target::Options;
+use strait_document::{Any, Document, Format as TextFormat, Shape};
 pub use strait_target::spec::{
     Activation, Alignment as Align, Difference as Accept, Format, Integer, Observer, ObserverOptions, ScaleSet,
     WeightPer,
 };
+use strait_target::{OptionValue, Options};
 
 pub use super::evaluation::{Better, BoxFormat, Drop, Evaluation, Expected, Metric, MetricTable, OwnUnit, Score};
 use super::leaf::{ActivationWord, CodesWord, FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
@@ -208,9 +208,32 @@ pub struct Target {
     /// Tables of further targets: `"targets/mine.toml"`, or `{ path = "targets/mine.toml", sha256 = "..." }`.
     #[serde(default)]
     pub file: Vec<TableFile>,
-    /// Options of each target, by its id. `strait targets ID` lists what it has.
+    /// Options of each target, by its id: those of its table, and the words of its vendor's own tool, where it knows them.
+    /// `strait targets ID` lists what it has.
     #[serde(default)]
-    pub options: BTreeMap<String, Options>,
+    pub options: BTreeMap<String, BTreeMap<String, Any>>,
+}
+
+impl Target {
+    /// The options of a target's table, of those that are given.
+    ///
+    /// # Errors
+    /// The name of one that is a float, a list or a table, which no table's option is.
+    pub fn plain(&self, id: &str, is_option: impl Fn(&str) -> bool) -> Result<Options, String> {
+        let given = self
+            .options
+            .get(id)
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| is_option(name));
+        let plain = given.map(|(name, value)| match &value.0 {
+            toml::Value::Boolean(value) => Ok((name.clone(), OptionValue::Bool(*value))),
+            toml::Value::Integer(value) => Ok((name.clone(), OptionValue::Integer(*value))),
+            toml::Value::String(value) => Ok((name.clone(), OptionValue::String(value.clone()))),
+            _ => Err(name.clone()),
+        });
+        plain.collect()
+    }
 }
 
 /// The samples that the ranges of the activations are measured on.
@@ -226,6 +249,10 @@ pub struct Calibration {
     /// Settings of the observer.
     #[serde(default)]
     pub observer_options: ObserverOptions,
+    /// A file for the vendor's own tool that says what is quantized and how, for those targets that know its words: AMCT's simple
+    /// configuration (`.cfg`) for `ascend`. What it says becomes rules in front of those of `[target.options]` and of
+    /// `[quantize]`, which therefore win.
+    pub config: Option<FilePath>,
     /// Where measurements are kept, to be reused when model, data and preprocessing are the same.
     #[serde(default = "default_cache")]
     pub cache: FilePath,
@@ -296,8 +323,10 @@ pub struct Weights {
 pub enum Unfit {
     /// The scale of the channel's weights is raised until it fits; the report names the channel and the factor.
     Coarser,
-    /// The layer runs in float, on the host.
+    /// The layer runs in float, on the host, and the report warns of it.
     Float,
+    /// The compilation fails; it names the layer and the channel.
+    Error,
 }
 
 /// Quantization of activations.
@@ -353,12 +382,16 @@ pub struct Alignment {
 pub struct Rule {
     /// Reason for the rule; printed in the report.
     pub reason: Option<String>,
+    /// The targets that it is for, by their ids. Empty: all.
+    #[serde(default)]
+    pub target: Vec<String>,
     /// Source names of layers.
     #[serde(default)]
     pub layers: Vec<Pattern>,
     /// Operators of the canonical model, by the words that reports have for them, whatever they were in the model: `"conv"`,
     /// `"reduce_mean"`. Letter case and underscores do not matter: `"ReduceMean"`. A product with constant weights is a
-    /// `"gemm"`, one of two activations a `"matmul"`; what was folded into another layer is none any more.
+    /// `"gemm"`, one of two activations a `"matmul"`; what was folded into another layer is none any more. A `"conv"` is a
+    /// `"depthwise_conv"`, too, where each of its channels is by itself, and else a `"dense_conv"`.
     #[serde(default)]
     pub op: Vec<Pattern>,
     /// All layers on a way from one to another, both included.

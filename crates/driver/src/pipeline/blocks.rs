@@ -15,7 +15,7 @@ use crate::{
     failure::codes,
 };
 
-use super::select::Selection;
+use super::selection::Selection;
 
 /// Refuses scales by block where weights do not alone have codes, and those that the target does not have. What a rule is for
 /// has to be whole blocks, too.

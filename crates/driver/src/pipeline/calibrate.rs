@@ -17,10 +17,11 @@ use strait_samples::Kind;
 use crate::{
     config::Loaded,
     diagnostic::{Diagnostic, Diagnostics},
+    dialect::expanded,
     failure::codes,
     session::Session,
     stop::Stop,
-    table,
+    table, targets,
 };
 
 use super::{
@@ -107,6 +108,7 @@ pub fn calibrate(
     session: &Session<'_>,
 ) -> Result<Calibrated, Stop> {
     out.map_or(Ok(()), outside)?;
+    let loaded = &*expanded(loaded, &targets::registry([])?)?;
     let ready = ready(loaded, session)?;
     let count = ready.samples.count() as u64;
     let covered = match share {

@@ -16,6 +16,7 @@ use crate::{
     },
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
     diagnostic::Diagnostic,
+    dialect::expanded,
     evaluation::{Accuracy, Asked, Measure, Note, Output, Share, Side, Subject, doubts, measures, notes, unexpected},
     failure::{self, codes},
     report::{self, Material, Quantization, Report},
@@ -27,6 +28,7 @@ use crate::{
 };
 
 use super::{
+    directives::left_in_float,
     effects::effects,
     emit, gates, inputs,
     lowered::{Job, Lowered, lowered, pass, whole, whole_of},
@@ -64,6 +66,7 @@ pub struct Compiled {
 /// # Errors
 /// Whatever is wrong with the configuration, the model, the data or a target; an interruption.
 pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
+    let loaded = &*expanded(loaded, &registry)?;
     let config = &loaded.config;
     let mut jobs = Vec::new();
     for (target, origin) in targets::chosen(loaded, registry, session)? {
@@ -130,6 +133,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     }
     let mut compiled = Vec::new();
     for (target, origin, formats, folder, writer) in jobs {
+        let selection = selection.of_target(&config.quantize, &target.spec().id);
         let known = (&canonical, &selection, &observation);
         let of_target = of_target(known, (target.spec(), &switches), session, |module, unmet| {
             observe::statistics(
@@ -161,13 +165,16 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         unheld.iter().for_each(|warning| session.remark(warning));
         let left_out = emit::left_out(&job);
         left_out.iter().for_each(|remark| session.remark(remark));
+        let in_float = left_in_float(&lowered.annotated, job.target.spec());
+        in_float.iter().for_each(|warning| session.remark(warning));
         lowered.remarks.iter().for_each(|remark| session.remark(remark));
         report.remarks = (remarks
             .iter()
             .chain(&lowered.remarks)
             .chain(&wide)
             .chain(&unheld)
-            .chain(&left_out))
+            .chain(&left_out)
+            .chain(&in_float))
         .map(Into::into)
         .collect();
         report.own_model = lowered.own_model;
@@ -449,11 +456,10 @@ fn deployment(job: &Job<'_>) -> Deployment {
                 name: input.name,
             })
             .collect(),
-        options: config
-            .target
-            .options
-            .get(job.target.spec().id.as_str())
-            .cloned()
+        options: (config.target)
+            .plain(&job.target.spec().id, |name| {
+                job.target.spec().options.contains_key(name)
+            })
             .unwrap_or_default(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use strait_core::{Module, ValueId};
+use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, ValueId};
 use strait_quantize::{
     ObserverChoice,
     annotate::{Directives, GridWish, GridWishes, Placing, RangeFrom, TypeWishes, Unfit, Wish, denied},
@@ -24,7 +24,7 @@ use crate::{
 
 use super::{
     asked,
-    select::{Selection, moves_codes, united, weighs},
+    selection::{Selection, moves_codes, united, weighs},
 };
 
 /// See the module.
@@ -233,9 +233,36 @@ impl From<types::Unfit> for Unfit {
     fn from(word: types::Unfit) -> Unfit {
         match word {
             types::Unfit::Coarser => Unfit::Coarser,
-            types::Unfit::Float => Unfit::Float,
+            // Whether that is an error is asked where the layer has moved: `keep`.
+            types::Unfit::Float | types::Unfit::Error => Unfit::Float,
         }
     }
+}
+
+/// The nodes that run on the host because a bias or a scale of theirs does not fit, with their names and reasons.
+fn unfit(module: &Module) -> impl Iterator<Item = (NodeId, &str, &Reason)> {
+    let moved = module.main().nodes().filter_map(|(id, node)| match &node.place {
+        Placement::Host(reason) => Some((id, module.name(node.name), &**reason)),
+        Placement::Accelerator => None,
+    });
+    moved.filter(|(.., reason)| matches!(reason.code, ReasonCode::BiasWidth | ReasonCode::WeightScale))
+}
+
+/// The word of the configuration for a node whose bias or scale does not fit.
+fn quantize_unfit(loaded: &Loaded, selection: &Selection, id: NodeId) -> Option<types::Unfit> {
+    let quantize = &loaded.config.quantize;
+    let settings = quantize.settings(selection.nodes.get(&id).into_iter().flatten());
+    settings.weights.unfit.or(quantize.weights.unfit)
+}
+
+/// A warning for each layer that is in float because a bias or a scale does not fit.
+pub(super) fn left_in_float(annotated: &Module, spec: &TargetSpec) -> Vec<Diagnostic> {
+    let warning = |(_, name, reason): (NodeId, &str, &Reason)| {
+        let message = format!("`{name}` stays in float on the target `{}`: {}", spec.id, reason.text);
+        Diagnostic::warning(codes::UNSUPPORTED, message)
+            .help("weights.unfit = \"coarser\" raises the scale of its weights until it fits")
+    };
+    unfit(annotated).map(warning).collect()
 }
 
 /// Holds the layers that the configuration wants in integers to that: wherever one moves to the host, and for whatever
@@ -258,7 +285,22 @@ pub(super) fn keep(
         let finding = loaded.error(codes::UNSUPPORTED, &path, message, "asked for here");
         finding.help("run = \"auto\" leaves it to the host instead")
     });
-    let findings: Vec<Diagnostic> = findings.collect();
+    let mut findings: Vec<Diagnostic> = findings.collect();
+    let unfit = unfit(module).filter(|&(id, ..)| quantize_unfit(loaded, selection, id) == Some(types::Unfit::Error));
+    findings.extend(unfit.map(|(id, name, reason)| {
+        let path = loaded.asks(
+            selection.nodes.get(&id).map(Vec::as_slice).unwrap_or_default(),
+            &["weights", "unfit"],
+        );
+        let message = format!(
+            "`{name}` cannot have codes on the target `{}`: {}",
+            spec.id, reason.text
+        );
+        let finding = loaded.error(codes::UNSUPPORTED, &path, message, "asked for here");
+        finding.help(
+            "unfit = \"coarser\" raises the scale of its weights instead, unfit = \"float\" leaves the layer in float",
+        )
+    }));
     if findings.is_empty() {
         Ok(())
     } else {

@@ -14,7 +14,7 @@ use crate::{
 
 use super::{
     lowered::Job,
-    select::{united, weighs},
+    selection::{united, weighs},
 };
 
 /// A key of rules, its way through the tables of a rule, and what it is for.

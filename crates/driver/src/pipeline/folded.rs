@@ -151,10 +151,7 @@ mod tests {
     use super::*;
     use crate::{
         config,
-        pipeline::{
-            canonical,
-            select::{Selection, select},
-        },
+        pipeline::{canonical, select::select, selection::Selection},
     };
 
     /// A convolution with its normalization, behind an identity and in front of another; a SiLU, the sigmoid of which is read

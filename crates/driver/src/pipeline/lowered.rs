@@ -35,7 +35,7 @@ use super::{
     directives::{self, Wishes},
     model_grids::{self, Misfits},
     own_model,
-    select::Selection,
+    selection::Selection,
 };
 
 /// Input of the phases of one target.

@@ -27,6 +27,7 @@ mod ready;
 mod requests;
 mod rewritten;
 pub(crate) mod select;
+mod selection;
 mod simulated;
 mod switches;
 

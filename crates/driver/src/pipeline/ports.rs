@@ -10,7 +10,7 @@ use crate::{
     failure::codes,
 };
 
-use super::select::weighs;
+use super::selection::weighs;
 
 /// Choice of one rule.
 #[derive(Debug, Default)]

@@ -18,7 +18,8 @@ use super::{
     folded::Layers,
     inputs, model_grids,
     requests::requests,
-    select::{Selection, select},
+    select::select,
+    selection::Selection,
     switches::switches,
 };
 

@@ -12,7 +12,7 @@ use crate::{
     failure::codes,
 };
 
-use super::select::Selection;
+use super::selection::Selection;
 
 /// Requests for the statistics that annotating reads, and those that the configuration's observers read besides.
 ///

@@ -13,7 +13,7 @@ use crate::{session::Session, stop::Stop};
 
 use super::{
     lowered::{pass, whole},
-    select::{Selection, united},
+    selection::{Selection, united},
 };
 
 /// The canonical graph as a target wants it, with what the configuration and the samples say of it.

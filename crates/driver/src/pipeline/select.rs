@@ -4,11 +4,10 @@
 //! operators are held against the terms of the canonical graph; they ignore letter case and underscores, so that
 //! `GlobalAveragePool` is `global_average_pool`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use strait_core::{Graph, Module, Node, NodeId, Op, ValueId};
 use strait_document::nearest;
-use strait_target::{TargetSpec, spec::RecipeName};
 
 use crate::{
     config::{
@@ -24,63 +23,11 @@ use crate::{
 use super::{
     folded::{Layers, Part},
     ports::ports,
+    selection::Selection,
 };
 
 /// Number of names that an error lists.
 const MOST_NAMES: usize = 3;
-
-/// The positions of the rules that match, in rising order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Selection {
-    pub(super) nodes: BTreeMap<NodeId, Vec<usize>>,
-    /// Of operands by their position, which are activations.
-    pub(super) operands: BTreeMap<(NodeId, usize), Vec<usize>>,
-    /// Of the results of those nodes, too.
-    pub(super) values: BTreeMap<ValueId, Vec<usize>>,
-}
-
-impl Selection {
-    /// The value of an operand, and the rules for its range: those for the value and those for the operand.
-    pub(super) fn read(&self, graph: &Graph, (id, index): (NodeId, usize)) -> Option<(ValueId, Vec<usize>)> {
-        let value = graph.node(id)?.inputs.get(index).copied().flatten()?;
-        let rules = united(self.values.get(&value), self.operands.get(&(id, index)));
-        Some((value, rules))
-    }
-
-    /// The rules that choose the type of what each node computes on: those for the node, for its operands, and, where these
-    /// share their grid with the results, for its results.
-    pub(super) fn computing(&self, graph: &Graph, spec: &TargetSpec) -> BTreeMap<NodeId, Vec<usize>> {
-        let mut computing: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
-        let nodes = self.nodes.iter().map(|(&id, rules)| (id, rules));
-        let operands = self.operands.iter().map(|(&(id, _), rules)| (id, rules));
-        let moved = self.values.iter().filter_map(|(&value, rules)| {
-            let (id, node) = graph.producer(value)?;
-            moves_codes(spec, node).then_some((id, rules))
-        });
-        for (id, rules) in nodes.chain(operands).chain(moved) {
-            let known = computing.entry(id).or_default();
-            *known = united(Some(known), Some(rules));
-        }
-        computing
-    }
-}
-
-/// True if operands and results of a node share a grid on the target.
-pub(super) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
-    let row = spec.op_row(node.op.term()).map(|(_, row)| row);
-    row.and_then(|row| row.recipe).is_some_and(RecipeName::keeps_grid)
-}
-
-/// True if a node has weights that configurations speak of.
-pub(super) fn weighs(node: &Node) -> bool {
-    matches!(node.op, Op::Conv(_) | Op::Gemm(_))
-}
-
-/// The rules of both lists, in rising order.
-pub(super) fn united(one: Option<&Vec<usize>>, other: Option<&Vec<usize>>) -> Vec<usize> {
-    let rules: BTreeSet<usize> = one.into_iter().chain(other).flatten().copied().collect();
-    rules.into_iter().collect()
-}
 
 /// Resolves all rules. `layers` are those of the module before it was rewritten.
 ///
@@ -92,7 +39,15 @@ pub(super) fn select(module: &Module, layers: &Layers, loaded: &Loaded) -> Resul
     let names = Names { module, graph };
     let mut selection = Selection::default();
     let mut findings = Vec::new();
-    for (index, rule) in loaded.config.quantize.rule.iter().enumerate() {
+    let used = |rule: &Rule| loaded.config.target.ids.iter().any(|id| rule.is_for(id));
+    for (index, rule) in loaded
+        .config
+        .quantize
+        .rule
+        .iter()
+        .enumerate()
+        .filter(|(_, rule)| used(rule))
+    {
         let mut nodes = names.layers(rule);
         let mut values = names.tensors(&rule.tensors);
         if nodes.is_empty() && values.is_empty() && !rule.optional {
@@ -179,6 +134,21 @@ pub(crate) fn matches_layer(module: &Module, node: &Node, patterns: &[Glob]) -> 
         .any(|&source| patterns.iter().any(|pattern| pattern.matches(module.name(source))))
 }
 
+/// The words by which rules choose a node by its operator. Of convolutions there are two kinds: depthwise ones, in which each
+/// channel of several is by itself, and dense ones.
+fn words(graph: &Graph, node: &Node) -> impl Iterator<Item = &'static str> {
+    let weight = || graph.value(node.inputs.get(1).copied().flatten()?);
+    let kind = match &node.op {
+        Op::Conv(conv) => {
+            let each = weight().and_then(|weight| weight.ty.shape.get(1)?.fixed());
+            let depthwise = conv.groups > 1 && each == Some(1);
+            Some(if depthwise { "depthwise_conv" } else { "dense_conv" })
+        }
+        _ => None,
+    };
+    std::iter::once(node.op.term().name()).chain(kind)
+}
+
 /// The names that patterns are matched against.
 struct Names<'a> {
     module: &'a Module,
@@ -195,7 +165,7 @@ impl<'a> Names<'a> {
         let (layers, ops) = (globs(&rule.layers), op_globs(&rule.op));
         let chosen = self.graph.nodes().filter(|(id, node)| {
             (layers.is_empty() || matches_layer(self.module, node, &layers))
-                && (ops.is_empty() || ops.iter().any(|op| op.matches(&plain(node.op.term().name()))))
+                && (ops.is_empty() || words(self.graph, node).any(|word| ops.iter().any(|op| op.matches(&plain(word)))))
                 && between.as_ref().is_none_or(|between| between.contains(id))
         });
         chosen.map(|(id, _)| id).collect()
@@ -265,7 +235,11 @@ impl<'a> Names<'a> {
     /// The rule's patterns that match nothing by themselves, with the names that are most like them.
     fn unknown<'r>(&self, rule: &'r Rule) -> Vec<Unknown<'r>> {
         let layers = || self.graph.nodes().flat_map(|(_, node)| self.sources(node)).collect();
-        let ops = || self.graph.nodes().map(|(_, node)| node.op.term().name()).collect();
+        let ops = || {
+            (self.graph.nodes())
+                .flat_map(|(_, node)| words(self.graph, node))
+                .collect()
+        };
         let values = || self.graph.values().filter(|&(id, _)| self.graph.data_of(id).is_none());
         let tensors = || values().map(|(_, value)| self.module.name(value.name)).collect();
         let ends = rule.between.as_ref();

@@ -12,6 +12,7 @@ use crate::{
     artifact::Opened,
     config::{KeyPath, Loaded},
     diagnostic::{Diagnostic, Diagnostics},
+    dialect::expanded,
     failure::codes,
     session::Session,
     stop::Stop,
@@ -37,6 +38,7 @@ pub(crate) fn simulated(
     opened: &Opened,
     session: &Session<'_>,
 ) -> Result<Module, Stop> {
+    let loaded = &*expanded(loaded, &registry)?;
     let manifest = opened.artifact.manifest();
     let id = manifest.target.id.as_str();
     let chosen = targets::chosen(loaded, registry, session)?;
@@ -75,6 +77,7 @@ pub(crate) fn simulated(
     let cache = loaded.config.calibration.cache.as_ref();
     let observation = observe::statistics((&canonical, &bodies), &requests, &samples, cache, session)?;
     let ranges = Ranges::default();
+    let selection = selection.of_target(&loaded.config.quantize, id);
     let known = (&canonical, &selection, &observation);
     let of_target = of_target(known, (target.spec(), &switches), session, |module, unmet| {
         observe::statistics((module, &bodies), unmet, &samples, cache, session)

@@ -2,8 +2,10 @@
 
 use super::density::Density;
 use super::levels::Levels;
-use super::{GridKind, Observer, Seen, extremes};
+use super::{GridKind, Observer, Seen, by_farther_end, extremes};
+use crate::statistics::{Histogram, MAX_BINS};
 use strait_core::Reason;
+use strait_target::spec::ObserverOptions;
 
 /// From the whole histogram of B bins on, bins are dropped until B/4 are left. Each time, as many bins at an end are looked
 /// at as hold a hundred-thousandth of all elements, and those of the end that gives up more bins go, of equals the upper. Of
@@ -13,13 +15,53 @@ use strait_core::Reason;
 /// **Source.** AMCT's HFMG ("histogram-based feature map guidance"), for activations on Ascend.
 ///
 /// **Distance from the documented rule.** AMCT lays 1,024 to 8,192 bins over the range of a batch, and when batches are
-/// merged splits the counts of bins that straddle two; here bins have widths of 2^k and merge exactly, 2,048 to 4,096 of
-/// them over the range with zero. The remainder without a dropped bin is tried as well. Ends never leave the range that was
+/// merged splits the counts of bins that straddle two; here bins have widths of 2^k and merge exactly: where at most B are
+/// asked for, there are B/2 to B of them over the range with zero, and of 4,096 where nothing is. The remainder without a dropped bin is tried as well. Ends never leave the range that was
 /// seen. A symmetric grid reaches as far as the farther end of the remainder.
 ///
 /// **Precondition.** Codes that are integers.
 #[derive(Clone, Copy, Debug)]
-pub struct Hfmg;
+pub struct Hfmg {
+    most: usize,
+}
+
+impl Hfmg {
+    /// With `bins` of the settings.
+    pub fn new(options: &ObserverOptions) -> Hfmg {
+        Hfmg {
+            most: options.bins.map_or(MAX_BINS, |bins| bins as usize),
+        }
+    }
+}
+
+/// Bins of a histogram: the counts, the index of the first one, and their width.
+struct Bins {
+    counts: Vec<u64>,
+    first: i64,
+    width: f64,
+}
+
+impl Bins {
+    /// Those of a histogram, each two of them together until there are at most so many.
+    fn of(histogram: &Histogram, most: usize) -> Bins {
+        let mut bins = Bins {
+            counts: histogram.bins().map(|(_, count)| count).collect(),
+            first: histogram.first(),
+            width: histogram.width(),
+        };
+        while bins.counts.len() > most.max(2) {
+            // An edge stays at zero.
+            let odd = bins.first.rem_euclid(2) == 1;
+            let counts: Vec<u64> = std::iter::repeat_n(0, usize::from(odd)).chain(bins.counts).collect();
+            bins.counts = counts
+                .chunks(2)
+                .map(|pair| pair.iter().fold(0, |sum: u64, count| sum.saturating_add(*count)))
+                .collect();
+            (bins.first, bins.width) = (bins.first.div_euclid(2), 2.0 * bins.width);
+        }
+        bins
+    }
+}
 
 /// Number of bins from the end on that hold `wanted` elements together.
 fn given_up(mut bins: impl Iterator<Item = u64>, wanted: u64) -> usize {
@@ -59,8 +101,8 @@ impl Observer for Hfmg {
         let statistics = seen.elements;
         let [min, max] = extremes(statistics)?;
         let histogram = &statistics.histogram;
-        let counts: Vec<u64> = histogram.bins().map(|(_, count)| count).collect();
-        let (first, width) = (histogram.first() as f64 * histogram.width(), histogram.width());
+        let Bins { counts, first, width } = Bins::of(histogram, self.most);
+        let first = first as f64 * width;
         let density = Density::new(histogram, 0);
         let cells = usize::try_from(grid.codes[1] - grid.codes[0] + 1).unwrap_or(usize::MAX);
         let mut best = (f64::INFINITY, [min, max]);
@@ -77,7 +119,7 @@ impl Observer for Hfmg {
                 best = (error, [from as f32, to as f32].map(|end| end.clamp(min, max)));
             }
         }
-        Ok(best.1)
+        Ok(by_farther_end(best.1, grid))
     }
 }
 
@@ -91,6 +133,43 @@ mod tests {
         codes: [-8, 7],
         ..ASYMMETRIC
     };
+
+    fn hfmg(bins: Option<u32>) -> Hfmg {
+        Hfmg::new(&ObserverOptions {
+            bins,
+            ..ObserverOptions::default()
+        })
+    }
+
+    #[test]
+    fn fewer_bins_are_the_same_elements_in_wider_ones() {
+        let mut statistics = Statistics::default();
+        statistics.add(0, &bell(10_000, 3.0));
+        let whole = Bins::of(&statistics.histogram, MAX_BINS);
+        for most in [256, 1000, 2048] {
+            let fewer = Bins::of(&statistics.histogram, most);
+            assert!(
+                (most / 2..=most).contains(&fewer.counts.len()),
+                "{most}: {}",
+                fewer.counts.len()
+            );
+            assert_eq!(fewer.counts.iter().sum::<u64>(), 10_000);
+            let times = fewer.width / whole.width;
+            // Each bin of the whole one lies in that which holds its lower edge.
+            let mut expected = vec![0; fewer.counts.len()];
+            for (index, count) in whole.counts.iter().enumerate() {
+                let edge = (whole.first + index as i64) as f64 / times;
+                expected[(edge.floor() - fewer.first as f64) as usize] += count;
+            }
+            assert_eq!(fewer.counts, expected);
+        }
+        let of = |bins| hfmg(bins).range((&statistics).into(), FOUR_BITS).unwrap();
+        let (whole, fewer) = (of(None), of(Some(512)));
+        assert!(
+            whole != fewer && (whole[1] - fewer[1]).abs() < 0.1,
+            "{whole:?} {fewer:?}"
+        );
+    }
 
     #[test]
     fn bins_are_dropped_where_more_of_them_go() {
@@ -110,7 +189,7 @@ mod tests {
         elements.push(60.0);
         let mut statistics = Statistics::default();
         statistics.add(0, &elements);
-        let [low, high] = Hfmg.range((&statistics).into(), FOUR_BITS).unwrap();
+        let [low, high] = hfmg(None).range((&statistics).into(), FOUR_BITS).unwrap();
         assert!(low > -3.0 && high < 3.0, "[{low}, {high}]");
     }
 
@@ -141,7 +220,10 @@ mod tests {
             .into_iter()
             .map(|r| error(edges(r)))
             .fold(f64::INFINITY, f64::min);
-        let found = Hfmg.range((&statistics).into(), FOUR_BITS).unwrap().map(f64::from);
+        let found = hfmg(None)
+            .range((&statistics).into(), FOUR_BITS)
+            .unwrap()
+            .map(f64::from);
         assert!(error(found) <= 1.01 * least, "{} {least}", error(found));
     }
 }

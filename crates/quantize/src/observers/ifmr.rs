@@ -1,14 +1,15 @@
 //! Ascend's IFMR.
 
 use super::density::Density;
-use super::percentile::inside;
-use super::{GridKind, Observer, Seen, extremes};
+use super::percentile::{inside, percents};
+use super::{GridKind, Observer, Seen, by_farther_end, extremes};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
-/// A percentile p at both ends gives [min, max], which holds zero. Of the factors r from 0.7 to 1.3 by 0.01, the last
-/// included, the first with the least squared error is taken: for a grid with a zero point of [min, r·max], for a symmetric
-/// one of [−r·M, r·M] with M = max(max, −min).
+/// A percentile p at both ends gives [min, max], which holds zero: of n elements the k-th largest and smallest, with
+/// k = n − ⌊p·n⌋ and at least 1. Of the factors r from 0.7 to 1.3 by 0.01, the last included, the first with the least squared
+/// error is taken: for a grid with a zero point of [min, r·max], for a symmetric one of the scale r·max/(2^(b−1) − 1), or
+/// −r·min/2^(b−1) where the lower end is the farther one.
 ///
 /// **Source.** AMCT's IFMR ("input feature map reconstruction"), the default for activations on Ascend, with its defaults.
 /// Its documentation draws a search of both ends; its implementations search the upper one, as here.
@@ -21,7 +22,8 @@ use strait_target::spec::ObserverOptions;
 /// **Precondition.** Codes that are integers.
 #[derive(Clone, Copy, Debug)]
 pub struct Ifmr {
-    percent: f64,
+    /// On the lower and on the upper side.
+    percents: [f64; 2],
     factors: [f64; 2],
     step: f64,
 }
@@ -30,10 +32,10 @@ impl Ifmr {
     /// The share that stays inside on each side, where none is given, in percent.
     pub const PERCENT: f64 = 99.9999;
 
-    /// With `percentile`, `search_range` and `search_step` of the settings.
+    /// With `percentile`, `lower_percentile`, `search_range` and `search_step` of the settings.
     pub fn new(options: &ObserverOptions) -> Ifmr {
         Ifmr {
-            percent: options.percentile.unwrap_or(Self::PERCENT),
+            percents: percents(options, Self::PERCENT),
             factors: options.search_range.unwrap_or([0.7, 1.3]),
             step: options.search_step.unwrap_or(0.01).max(1e-3),
         }
@@ -44,7 +46,7 @@ impl Observer for Ifmr {
     fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         let statistics = seen.elements;
         let extremes = extremes(statistics)?;
-        let [min, max] = inside(&statistics.histogram, self.percent, extremes);
+        let [min, max] = inside(&statistics.histogram, self.percents, extremes);
         let (min, max) = (min.min(0.0), max.max(0.0));
         let density = Density::new(&statistics.histogram, statistics.zeros);
         // As many factors as fit, with room for the rounding of their quotient.
@@ -53,7 +55,7 @@ impl Observer for Ifmr {
             let factor = self.factors[0] + f64::from(i) * self.step;
             let reach = |end: f32| (f64::from(end) * factor) as f32;
             match grid.symmetric {
-                true => [-reach(max.max(-min)), reach(max.max(-min))],
+                true => by_farther_end([reach(min), reach(max)], grid),
                 false => [min, reach(max)],
             }
         });
@@ -73,12 +75,14 @@ mod tests {
         sorted.sort_by(f64::total_cmp);
         let k = (sorted.len() as f64 - (0.999999 * sorted.len() as f64).floor()) as usize;
         let (min, max) = (sorted[k - 1].min(0.0), sorted[sorted.len() - k].max(0.0));
+        let farther = max.max(-min);
+        let steps = if max < -min { 128.0 } else { 127.0 };
         let ranges = (0..=60).map(|i| 0.7 + 0.01 * f64::from(i)).map(|r| match symmetric {
-            true => [-r * max.max(-min), r * max.max(-min)],
+            true => [-r * farther, r * farther],
             false => [min, r * max],
         });
         let loss = |[low, high]: [f64; 2]| {
-            let scale = if symmetric { high / 127.0 } else { (high - low) / 255.0 };
+            let scale = if symmetric { high / steps } else { (high - low) / 255.0 };
             let rounded = |x: f64| (x.clamp(low, high) / scale).round() * scale;
             sorted.iter().map(|x| (x - rounded(*x)).powi(2)).sum::<f64>()
         };

@@ -169,7 +169,7 @@ impl ObserverChoice {
             Word::Mse => Box::new(MeanSquaredError),
             Word::Isotone => Box::new(Isotone),
             Word::Ifmr => Box::new(Ifmr::new(&self.options)),
-            Word::Hfmg => Box::new(Hfmg),
+            Word::Hfmg => Box::new(Hfmg::new(&self.options)),
             Word::Arq => Box::new(Arq),
             Word::Constant => Box::new(Constant),
             Word::Floating => Box::new(Floating),
@@ -203,6 +203,17 @@ impl Observer for ObserverChoice {
         // Whether only its largest elements are read is asked where the observer is named.
         self.range_of(Observed::Ranked, seen, grid)
     }
+}
+
+/// A range of a symmetric grid as Ascend's tools mean it: the end that is farther from zero decides the scale. A lower end has
+/// −first codes and an upper one last, so that the upper end of a range whose lower one is farther is drawn in, if only a
+/// little. Other ranges stay.
+fn by_farther_end([low, high]: [f32; 2], grid: GridKind) -> [f32; 2] {
+    let [first, last] = grid.codes.map(|code| code as f64);
+    if !grid.symmetric || first >= 0.0 || high >= -low {
+        return [low, high];
+    }
+    [low, high.min((f64::from(low) * last / first) as f32)]
 }
 
 /// The extremes, where the statistics can be used at all.

@@ -13,28 +13,32 @@ use strait_target::spec::ObserverOptions;
 /// **Precondition.** Codes that are integers.
 #[derive(Clone, Copy, Debug)]
 pub struct Percentile {
-    /// p in percent, above 50 and at most 100.
-    percent: f64,
+    /// p in percent, above 50 and at most 100: on the lower and on the upper side.
+    percents: [f64; 2],
 }
 
 impl Percentile {
     /// The share that is used where none is given, in percent.
     pub const DEFAULT: f64 = 99.99;
 
-    /// With the `percentile` of the settings.
+    /// With `percentile` and `lower_percentile` of the settings.
     pub fn new(options: &ObserverOptions) -> Percentile {
         Percentile {
-            percent: options.percentile.unwrap_or(Self::DEFAULT),
+            percents: percents(options, Self::DEFAULT),
         }
     }
 }
 
-/// The range that holds all but a share of the elements, which is given as a percentage of those that stay inside on each
-/// side, and kept in [50, 100]. It does not leave the extremes.
-pub(super) fn inside(histogram: &Histogram, percent: f64, [min, max]: [f32; 2]) -> [f32; 2] {
-    let share = percent.clamp(50.0, 100.0) / 100.0;
-    let low = quantile(histogram, 1.0 - share) as f32;
-    let high = quantile(histogram, share) as f32;
+/// The shares that stay inside on the lower and on the upper side, in percent from 50 to 100.
+pub(super) fn percents(options: &ObserverOptions, default: f64) -> [f64; 2] {
+    let upper = options.percentile.unwrap_or(default);
+    [options.lower_percentile.unwrap_or(upper), upper].map(|percent| percent.clamp(50.0, 100.0))
+}
+
+/// The range that holds all but a share of the elements, which is given by [`percents`]. It does not leave the extremes.
+pub(super) fn inside(histogram: &Histogram, percents: [f64; 2], [min, max]: [f32; 2]) -> [f32; 2] {
+    let low = quantile(histogram, 1.0 - percents[0] / 100.0) as f32;
+    let high = quantile(histogram, percents[1] / 100.0) as f32;
     [low.clamp(min, max), high.clamp(min, max)]
 }
 
@@ -56,7 +60,7 @@ impl Observer for Percentile {
     fn range(&self, seen: Seen<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
         let statistics = seen.elements;
         let extremes = extremes(statistics)?;
-        Ok(inside(&statistics.histogram, self.percent, extremes))
+        Ok(inside(&statistics.histogram, self.percents, extremes))
     }
 }
 
@@ -72,9 +76,19 @@ mod tests {
         let mut elements: Vec<f32> = (0..100_000).map(|i| i as f32 / 100_000.0).collect();
         elements.push(50.0);
         s.add(0, &elements);
-        let of = |percent| Percentile { percent }.range((&s).into(), ASYMMETRIC).unwrap();
+        let of = |percent| {
+            let percents = [percent; 2];
+            Percentile { percents }.range((&s).into(), ASYMMETRIC).unwrap()
+        };
         let [low, high] = of(99.99);
         assert!(low >= 0.0 && (0.99..1.05).contains(&high), "[{low}, {high}]");
         assert_eq!(of(100.0), [0.0, 50.0]);
+        let options = ObserverOptions {
+            percentile: Some(100.0),
+            lower_percentile: Some(99.0),
+            ..ObserverOptions::default()
+        };
+        let [low, high] = Percentile::new(&options).range((&s).into(), ASYMMETRIC).unwrap();
+        assert!((0.005..0.015).contains(&low) && high == 50.0, "[{low}, {high}]");
     }
 }

@@ -106,6 +106,12 @@ pub struct ObserverOptions {
     /// `percentile`, 99.9999 for `ifmr`.
     #[schemars(range(min = 50, max = 100))]
     pub percentile: Option<f64>,
+    /// For `percentile` and `ifmr`: the same on the lower side alone. Absent: as `percentile`.
+    #[schemars(range(min = 50, max = 100))]
+    pub lower_percentile: Option<f64>,
+    /// For `hfmg`: the most bins that the histogram has. Absent: 4096.
+    #[schemars(range(min = 256, max = 4096))]
+    pub bins: Option<u32>,
     /// For `moving_average`: the weight of a sample against all before it. Absent: 0.01.
     #[schemars(range(min = 0, max = 1))]
     pub averaging_constant: Option<f64>,
@@ -122,9 +128,11 @@ pub struct ObserverOptions {
 impl ObserverOptions {
     /// The settings that are given: their keys, and the observers that read them.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &'static [Observer])> {
-        use Observer::{Ifmr, Isotone, MovingAverage, Percentile};
-        let keys: [(bool, &'static str, &'static [Observer]); 5] = [
+        use Observer::{Hfmg, Ifmr, Isotone, MovingAverage, Percentile};
+        let keys: [(bool, &'static str, &'static [Observer]); 7] = [
             (self.percentile.is_some(), "percentile", &[Percentile, Ifmr]),
+            (self.lower_percentile.is_some(), "lower_percentile", &[Percentile, Ifmr]),
+            (self.bins.is_some(), "bins", &[Hfmg]),
             (
                 self.averaging_constant.is_some(),
                 "averaging_constant",
@@ -144,6 +152,8 @@ impl ObserverOptions {
     pub fn or(self, other: &ObserverOptions) -> ObserverOptions {
         ObserverOptions {
             percentile: self.percentile.or(other.percentile),
+            lower_percentile: self.lower_percentile.or(other.lower_percentile),
+            bins: self.bins.or(other.bins),
             averaging_constant: self.averaging_constant.or(other.averaging_constant),
             axis: self.axis.or(other.axis),
             search_range: self.search_range.or(other.search_range),

@@ -8,7 +8,7 @@ use strait_target::spec::{Activation, Integer, Pair};
 use crate::{
     config::KeyPath,
     failure::codes,
-    pipeline::select::{moves_codes, united},
+    pipeline::selection::{moves_codes, united},
 };
 
 use super::{Asked, those};

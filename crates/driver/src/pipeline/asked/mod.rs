@@ -24,7 +24,7 @@ use crate::{
 
 use super::{
     blocks,
-    select::{Selection, weighs},
+    selection::{Selection, weighs},
 };
 
 mod edges;

@@ -7,7 +7,7 @@ use strait_target::spec::Observer;
 use crate::{
     config::KeyPath,
     failure::codes,
-    pipeline::{directives::observer, select::weighs},
+    pipeline::{directives::observer, selection::weighs},
 };
 
 use super::Asked;
@@ -84,7 +84,9 @@ impl Asked<'_> {
             }
             let table = table.key("observer_options");
             for (key, readers) in rule.observer_options.given() {
-                if !self.reads(Some(index), readers) {
+                // A rule that names the observer and its settings is overruled as a whole.
+                let own = rule.observer.is_some_and(|observer| readers.contains(&observer));
+                if !own && !self.reads(Some(index), readers) {
                     self.unread(table.clone().key(key), readers);
                 }
             }

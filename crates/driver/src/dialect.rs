@@ -1,0 +1,242 @@
+//! Words of vendors' own tools in a configuration: they become rules in front of its own, each for the target whose words they
+//! are, and keys that it does not give itself.
+
+use std::{borrow::Cow, collections::BTreeMap, path::Path, sync::Arc};
+
+use serde_json::{Map, Value as Json};
+use strait_document::{Entry, Node, Place, Shape, Source, Value, diagnostic::SourceText, nearest, text_proto};
+use strait_target::{
+    Dialect, Options, Registry,
+    dialect::{Means, Setting},
+};
+
+use crate::{
+    config::{KeyPath, Loaded, codes},
+    diagnostic::{Diagnostic, Diagnostics},
+    targets,
+};
+
+/// A larger file is none of these.
+const MOST_BYTES: u64 = 10 << 20;
+
+/// The configuration with what the words of its targets' tools say, those of the file first; the same where there are none.
+///
+/// # Errors
+/// What is wrong with these words, in the configuration or in the file, each with its line; a file that no target of the
+/// configuration reads.
+pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, Loaded>, Diagnostics> {
+    let config = &loaded.config;
+    let entries = config
+        .target
+        .ids
+        .iter()
+        .filter_map(|id| Some((id, registry.entry(id).ok()?)));
+    let speaking = entries.filter_map(|(id, entry)| Some((id.as_str(), entry.dialect()?)));
+    let speaking: Vec<(&str, &Dialect)> = speaking.collect();
+    let mut found = Expansion::default();
+    if let Some(file) = &config.calibration.config {
+        let path = KeyPath::of(&["calibration", "config"]);
+        if speaking.is_empty() {
+            return Err(unread(loaded, &path, registry).into());
+        }
+        for (id, dialect) in &speaking {
+            let tree = tree(loaded, file.as_ref(), &path, &dialect.shape())?;
+            found.take(id, dialect.settings(tree)?)?;
+        }
+    }
+    for (id, dialect) in &speaking {
+        let Some(options) = loaded.node(&KeyPath::of(&["target", "options", id])) else {
+            continue;
+        };
+        let shape = dialect.shape();
+        known(id, options, &shape, registry)?;
+        found.take(id, dialect.settings(of_dialect(options, &shape))?)?;
+    }
+    if found.rules.is_empty() && found.keys.is_empty() {
+        return Ok(Cow::Borrowed(loaded));
+    }
+    Ok(Cow::Owned(loaded.with(
+        found.rules,
+        found.keys.into_iter().map(|(path, key)| (path, key.node)).collect(),
+    )?))
+}
+
+/// The rules of the configuration as it would have them itself, in their order: those of [`expanded`] first.
+///
+/// # Errors
+/// As for [`expanded`].
+pub fn rules(loaded: &Loaded, registry: &Registry) -> Result<String, Diagnostics> {
+    let expanded = expanded(loaded, registry)?;
+    let Some(node) = expanded.node(&KeyPath::of(&["quantize", "rule"])) else {
+        return Ok(String::new());
+    };
+    let quantize = toml::Table::from_iter([("rule".to_owned(), node.to_toml())]);
+    let document = toml::Table::from_iter([("quantize".to_owned(), toml::Value::Table(quantize))]);
+    // Trees of a document can be written as one.
+    toml::to_string(&document).map_err(|error| Diagnostic::error(codes::DEFECT, error.to_string()).into())
+}
+
+/// True if the words of a target's tool have this one.
+pub(crate) fn has_word(registry: &Registry, id: &str, name: &str) -> bool {
+    let dialect = registry.entry(id).ok().and_then(|entry| entry.dialect());
+    dialect.is_some_and(|dialect| keys(&dialect.shape()).any(|key| key == name))
+}
+
+fn keys(shape: &Shape) -> Box<dyn Iterator<Item = &String> + '_> {
+    match shape {
+        Shape::Table(keys) => Box::new(keys.keys()),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+/// That each of a target's options is one of its table, or a word of its tool.
+fn known(id: &str, options: &Node, shape: &Shape, registry: &Registry) -> Result<(), Diagnostics> {
+    let (Value::Table(given), Ok(entry)) = (&options.value, registry.entry(id)) else {
+        return Ok(());
+    };
+    let spec = entry
+        .table()
+        .spec(&Options::new())
+        .map_err(|error| targets::finding(&error.into()))?;
+    let all: Vec<&str> = (spec.options.keys().chain(keys(shape))).map(String::as_str).collect();
+    let unknown = given.iter().filter(|(name, _)| !all.contains(&name.as_str()));
+    let findings = unknown.map(|(name, entry)| {
+        let message = format!("the target `{id}` has no option `{name}`, and its tool has no such word");
+        let finding = Diagnostic::error(codes::UNKNOWN_KEY, message).at(entry.key.excerpt(""));
+        finding.help(nearest::help(name, all.iter().copied()))
+    });
+    let findings: Vec<Diagnostic> = findings.collect();
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Diagnostics(findings))
+    }
+}
+
+/// The part of a target's options that is in the words of its tool.
+fn of_dialect(options: &Node, shape: &Shape) -> Node {
+    let Value::Table(entries) = &options.value else {
+        return options.clone();
+    };
+    let own = entries.iter().filter(|(name, _)| keys(shape).any(|key| key == *name));
+    Node {
+        value: Value::Table(own.map(|(name, entry)| (name.clone(), entry.clone())).collect()),
+        place: options.place.clone(),
+    }
+}
+
+/// The fields of the file.
+fn tree(loaded: &Loaded, file: &Path, path: &KeyPath, shape: &Shape) -> Result<Node, Diagnostics> {
+    let name = file.display().to_string();
+    let failed = |message: String| loaded.error(codes::FILE, path, format!("{name}: {message}"), "");
+    let bytes = strait_mapped::read(file, MOST_BYTES).map_err(|error| failed(error.to_string()))?;
+    let text = strait_document::utf8("it", bytes).map_err(failed)?;
+    let source = Arc::new(Source {
+        text: Arc::new(SourceText {
+            name: name.clone(),
+            text,
+        }),
+        folder: file.parent().unwrap_or(Path::new("")).to_owned(),
+        rank: 0,
+    });
+    text_proto(&source, shape)
+}
+
+fn unread(loaded: &Loaded, path: &KeyPath, registry: &Registry) -> Diagnostic {
+    let readers = registry
+        .entries()
+        .filter_map(|(id, entry)| Some((id, entry.dialect()?.name())));
+    let readers: Vec<String> = readers.map(|(id, name)| format!("`{id}` reads {name}")).collect();
+    let finding = loaded.error(
+        codes::CONFLICT,
+        path,
+        format!("no target of the configuration reads `{path}`"),
+        "",
+    );
+    match readers.is_empty() {
+        true => finding,
+        false => finding.help(readers.join("; ")),
+    }
+}
+
+/// A key that a target's words set, and the target.
+struct Set {
+    target: String,
+    node: Node,
+}
+
+#[derive(Default)]
+struct Expansion {
+    rules: Vec<Node>,
+    keys: BTreeMap<Vec<String>, Set>,
+}
+
+impl Expansion {
+    /// Adds the settings of one target. A later one of the same key wins; two targets do not set one key apart.
+    fn take(&mut self, id: &str, settings: Vec<(Setting, Place)>) -> Result<(), Diagnostics> {
+        for (Setting { means, .. }, place) in settings {
+            let (path, value) = match means {
+                Means::Rule(mut keys) => {
+                    keys.insert("target".to_owned(), Json::from(vec![id]));
+                    self.rules.push(table(&keys, &place));
+                    continue;
+                }
+                Means::Option(name, value) => (["target", "options", id, &name].map(str::to_owned).into(), value),
+                Means::Key(path, value) => (path, value),
+                means => {
+                    let message = format!("defect in Strait: {means:?} of `{id}` has no place in a configuration");
+                    return Err(Diagnostic::error(codes::DEFECT, message).at(place.excerpt("")).into());
+                }
+            };
+            let node = node(&value, &place);
+            if let Some(known) = self.keys.get(&path)
+                && known.target != id
+                && known.node.to_toml() != node.to_toml()
+            {
+                let message = format!(
+                    "`{}` is one for all targets, and `{}` says another",
+                    path.join("."),
+                    known.target
+                );
+                let finding = Diagnostic::error(codes::CONFLICT, message).at(place.excerpt(""));
+                return Err(finding
+                    .help("give the key itself, or compile for one target at a time")
+                    .into());
+            }
+            let target = id.to_owned();
+            self.keys.insert(path, Set { target, node });
+        }
+        Ok(())
+    }
+}
+
+/// A value at a place that is that of the word which says it.
+fn node(value: &Json, place: &Place) -> Node {
+    let value = match value {
+        Json::Null => Value::Text(String::new()),
+        Json::Bool(value) => Value::Boolean(*value),
+        Json::Number(number) => match number.as_i64() {
+            Some(integer) => Value::Integer(integer),
+            None => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Array(items) => Value::List(items.iter().map(|item| node(item, place)).collect()),
+        Json::Object(keys) => return table(keys, place),
+    };
+    let place = place.clone();
+    Node { value, place }
+}
+
+fn table(keys: &Map<String, Json>, place: &Place) -> Node {
+    let entry = |(name, value): (&String, &Json)| {
+        let entry = Entry {
+            key: place.clone(),
+            node: node(value, place),
+        };
+        (name.clone(), entry)
+    };
+    Node {
+        value: Value::Table(keys.iter().map(entry).collect()),
+        place: place.clone(),
+    }
+}

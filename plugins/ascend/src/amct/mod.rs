@@ -1,0 +1,222 @@
+//! AMCT's simple configuration: the fields of its `.cfg`, which are keys under `[target.options.ascend]`, too.
+//!
+//! Fields that a later version of the project will have, and those that AMCT itself has given up, are read and refused.
+
+mod settings;
+mod types;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::num::NonZeroU32;
+use strait_plugin_sdk::dialect::{Objection, Setting, Vocabulary};
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Simple {
+    /// The version of the file: 1.
+    #[schemars(range(min = 1, max = 1))]
+    version: Option<u32>,
+    /// The number of batches of calibration data: the samples that are taken, as the model takes one at a time. It is one for all
+    /// targets that are compiled together. Absent: all, where AMCT takes one.
+    batch_num: Option<NonZeroU32>,
+    /// False: activations have no offset. Absent: true.
+    activation_offset: Option<bool>,
+    /// True: the operands of a sum that is computed on codes have one grid that covers them. Absent: false, a grid each. Sums are
+    /// computed on codes with the option `quant_mode = "high_performance"` alone.
+    joint_quant: Option<bool>,
+    /// Layers that stay in float.
+    #[serde(default)]
+    skip_layers: Vec<String>,
+    /// Types of layers that stay in float, by their names in TensorFlow, ONNX, Caffe or PyTorch.
+    #[serde(default)]
+    skip_layer_types: Vec<String>,
+    /// True: batch normalizations go into the layers in front of them. False is refused: they always do.
+    do_fusion: Option<bool>,
+    /// Refused: a batch normalization goes into the layer in front of it wherever that computes the same.
+    #[serde(default)]
+    skip_fusion_layers: Vec<String>,
+    /// Refused: nothing is approximated.
+    #[serde(default)]
+    skip_approximation_layers: Vec<String>,
+    /// Precision of the scales.
+    fakequant_precision_mode: Option<PrecisionMode>,
+    /// Refused: AMCT has given up quantization that is not uniform.
+    nuq_config: Option<Unread>,
+    /// The quantization of all layers for which the fields below say nothing else.
+    common_config: Option<Calibration>,
+    /// Of convolutions, where there is neither `common_config` nor `override_layer_types`.
+    conv_calibration_config: Option<Calibration>,
+    /// Of fully connected layers, where there is neither `common_config` nor `override_layer_types`.
+    fc_calibration_config: Option<Calibration>,
+    /// The quantization of layers of a type, which wins over `common_config`.
+    #[serde(default)]
+    override_layer_types: Vec<OverrideLayerType>,
+    /// The quantization of single layers, which wins over those of types.
+    #[serde(default)]
+    override_layer_configs: Vec<OverrideLayer>,
+    /// Operands of pools and sums that are quantized.
+    #[serde(default)]
+    tensor_quantize: Vec<TensorQuantize>,
+}
+
+/// Precision of the scales.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+enum PrecisionMode {
+    /// Scales as they are.
+    #[serde(rename = "DEFAULT")]
+    Default,
+    /// The scale of a requantization is cut to the 19 bits that the chip's path has: the option `scale_bits = 19`.
+    #[serde(rename = "FORCE_FP16_QUANT")]
+    ForceFp16Quant,
+}
+
+/// A field that is read and refused, whatever it holds.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Unread(Value);
+
+impl JsonSchema for Unread {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Unread".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": ["boolean", "integer", "number", "string", "array", "object"] })
+    }
+}
+
+/// The quantization of layers.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Calibration {
+    /// Weights by ARQ.
+    arq_quantize: Option<Arq>,
+    /// Refused: it comes with accuracy optimisation.
+    ada_quantize: Option<Unread>,
+    /// Refused: AMCT has given up quantization that is not uniform.
+    nuq_quantize: Option<Unread>,
+    /// Activations by IFMR.
+    ifmr_quantize: Option<Ifmr>,
+    /// Activations by HFMG.
+    hfmg_quantize: Option<Hfmg>,
+    /// Refused: it comes with accuracy optimisation.
+    dmq_balancer: Option<Unread>,
+    /// True: weights alone have codes.
+    weight_compress_only: Option<bool>,
+}
+
+/// Quantization of weights by their extremes.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arq {
+    /// True: a scale for each channel of a convolution. Layers of another type have one.
+    channel_wise: Option<bool>,
+    /// Bits of a weight: 8.
+    quant_bits: Option<u32>,
+    /// The same by its older name.
+    num_bits: Option<u32>,
+    /// False: weights have no offset.
+    asymmetric: Option<bool>,
+}
+
+/// Quantization of activations by a search of their upper end.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Ifmr {
+    /// The least factor. Absent: 0.7.
+    #[schemars(range(min = 0.01, max = 10))]
+    search_range_start: Option<f64>,
+    /// The largest factor. Absent: 1.3.
+    #[schemars(range(min = 0.01, max = 10))]
+    search_range_end: Option<f64>,
+    /// The distance of two factors. Absent: 0.01.
+    #[schemars(range(min = 0.001, max = 1))]
+    search_step: Option<f64>,
+    /// The part of the values that stays below the upper end. Absent: 0.999999.
+    #[schemars(range(min = 0.5, max = 1))]
+    max_percentile: Option<f64>,
+    /// The part of the values that stays above the lower end. Absent: 0.999999.
+    #[schemars(range(min = 0.5, max = 1))]
+    min_percentile: Option<f64>,
+    /// False: no offset. Absent: as `activation_offset`.
+    asymmetric: Option<bool>,
+    /// The type of the codes: `INT8`.
+    dst_type: Option<DstType>,
+    /// Bits of the codes: 8.
+    num_bits: Option<u32>,
+}
+
+/// Quantization of activations by their histogram.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Hfmg {
+    /// The number of bins: 1024, 2048 or 4096. Absent: 4096.
+    num_of_bins: Option<u32>,
+    /// False: no offset. Absent: as `activation_offset`.
+    asymmetric: Option<bool>,
+    /// The type of the codes: `INT8`.
+    dst_type: Option<DstType>,
+    /// Bits of the codes: 8.
+    num_bits: Option<u32>,
+}
+
+/// A type of activations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+enum DstType {
+    /// Of 8 bits.
+    #[serde(rename = "INT8")]
+    Int8,
+    /// Of 16 bits.
+    #[serde(rename = "INT16")]
+    Int16,
+}
+
+/// The quantization of layers of a type.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OverrideLayerType {
+    /// The name of the type.
+    layer_type: String,
+    /// Their quantization.
+    calibration_config: Calibration,
+}
+
+/// The quantization of one layer.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OverrideLayer {
+    /// The name of the layer.
+    layer_name: String,
+    /// Its quantization.
+    calibration_config: Calibration,
+}
+
+/// An operand of a pool or a sum that is quantized.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TensorQuantize {
+    /// The name of the layer.
+    layer_name: String,
+    /// The position of the operand, from 0.
+    input_index: u32,
+    /// By IFMR; also where it is absent.
+    ifmr_quantize: Option<Ifmr>,
+    /// By HFMG.
+    hfmg_quantize: Option<Hfmg>,
+}
+
+impl Vocabulary for Simple {
+    const NAME: &'static str = "AMCT's simple configuration";
+
+    fn settings(self) -> Result<Vec<Setting>, Vec<Objection>> {
+        settings::of(&self)
+    }
+}
+
+#[cfg(test)]
+mod tests;
