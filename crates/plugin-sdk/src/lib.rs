@@ -10,7 +10,7 @@
 //! - [`kernel`] has what computes a form in an own way: a function of one accumulator, or of a tile.
 //! - [`form`] has the requantizations and the few families of arithmetic behind them.
 //! - [`graph`] has what code for a table's gaps sees: the nodes that [`Target::admits`] is asked about, and the module that
-//!   [`Target::emit`] writes.
+//!   [`Target::emit`] writes. [`Export`](graph::Export) makes a graph in the target's own format of it.
 //!
 //! ```
 //! use strait_plugin_sdk::{FormKernel, TargetFactory, inventory};
@@ -28,11 +28,12 @@
 //! `strait-cli`. [`export_plugin!`] makes a shared library of the same factory. `docs/plugins` in the repository has the whole
 //! way, `examples/vendor-rust` a target that goes both.
 
+mod export;
 #[doc(hidden)]
 pub mod library;
 
 pub use strait_target::{Candidate, Decision, FormKernel, Make, Prepare, TableTarget, Target, TargetFactory};
-pub use strait_target::{OptionValue, Options, Sink, Site, TargetError, TargetSpec, inventory};
+pub use strait_target::{Emission, OptionValue, Options, Recorded, Sink, Site, TargetError, TargetSpec, inventory};
 
 /// Quantization in the words of a vendor's own tool.
 pub mod dialect {
@@ -57,6 +58,7 @@ pub mod form {
 
 /// Graphs, their nodes and values.
 pub mod graph {
+    pub use crate::export::{Export, Foreign};
     pub use strait_core::{Attribute, Channels, Elem, Graph, Module, Node, NodeId, Placement, QuantParams};
-    pub use strait_core::{Reason, ReasonCode, TensorData, Term, ValueId};
+    pub use strait_core::{Dim, Reason, ReasonCode, TensorData, Term, ValueId};
 }

@@ -7,7 +7,7 @@
 
 use crate::candidate::Candidate;
 use crate::spec::TargetSpec;
-use crate::target::{Decision, Sink, Site, Target, TargetError};
+use crate::target::{Decision, Emission, Recorded, Sink, Site, Target, TargetError};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -118,6 +118,14 @@ impl Target for Guarded {
 
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
         self.call("the writer of its package", || self.inner.emit(module, sink))
+    }
+
+    fn emit_all(&self, emission: &Emission<'_>, sink: &mut dyn Sink) -> Result<(), TargetError> {
+        self.call("the writer of its package", || self.inner.emit_all(emission, sink))
+    }
+
+    fn recorded(&self, text: &str) -> Result<Vec<Recorded>, TargetError> {
+        self.call("the reader of its records", || self.inner.recorded(text))
     }
 }
 

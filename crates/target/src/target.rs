@@ -2,6 +2,7 @@
 
 use crate::candidate::Candidate;
 use crate::spec::{Format, TargetSpec};
+use std::ops::Range;
 use strait_core::{Attribute, Elem, Fused, Module, Op, QuantParams, Reason, Term};
 use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
@@ -94,6 +95,82 @@ pub trait Target: Send + Sync {
             self.spec().id
         )))
     }
+
+    /// The same with all that is known of the compilation: what `compile` calls. By [`Target::emit`], for a target whose
+    /// files need no more than the module.
+    ///
+    /// # Errors
+    /// As for [`Target::emit`].
+    fn emit_all(&self, emission: &Emission<'_>, sink: &mut dyn Sink) -> Result<(), TargetError> {
+        self.emit(emission.module, sink)
+    }
+
+    /// The grids that a record of the vendor's own tool states, in place of those that calibration would find.
+    ///
+    /// # Errors
+    /// [`TargetError::Text`] for a text that is no such record, with the place; [`TargetError::Unsupported`] for a target
+    /// that reads none.
+    fn recorded(&self, text: &str) -> Result<Vec<Recorded>, TargetError> {
+        let _ = text;
+        Err(TargetError::Unsupported(format!(
+            "a record of grids, which target `{}` does not read,",
+            self.spec().id
+        )))
+    }
+}
+
+/// A compilation whose files are written.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Emission<'a> {
+    /// The module of the artifact, in the integer stage. Its main graph is what runs, its first one that from which it was
+    /// fused, where there are two.
+    pub module: &'a Module,
+    /// The name of the model: that of its file, without the ending.
+    pub model: &'a str,
+    /// The rules that changed the float graph, with the number of times; in order of their names.
+    pub rules: &'a [(&'a str, usize)],
+    /// The observer of the activations of which no rule of the configuration says another.
+    pub observer: &'a str,
+}
+
+impl<'a> Emission<'a> {
+    /// The emission of a module of which no more is known.
+    pub fn new(module: &'a Module, model: &'a str) -> Emission<'a> {
+        Emission {
+            module,
+            model,
+            rules: &[],
+            observer: "minmax",
+        }
+    }
+
+    /// The same with the rules that changed the float graph.
+    #[must_use]
+    pub fn with_rules(self, rules: &'a [(&'a str, usize)]) -> Emission<'a> {
+        Emission { rules, ..self }
+    }
+
+    /// The same with another observer.
+    #[must_use]
+    pub fn with_observer(self, observer: &'a str) -> Emission<'a> {
+        Emission { observer, ..self }
+    }
+}
+
+/// A grid that a record states for an operand of a layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// The source name of the layer.
+    pub layer: String,
+    /// Bytes of the text that name the layer.
+    pub at: Range<usize>,
+    /// The position of the operand, as the layer has it: 0 is what it computes on, 1 its weights.
+    pub operand: usize,
+    /// The type of the codes.
+    pub elem: Elem,
+    /// Scale and zero point; of weights, one or one for each output.
+    pub params: QuantParams,
 }
 
 /// A place where a fusion row may fire, as plain data.
@@ -224,6 +301,14 @@ pub enum TargetError {
         /// Which code.
         what: String,
         /// The message of the panic.
+        message: String,
+    },
+    /// A text of the vendor's own tool is not as it should be: the fault of whoever wrote it.
+    #[error("{message}")]
+    Text {
+        /// Bytes of the text that are at fault.
+        at: Range<usize>,
+        /// The fault, in one sentence.
         message: String,
     },
     /// A file cannot be written.
