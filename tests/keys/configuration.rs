@@ -165,6 +165,7 @@ const CASES: &[Case] = &[
         &["target.options.sima.requantization_mode='tflite'"],
     ),
     case("calibration.data", Bits, &["calibration.data='DIGITS/eval_x.npy'"]),
+    case("calibration.record", Error, &["calibration.record='DIGITS/README.md'"]),
     case("calibration.samples", Bits, &["calibration.samples=2"]),
     case("calibration.observer", Bits, &["calibration.observer='mse'"]),
     given(

@@ -8,6 +8,10 @@ quantization points in float), so outputs may differ by a step and a few close c
 The same where weights alone have codes, of 8 and of 4 bits, with scales by channel and by block: nothing is rounded between them
 then, and outputs agree but for the order of float sums.
 
+The deploy model of the target `ascend` is computed with numpy, which must give the very integers of our executor where nothing is
+fused; its fake-quantized model runs in ONNX Runtime, each layer within a step of the deploy model's; and its record, read back,
+gives the same integers.
+
 The package of the target `sima` is read back and run with numpy, which must give the very integers of our executor; the
 packages of small networks likewise, of the ops that the model in the repository does not have.
 
@@ -24,6 +28,7 @@ import json
 import sys
 from pathlib import Path
 
+import ascend_package
 import evaluation
 import metrics
 import numpy as np
@@ -48,6 +53,8 @@ VARIANTS = {"generic-int8": {"weights with a zero point": UNSIGNED}}
 WEIGHTS_TOLERANCE = 1e-4
 WEIGHTS = [(target, bits, None) for target in ("generic-int8", "ascend") for bits in ("int8", "int4")]
 WEIGHTS += [("generic-int8", bits, size) for bits in ("int8", "int4") for size in (16, 32)]
+ASCEND_MODELS = ["cifar_resnet20", "mobilenet_v1_0.25_224", "mlperf_kws"]
+ASCEND_SAMPLES = 4  # of each of them
 METRICS_TOLERANCE = 0.0025  # of the value: on another CPU one close call of 400 may fall the other way
 
 
@@ -71,6 +78,7 @@ def main():
     digits(arguments, report)
     weights(arguments, report)
     package(arguments, report)
+    ascend(arguments, report)
     for good, text in sima_package_ops.compared(arguments.strait, arguments.work / "package-ops"):
         report.expect(good, text)
     for good, text in recorded.compared(arguments.strait, arguments.work / "recorded"):
@@ -177,6 +185,66 @@ def package(arguments, report):
     ours = dict(sima_package.weights(root, arrays))
     same = [name for name in layers if name in ours and np.array_equal(layers[name], ours[name].reshape(layers[name].shape))]
     report.expect(len(same) == len(layers), f"the package of sima has the weights of {len(same)} of {len(layers)} layers")
+
+
+def ascend(arguments, report):
+    folder, work = arguments.repository / "models" / "digits", arguments.work / "ascend-package"
+    config = arguments.repository / "configs" / "ascend.toml"
+    inputs = [x.astype(np.float32).transpose(2, 0, 1)[None] / 16 for x in np.load(folder / "eval_x.npy")]
+    raw = ascend_package_of(arguments, report, "digits", config, folder / "eval_x.npy", inputs, work)
+    if raw is not None:
+        record = work / "artifact" / "record.txt"
+        keys = ("data", "cache", "labels")
+        lines = [line for line in config.read_text().splitlines() if line.split("=")[0].strip() not in keys]
+        text = "\n".join(lines).replace("[evaluation]", "").replace("[calibration]", f'[calibration]\nrecord = "{record}"')
+        again = work / "again.toml"
+        again.write_text(text.replace("../models", str(arguments.repository / "models")))
+        other = raw_of(arguments, report, "digits", again, folder / "eval_x.npy", work / "again")
+        same = other is not None and np.array_equal(raw, other)
+        report.expect(same, f"ascend: the record of digits, read back, gives the same integers: {same}")
+    if not arguments.shared:
+        return
+    for name in ASCEND_MODELS:
+        model, samples = MODELS[name], work / f"{name}.npy"
+        source = next(iter(model.evaluations.values()))[0]
+        prepared = np.load(arguments.data / f"{source}.npy", mmap_mode="r")[:ASCEND_SAMPLES]
+        samples.parent.mkdir(parents=True, exist_ok=True)
+        np.save(samples, prepared)
+        config = arguments.repository / "configs" / "models" / f"{name}.toml"
+        last = onnx.load(arguments.shared / "models" / model.file).graph.node[-1]
+        # A softmax in front of the output runs in float: the integers are those in front of it.
+        cut = [f'model.outputs=["{last.input[0]}"]'] if last.op_type == "Softmax" else []
+        ascend_package_of(arguments, report, name, config, samples, list(model.inputs(prepared)), work / name, cut)
+
+
+def raw_of(arguments, report, name, config, samples, work, settings=()):
+    """The integers in front of the dequantization of the output, where nothing is fused that is not the same."""
+    artifact, file = work / "artifact", work / "raw.npy"
+    try:
+        command = [arguments.strait, "compile", config, "--target", "ascend", "--out", artifact]
+        command += [word for setting in ('fusion.accept="exact"', *settings) for word in ("--set", setting)]
+        processes.check(command, work / "compile.log")
+        command = [arguments.strait, "run", artifact, "--raw", "--input", samples, "--output", file]
+        processes.check(command, work / "run.log")
+    except processes.Failed as failed:
+        report.expect(False, f"ascend, {name}: {failed}")
+        return None
+    return np.load(file)
+
+
+def ascend_package_of(arguments, report, name, config, samples, inputs, work, settings=()):
+    raw = raw_of(arguments, report, name, config, samples, work, settings)
+    if raw is None:
+        return None
+    count, most = ascend_package.differing(work / "artifact", inputs, raw)
+    text = f"other integers for {count} of {len(inputs)} samples, by {most} at most"
+    report.expect(count == 0, f"ascend: the deploy model of {name} in numpy: {text}")
+    layers = ascend_package.fake_against_deploy(work / "artifact", inputs[:ASCEND_SAMPLES]).values()
+    steps = max(steps for steps, *_ in layers)
+    codes, apart, exact = sum(entry[1] for entry in layers), sum(entry[2] for entry in layers), sum(entry[3] for entry in layers)
+    text = f"{len(layers)} layers within {steps:.1e} steps, {exact} of them with exact sums; {codes} other codes, {apart} at no tie"
+    report.expect(steps <= 1 and apart == 0, f"ascend: the fake-quantized model of {name} in ONNX Runtime: {text}")
+    return raw
 
 
 def run(path, inputs):

@@ -20,7 +20,7 @@ Compares our reader and writer of ONNX with the onnx package and ONNX Runtime, o
 Compares the requantization forms with LiteRT's reference kernels, TOSA's reference model and ONNX Runtime's quantized
 operators, kernel by kernel (docs/oracles.md).
 Compiles the model in the repository for every target of configs/ and compares with ONNX Runtime: the float model's
-accuracy, and the Q/DQ model that we write against our own integer results. Runs the package of the target sima with numpy,
+accuracy, and the Q/DQ model that we write against our own integer results. Runs the packages of the targets sima and ascend with numpy,
 which must give the same integers. Where the real models and data are (a folder `shared/data` beside the repository), also
 our metrics against the figures stored there. Needs Python: virtual environments with pinned packages are made in the
 target folder on first use; STRAIT_PYTHON and STRAIT_PYTHON_TOSA name other interpreters that have them.

@@ -80,6 +80,15 @@ impl Samples {
         Samples::new(files::open_by_name(files, &names)?, inputs, None)
     }
 
+    /// No samples at all.
+    pub fn none() -> Samples {
+        Samples {
+            inputs: Vec::new(),
+            count: 0,
+            stored: 0,
+        }
+    }
+
     fn new(pieces: Vec<Pieces>, inputs: &[InputSpec], most: Option<NonZeroU32>) -> Result<Samples, DataError> {
         let inputs: Vec<InputSamples> = pieces
             .into_iter()

@@ -4,10 +4,19 @@
 //! the nearest even integer, ReLU, then the offset. What stands there before the fusion is the host's to compute.
 
 mod amct;
+mod package;
+mod record;
 mod requant;
 pub mod text_proto;
 
-use strait_plugin_sdk::{FormKernel, TargetFactory, dialect::Dialect, inventory};
+use std::sync::Arc;
+use strait_plugin_sdk::form::Requantization;
+use strait_plugin_sdk::graph::Module;
+use strait_plugin_sdk::kernel::Loops;
+use strait_plugin_sdk::{
+    Emission, FormKernel, Recorded, Sink, TableTarget, Target, TargetError, TargetFactory, TargetSpec, dialect::Dialect,
+    inventory,
+};
 
 inventory::submit! {
     TargetFactory::new(
@@ -21,4 +30,30 @@ inventory::submit! {
             FormKernel::host("requant-s16"),
         ])
     .dialect(Dialect::of::<amct::Simple>())
+    .code(&|table| Ok(Arc::new(Ascend(table))))
+}
+
+/// Table and kernels, and the files of AMCT.
+struct Ascend(TableTarget);
+
+impl Target for Ascend {
+    fn spec(&self) -> &TargetSpec {
+        self.0.spec()
+    }
+
+    fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
+        self.0.loops(form, clamp)
+    }
+
+    fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
+        package::write(&Emission::new(module, "model"), sink)
+    }
+
+    fn emit_all(&self, emission: &Emission<'_>, sink: &mut dyn Sink) -> Result<(), TargetError> {
+        package::write(emission, sink)
+    }
+
+    fn recorded(&self, text: &str) -> Result<Vec<Recorded>, TargetError> {
+        record::grids(text)
+    }
 }

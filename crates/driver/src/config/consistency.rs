@@ -72,6 +72,13 @@ impl Checker<'_> {
 
     fn observers(&mut self) {
         let calibration = &self.loaded.config.calibration;
+        let path = KeyPath::of(&["calibration"]);
+        let help = "`data` has samples to measure ranges on, `record` has the grids already";
+        match (&calibration.data, &calibration.record) {
+            (None, None) => self.conflict(&path, format!("`{path}` has neither `data` nor `record`"), help),
+            (Some(_), Some(_)) => self.conflict(&path.clone().key("record"), "there are samples and a record", help),
+            _ => {}
+        }
         self.observer(
             calibration.observer,
             &calibration.observer_options,

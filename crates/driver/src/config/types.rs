@@ -51,7 +51,8 @@ pub struct Config {
     /// Plugins that nobody has vouched for.
     #[serde(default)]
     pub trust: Trust,
-    /// The samples that the ranges of the activations are measured on.
+    /// The samples that the ranges of the activations are measured on, or the record that has the grids already. One of the two is
+    /// needed.
     pub calibration: Calibration,
     /// Rules over the float graph that are off.
     #[serde(default)]
@@ -241,7 +242,10 @@ impl Target {
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
     /// `.npy` for the one input; `.npz` by input name; or a folder of `NAME.npy`. Samples lie along the first axis.
-    pub data: FilePath,
+    pub data: Option<FilePath>,
+    /// A record of the vendor's own tool, for those targets that read one: AMCT's `record.txt` for `ascend`. The layers that it
+    /// names have its grids, all others stay in float, and nothing is measured.
+    pub record: Option<FilePath>,
     /// Only the first so many. Fewer in the set is an error. Absent: all.
     pub samples: Option<NonZeroU32>,
     /// Observer that makes a range from what was measured. Absent: that of the target's reference.

@@ -15,7 +15,7 @@ use strait_quantize::statistics::{Coverage, Key};
 use strait_samples::Kind;
 
 use crate::{
-    config::Loaded,
+    config::{KeyPath, Loaded},
     diagnostic::{Diagnostic, Diagnostics},
     dialect::expanded,
     failure::codes,
@@ -111,6 +111,11 @@ pub fn calibrate(
     let loaded = &*expanded(loaded, &targets::registry([])?)?;
     let ready = ready(loaded, session)?;
     let count = ready.samples.count() as u64;
+    if count == 0 {
+        let path = KeyPath::of(&["calibration", "record"]);
+        let message = "nothing is measured: the grids are those of the record";
+        return Err(loaded.error(codes::RULE, &path, message, "").into());
+    }
     let covered = match share {
         None => Coverage::all(count),
         Some(share) => part(share, count)?,

@@ -88,6 +88,8 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         selection,
         specs,
         samples,
+        record,
+        calibration,
         requests,
     } = ready(loaded, session)?;
     let evaluation = config
@@ -121,7 +123,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let ranges = inputs::ranges(&specs, &samples);
     let mut sources = Sources {
         config: sha256(b""),
-        data: [("calibration".to_owned(), Digest(samples.digest()))].into(),
+        data: [("calibration".to_owned(), calibration)].into(),
         model,
     };
     let switched = switch_file.map(|digest| ("switches".to_owned(), digest));
@@ -154,6 +156,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             origin,
             formats,
             ranges: &ranges,
+            record: record.as_ref(),
         };
         let lowered = lowered(&job, session)?;
         let mut rewritten = rewritten.clone();
@@ -186,7 +189,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         let id = job.target.spec().id.to_string();
         sources.config = settings_digest(loaded, &id)?;
         let digest = session.phase(&format!("write ({id})"), None, |_| {
-            write(&job, &lowered, &report, sources.clone(), writer, session)
+            write(&job, &lowered, (&report, &applied), sources.clone(), writer, session)
         })?;
         compiled.push(Compiled {
             target: id,
@@ -399,7 +402,7 @@ pub(super) fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, S
 fn write(
     job: &Job<'_>,
     lowered: &Lowered,
-    report: &Report,
+    (report, rewrites): (&Report, &[(&'static str, String)]),
     sources: Sources,
     writer: ArtifactWriter,
     session: &Session<'_>,
@@ -408,9 +411,10 @@ fn write(
     let own = || {
         let model = writer.add_model(&lowered.module, &lowered.certificates);
         model.map_err(failure::writing)?;
-        documents(job, lowered, report, &writer)
+        documents(job, lowered, report, &writer).map(|()| None)
     };
-    session.both(own, || emit::emit(job, lowered, &writer))?;
+    let [_, left_out] = session.both(own, || emit::emit(job, lowered, rewrites, &writer))?;
+    left_out.iter().for_each(|remark| session.remark(remark));
     let provenance = Provenance {
         sources,
         target: TargetVersion {

@@ -1,20 +1,23 @@
 //! The files that a target asks for besides the artifact's own.
 
-use std::io;
+use std::{collections::BTreeMap, io, path::Path};
 
 use strait_container::{ArtifactError, ArtifactWriter};
-use strait_core::{Elem, Module, Port};
+use strait_core::{Elem, Module, Port, Reason, ReasonCode};
 use strait_lower::Parameters;
-use strait_target::{Sink, TargetError, TargetSpec, spec::Format};
+use strait_target::{Emission, Sink, TargetError, TargetSpec, spec::Format};
 
 use crate::{
-    config::{KeyPath, Loaded},
+    config::{KeyPath, Loaded, rule::Settings},
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
     stop::Stop,
 };
 
-use super::lowered::{Job, Lowered, whole_of};
+use super::{
+    directives::observer,
+    lowered::{Job, Lowered, whole_of},
+};
 
 /// The ONNX format, as targets name it.
 const ONNX: &str = "onnx";
@@ -70,8 +73,7 @@ pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnosti
 
 /// The node for which the Q/DQ file is not written, though the target has it by default, and why.
 pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
-    let is_asked = job.loaded.config.output.emit.is_some();
-    if is_asked || !job.formats.contains(&Format::QdqOnnx) {
+    if is_asked(job) || !job.formats.contains(&Format::QdqOnnx) {
         return None;
     }
     let (node, why) = strait_onnx::left_out(job.canonical)?;
@@ -79,12 +81,31 @@ pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::remark(codes::OUTPUT, message))
 }
 
-/// Writes the job's formats.
-pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &ArtifactWriter) -> Result<(), Stop> {
+/// True if the configuration names the formats.
+fn is_asked(job: &Job<'_>) -> bool {
+    job.loaded.config.output.emit.is_some()
+}
+
+/// Writes the job's formats. The answer is a remark where the target's package cannot say the model, and nobody has asked for it.
+pub(super) fn emit(
+    job: &Job<'_>,
+    lowered: &Lowered,
+    rewrites: &[(&'static str, String)],
+    writer: &ArtifactWriter,
+) -> Result<Option<Diagnostic>, Stop> {
     let mut sink = Files(writer);
+    let mut left_out_package = None;
     for format in &job.formats {
         let written = match format {
-            Format::Package => job.target.emit(&lowered.module, &mut sink),
+            Format::Package => match package(job, lowered, rewrites, &mut sink) {
+                Err(TargetError::Refused(reason)) if !is_asked(job) => {
+                    let id = &job.target.spec().id;
+                    let message = format!("the files of the target `{id}` are not written: {}", reason.text);
+                    left_out_package = Some(Diagnostic::remark(codes::OUTPUT, message));
+                    Ok(())
+                }
+                written => written,
+            },
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
                 let module = strait_lower::simulate(&lowered.annotated, Some(job.target.spec()), Parameters::Codes);
@@ -94,7 +115,32 @@ pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &ArtifactWriter) ->
         };
         written.map_err(|error| sink_error(job, &error))?;
     }
-    Ok(())
+    Ok(left_out_package)
+}
+
+/// Lets the target write its package.
+fn package(
+    job: &Job<'_>,
+    lowered: &Lowered,
+    rewrites: &[(&'static str, String)],
+    sink: &mut dyn Sink,
+) -> Result<(), TargetError> {
+    if let Some((node, why)) = strait_onnx::left_out(job.canonical).filter(|_| !is_asked(job)) {
+        let text = format!("in `{node}`, {why}");
+        return Err(Reason::new(ReasonCode::Foreign, text).into());
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (rule, _) in rewrites {
+        *counts.entry(rule).or_default() += 1;
+    }
+    let rules: Vec<(&str, usize)> = counts.into_iter().collect();
+    let file: &Path = job.loaded.config.model.file.as_ref();
+    let model = file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let observer = observer(job.loaded, job.target.spec(), &Settings::default()).observer;
+    let emission = Emission::new(&lowered.module, &model)
+        .with_rules(&rules)
+        .with_observer(observer.name());
+    job.target.emit_all(&emission, sink)
 }
 
 fn sink_error(job: &Job<'_>, error: &TargetError) -> Stop {

@@ -18,10 +18,10 @@ use strait_verify::{Ranges, VerifyError, VerifyOptions};
 
 use crate::{
     config::{
-        self, KeyPath, Loaded,
+        self, Given, KeyPath, Loaded,
         types::{GivenGrids, Refused},
     },
-    diagnostic::{Diagnostic, Diagnostics},
+    diagnostic::{Diagnostic, Diagnostics, SourceText},
     failure::{self, codes},
     limits::Demand,
     session::Session,
@@ -34,7 +34,7 @@ use super::{
     blame,
     directives::{self, Wishes},
     model_grids::{self, Misfits},
-    own_model,
+    own_model, record,
     selection::Selection,
 };
 
@@ -53,6 +53,8 @@ pub(super) struct Job<'a> {
     pub(super) formats: Vec<Format>,
     /// The integers of the calibration samples, by input.
     pub(super) ranges: &'a Ranges,
+    /// The record that has the grids, in the place of samples.
+    pub(super) record: Option<&'a Arc<SourceText>>,
 }
 
 /// The integer model of one target.
@@ -90,7 +92,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     let spec = job.target.spec();
     let id = spec.id.as_str();
     let named = |phase: &str| format!("{phase} ({id})");
-    let wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
+    let wishes = wishes(job, spec)?;
     let Quantized {
         annotated,
         integer,
@@ -133,10 +135,20 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
 /// The annotated module that [`lowered`] lowers, with its parameters baked.
 pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, Stop> {
     let spec = job.target.spec();
-    let wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
+    let wishes = wishes(job, spec)?;
     let phase = format!("quantize ({})", spec.id);
     let Quantized { annotated, .. } = session.phase(&phase, None, |_| quantized(job, spec, &wishes, session))?;
     Ok(annotated)
+}
+
+/// The directives of the configuration, and the grids that are known: of the program, and of the record.
+fn wishes(job: &Job<'_>, spec: &TargetSpec) -> Result<(Wishes, Vec<Given>), Stop> {
+    let mut wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
+    let mut given = job.loaded.given.clone();
+    if let Some(record) = job.record {
+        given.extend(record::grids(job, record, &mut wishes)?);
+    }
+    Ok((wishes, given))
 }
 
 /// Holds the fused graph against the lowered one, by other means than those that made it, on the target's loops. What does
@@ -200,7 +212,12 @@ fn defect(failure: Failure) -> Stop {
 
 /// Annotates and lowers. With `given = "requantize"` values whose grids of the model a node could not have are set free of
 /// them, and all is annotated once more: each time more of them are free, so that this comes to an end.
-fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Session<'_>) -> Result<Quantized, Stop> {
+fn quantized(
+    job: &Job<'_>,
+    spec: &TargetSpec,
+    wishes: &(Wishes, Vec<Given>),
+    session: &Session<'_>,
+) -> Result<Quantized, Stop> {
     let requantizes = job.loaded.config.quantize.given == Some(GivenGrids::Requantize);
     let mut free = BTreeMap::new();
     loop {
@@ -210,7 +227,7 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Sessio
             .filter(|(value, _)| !free.contains_key(value))
             .collect();
         if !requantizes || more.is_empty() {
-            directives::keep(job.loaded, job.selection, spec, &done.annotated, &wishes.placing)?;
+            directives::keep(job.loaded, job.selection, spec, &done.annotated, &wishes.0.placing)?;
             return Ok(done);
         }
         free.extend(more);
@@ -222,7 +239,7 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Sessio
 fn attempt(
     job: &Job<'_>,
     spec: &TargetSpec,
-    wishes: &Wishes,
+    (wishes, given): &(Wishes, Vec<Given>),
     free: &Misfits,
     session: &Session<'_>,
 ) -> Result<(Quantized, Misfits), Stop> {
@@ -230,7 +247,7 @@ fn attempt(
     let main = module.main;
     let mut types = wishes.types.clone();
     let mut directives = wishes.directives.clone();
-    for given in &job.loaded.given {
+    for given in given {
         let place = (given.node(&module)?, given.port);
         directives.given.insert(place, given.annotation(&mut module));
     }

@@ -24,6 +24,7 @@ mod own_model;
 mod ports;
 pub mod read;
 mod ready;
+mod record;
 mod requests;
 mod rewritten;
 pub(crate) mod select;

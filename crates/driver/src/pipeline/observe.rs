@@ -57,6 +57,10 @@ pub(super) fn statistics(
     cache: &Path,
     session: &Session<'_>,
 ) -> Result<Observation, Stop> {
+    // A record has the grids.
+    if samples.count() == 0 {
+        return Ok(Observation::default());
+    }
     let wanted = Wanted {
         module,
         bodies,

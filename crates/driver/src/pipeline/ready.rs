@@ -1,13 +1,15 @@
 //! From a configuration to a model and samples that can be observed.
 
-use strait_container::{Digest, artifact_around};
+use std::sync::Arc;
+
+use strait_container::{Digest, artifact_around, sha256};
 use strait_core::{Bodies, Module, Rewritten, Switches};
 use strait_quantize::Requests;
 use strait_samples::{InputSpec, Samples};
 
 use crate::{
     config::{KeyPath, Loaded},
-    diagnostic::Diagnostic,
+    diagnostic::{Diagnostic, SourceText},
     failure::{self, codes},
     session::Session,
     stop::Stop,
@@ -16,7 +18,7 @@ use crate::{
 use super::{
     compile::{canonical, read},
     folded::Layers,
-    inputs, model_grids,
+    inputs, model_grids, record,
     requests::requests,
     select::select,
     selection::Selection,
@@ -38,6 +40,10 @@ pub(super) struct Ready {
     pub(super) selection: Selection,
     pub(super) specs: Vec<InputSpec>,
     pub(super) samples: Samples,
+    /// The record that stands in the place of samples.
+    pub(super) record: Option<Arc<SourceText>>,
+    /// Digest of the samples, or of the record.
+    pub(super) calibration: Digest,
     pub(super) requests: Requests,
 }
 
@@ -68,8 +74,19 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
     let selection = select(&canonical, &layers, loaded)?;
     let requests = requests(&canonical, loaded, &selection)?;
     let specs = inputs::specs(&canonical, &bodies, loaded)?;
-    let data = calibration.data.as_ref();
-    let samples = inputs::samples(loaded, "calibration", data, calibration.samples, &specs)?;
+    let record = calibration
+        .record
+        .as_ref()
+        .map(|path| record::text(loaded, path.as_ref()));
+    let record = record.transpose()?;
+    let samples = match &calibration.data {
+        Some(data) => inputs::samples(loaded, "calibration", data.as_ref(), calibration.samples, &specs)?,
+        None => Samples::none(),
+    };
+    let calibration = match &record {
+        Some(record) => sha256(record.text.as_bytes()),
+        None => Digest(samples.digest()),
+    };
     Ok(Ready {
         canonical,
         bodies,
@@ -80,6 +97,8 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         selection,
         specs,
         samples,
+        record,
+        calibration,
         requests,
     })
 }

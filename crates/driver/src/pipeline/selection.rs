@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strait_core::{Graph, Node, NodeId, Op, ValueId};
+use strait_core::{Graph, Node, NodeId, Op, Term, ValueId};
 use strait_target::{TargetSpec, spec::RecipeName};
 
 use crate::config::types::Quantize;
@@ -78,6 +78,11 @@ pub(super) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
 /// True if a node has weights that configurations speak of.
 pub(super) fn weighs(node: &Node) -> bool {
     matches!(node.op, Op::Conv(_) | Op::Gemm(_))
+}
+
+/// True if a node takes the means of windows.
+pub(super) fn computes_means(node: &Node) -> bool {
+    matches!(node.op, Op::AveragePool(_)) || node.op.term() == Term::ReduceMean
 }
 
 /// The rules of both lists, in rising order.

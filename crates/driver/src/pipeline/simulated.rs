@@ -60,6 +60,8 @@ pub(crate) fn simulated(
         switches: (switches, switch_file),
         selection,
         samples,
+        record,
+        calibration,
         requests,
         ..
     } = ready;
@@ -67,9 +69,14 @@ pub(crate) fn simulated(
         .sources
         .data
         .get("calibration")
-        .is_none_or(|digest| digest.0 != samples.digest())
+        .is_none_or(|digest| *digest != calibration)
     {
-        return Err(other(loaded, &["calibration", "data"], "its calibration data were others").into());
+        return Err(other(
+            loaded,
+            &["calibration", "data"],
+            "its calibration data or its record were others",
+        )
+        .into());
     }
     if manifest.sources.data.get("switches") != switch_file.as_ref() {
         return Err(other(loaded, &["rewrite", "switch_file"], "its switch file was another").into());
@@ -92,6 +99,7 @@ pub(crate) fn simulated(
         origin,
         formats: Vec::new(),
         ranges: &ranges,
+        record: record.as_ref(),
     };
     let annotated = annotated(&job, session)?;
     let simulated = strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals);

@@ -1,0 +1,135 @@
+//! Grids of a record of the vendor's own tool, in the place of those that calibration would find.
+//!
+//! The target reads the text; here each grid finds its layer. What is wrong with one is said with its line.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    path::Path,
+    sync::Arc,
+};
+
+use strait_core::{Module, NodeId, Port};
+use strait_quantize::annotate::Wish;
+use strait_target::{Recorded, TargetError, spec::WeightPer};
+
+use crate::{
+    config::{Given, KeyPath, Loaded},
+    diagnostic::{Diagnostic, Diagnostics, Excerpt, SourceText},
+    failure::codes,
+    stop::Stop,
+};
+
+use super::{
+    directives::Wishes,
+    lowered::Job,
+    selection::{computes_means, weighs},
+};
+
+/// A larger file is no record.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The text of the record.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(super) fn text(loaded: &Loaded, path: &Path) -> Result<Arc<SourceText>, Diagnostics> {
+    let text = strait_mapped::read(path, MOST_BYTES).map_err(|error| error.to_string());
+    let text = text.and_then(|bytes| strait_document::utf8("the record", bytes));
+    let text = text.map_err(|error| {
+        let message = format!("the record {} cannot be read: {error}", path.display());
+        loaded.error(codes::RULE, &key(), message, "")
+    })?;
+    let name = path.display().to_string();
+    Ok(Arc::new(SourceText { name, text }))
+}
+
+/// The grids of a record, for the layers as they stand in the canonical graph. A layer that the record does not name gets the wish
+/// to stay in float.
+///
+/// # Errors
+/// A text that is no record, a target that reads none, layers that the model does not have, and numbers of channels that are not
+/// theirs.
+pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, wishes: &mut Wishes) -> Result<Vec<Given>, Stop> {
+    let (module, spec) = (job.canonical, job.target.spec());
+    let recorded = job.target.recorded(&record.text).map_err(|error| match error {
+        TargetError::Text { at, message } => placed(record, at, Diagnostic::error(codes::RULE, message)),
+        error => job.loaded.error(codes::UNSUPPORTED, &key(), error.to_string(), ""),
+    })?;
+    let (mut given, mut findings, mut named) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut granularities: BTreeMap<NodeId, WeightPer> = BTreeMap::new();
+    for grid in recorded {
+        match taken(module, &grid) {
+            Err(found) => findings.extend(
+                found
+                    .0
+                    .into_iter()
+                    .map(|finding| placed(record, grid.at.clone(), finding)),
+            ),
+            Ok((id, one)) => {
+                named.insert(id);
+                if grid.operand == 1 && module.main().node(id).is_some_and(weighs) {
+                    let channels = grid.params.scale.channels();
+                    granularities.insert(id, channels.map_or(WeightPer::Tensor, |_| WeightPer::Channel));
+                }
+                given.push(one);
+            }
+        }
+    }
+    // A layer that is not there is missed by its weights, too.
+    findings.dedup();
+    if !findings.is_empty() {
+        return Err(Diagnostics(findings).into());
+    }
+    wishes.directives.weight_per.extend(granularities);
+    let others = module
+        .main()
+        .nodes()
+        .filter(|(id, node)| !named.contains(id) && (weighs(node) || computes_means(node)));
+    for (id, _) in others {
+        let why = format!("the record of `{}` does not name it", spec.id);
+        wishes.placing.entry(id).or_insert(Wish::Float(why));
+    }
+    Ok(given)
+}
+
+/// The node of a grid, and what is given for it.
+fn taken(module: &Module, grid: &Recorded) -> Result<(NodeId, Given), Diagnostics> {
+    let given = Given {
+        layer: grid.layer.clone(),
+        port: Port::Operand(grid.operand),
+        elem: grid.elem,
+        params: grid.params.clone(),
+        codes: None,
+    };
+    let id = given.node(module)?;
+    let graph = module.main();
+    let value = graph.value_at(id, given.port).and_then(|value| graph.value(value));
+    let extent = given
+        .params
+        .axis
+        .and_then(|axis| value?.ty.shape.get(usize::from(axis))?.fixed());
+    match (given.params.scale.channels(), extent) {
+        (Some(channels), Some(extent)) if channels as u64 != extent => {
+            let message = format!(
+                "`{}` has {extent} outputs, and the record has {channels} scales for them",
+                grid.layer
+            );
+            Err(Diagnostic::error(codes::RULE, message).into())
+        }
+        _ => Ok((id, given)),
+    }
+}
+
+/// A finding at bytes of the record.
+fn placed(record: &Arc<SourceText>, at: Range<usize>, finding: Diagnostic) -> Diagnostic {
+    finding.at(Excerpt {
+        source: Arc::clone(record),
+        span: Some(at),
+        label: String::new(),
+    })
+}
+
+fn key() -> KeyPath {
+    KeyPath::of(&["calibration", "record"])
+}

@@ -1,0 +1,86 @@
+//! The deploy model: what ATC compiles.
+//!
+//! Attributes as CANN's parser of ONNX reads them. AscendQuant: `scale` = 1/s and `offset` = z, floats, and `dst_type`, text.
+//! AscendDequant: `dtype` 0, float32; its second operand is a word of 64 bits for each channel. AscendAntiQuant: `scale` = s and
+//! `offset` = z, whose sign the parser turns. The operators are registered beside ONNX's own, under the domain `ai.onnx`.
+
+use strait_plugin_sdk::TargetError;
+use strait_plugin_sdk::form::Per;
+use strait_plugin_sdk::graph::{Attribute, Elem, Export, TensorData, ValueId};
+
+use super::walk::{Flavour, Grid, onnx, unsupported};
+
+pub(super) struct Deploy;
+
+/// The parameter of AscendDequant: bits 0 to 31 are those of the factor. The shift, bits 32 to 39, and the zero point of the
+/// weights, bits 40 to 47, are 0 here.
+fn word(factor: f32) -> u64 {
+    u64::from(factor.to_bits())
+}
+
+impl Flavour for Deploy {
+    fn quantize(&self, export: &mut Export<'_>, x: ValueId, grid: Grid, layer: &str) -> Result<ValueId, TargetError> {
+        let (name, like) = (format!("{layer}.quant"), export.shape(x));
+        let attributes = vec![
+            ("scale", Attribute::Float(1.0 / grid.scale)),
+            ("offset", Attribute::Float(grid.zero as f32)),
+            ("dst_type", Attribute::Text("INT8".into())),
+        ];
+        Ok(export.foreign(
+            onnx("AscendQuant", &name, None, &[x], Elem::I8, &like).with(attributes),
+            None,
+        ))
+    }
+
+    fn restore(
+        &self,
+        export: &mut Export<'_>,
+        codes: ValueId,
+        grid: Grid,
+        layer: &str,
+        result: Option<ValueId>,
+    ) -> Result<ValueId, TargetError> {
+        let (name, like) = (format!("{layer}.anti_quant"), export.shape(codes));
+        let attributes = vec![
+            ("scale", Attribute::Float(grid.scale)),
+            ("offset", Attribute::Float(grid.zero as f32)),
+            ("dtype", Attribute::Int(0)),
+        ];
+        Ok(export.foreign(
+            onnx("AscendAntiQuant", &name, None, &[codes], Elem::F32, &like).with(attributes),
+            result,
+        ))
+    }
+
+    fn sum(&self) -> Elem {
+        Elem::I32
+    }
+
+    fn weights(&self, codes: TensorData) -> Result<TensorData, TargetError> {
+        Ok(codes)
+    }
+
+    fn bias(&self, bias: &[i32]) -> Result<TensorData, TargetError> {
+        TensorData::from_values(&[bias.len() as u64], bias).map_err(|error| unsupported(error.to_string()))
+    }
+
+    fn dequantize(
+        &self,
+        export: &mut Export<'_>,
+        sum: ValueId,
+        factor: &Per<f32>,
+        layer: &str,
+        result: Option<ValueId>,
+    ) -> Result<ValueId, TargetError> {
+        let words: Vec<u64> = factor.values().iter().copied().map(word).collect();
+        let words = TensorData::from_values(&[words.len() as u64], &words);
+        let words = words.map_err(|error| unsupported(error.to_string()))?;
+        let words = export.constant(&format!("{layer}.dequant.param"), words);
+        let (name, like) = (format!("{layer}.dequant"), export.shape(sum));
+        let attributes = vec![("dtype", Attribute::Int(0))];
+        Ok(export.foreign(
+            onnx("AscendDequant", &name, None, &[sum, words], Elem::F32, &like).with(attributes),
+            result,
+        ))
+    }
+}

@@ -1,0 +1,111 @@
+//! The files in JSON: names, settings and fusions.
+
+use serde_json::{Map, Value, json};
+
+use strait_plugin_sdk::Emission;
+use strait_plugin_sdk::graph::{Attribute, Module};
+
+use super::walk::Layer;
+
+/// `*_quant.json`: the nodes of the deploy model, and the layers of the model that each answers for, for tools that compare
+/// dumps. A dequantization is where the real numbers of its layer come out.
+pub(super) fn names(deploy: &Module, model: &str) -> Value {
+    let graph = deploy.main();
+    let ops = graph.nodes().map(|(_, node)| {
+        let name = deploy.name(node.name);
+        let sources: Vec<&str> = node.sources.iter().map(|&source| deploy.name(source)).collect();
+        let inputs = node.inputs.iter().flatten().map(|&value| match graph.producer(value) {
+            Some((_, producer)) => {
+                let position = producer.outputs.iter().position(|&result| result == value);
+                format!("{}:{}", deploy.name(producer.name), position.unwrap_or(0))
+            }
+            None => graph
+                .value(value)
+                .map(|value| format!("{}:0", deploy.name(value.name)))
+                .unwrap_or_default(),
+        });
+        let kind = match node.op.attribute("name") {
+            Some(Attribute::Text(kind)) => kind,
+            _ => node.op.name().to_owned(),
+        };
+        let origin = |name: &str, position: usize| {
+            json!({ "attr": [
+                { "key": "_datadump_origin_name", "value": { "s": name } },
+                { "key": "_datadump_origin_output_index", "value": { "i": position } },
+            ] })
+        };
+        // Codes are nobody's output; the layer's are those of its dequantization.
+        let dequantized = name.strip_suffix(".dequant").filter(|_| kind == "AscendDequant");
+        let computes_codes = !kind.starts_with("Ascend")
+            && node
+                .outputs
+                .first()
+                .and_then(|&result| graph.value(result))
+                .is_some_and(|value| !value.ty.elem.is_float());
+        let outputs: Vec<Value> = match (dequantized, computes_codes, sources.last()) {
+            (Some(layer), ..) => vec![origin(layer, 0)],
+            (None, false, Some(last)) => (0..node.outputs.len()).map(|position| origin(last, position)).collect(),
+            _ => Vec::new(),
+        };
+        json!({
+            "name": name,
+            "type": kind,
+            "attr": [{
+                "key": "_datadump_original_op_names",
+                "value": { "list": { "val_type": 1, "s": sources } },
+            }],
+            "input": inputs.collect::<Vec<String>>(),
+            "output_desc": outputs,
+        })
+    });
+    json!({ "name": model, "graph": [{ "name": model, "op": ops.collect::<Vec<Value>>() }] })
+}
+
+/// `config.json`: the configuration, expanded for each layer. Ranges that no algorithm of the toolkit has made stand as those of
+/// its IFMR without a search: all values, one candidate.
+pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[String]) -> Value {
+    let mut document = Map::new();
+    document.insert("version".into(), json!(1));
+    document.insert("batch_num".into(), json!(1));
+    let asymmetric = layers.iter().any(|layer| layer.grid.zero != 0);
+    document.insert("activation_offset".into(), json!(asymmetric));
+    document.insert("do_fusion".into(), json!(true));
+    document.insert("skip_fusion_layers".into(), json!([]));
+    let activations = |asymmetric: bool| match emission.observer {
+        "hfmg" => json!({ "num_bits": 8, "act_algo": "hfmg", "num_of_bins": 4096, "asymmetric": asymmetric }),
+        "ifmr" => json!({
+            "num_bits": 8, "act_algo": "ifmr", "max_percentile": 0.999_999, "min_percentile": 0.999_999,
+            "search_range": [0.7, 1.3], "search_step": 0.01, "asymmetric": asymmetric,
+        }),
+        _ => json!({
+            "num_bits": 8, "act_algo": "ifmr", "max_percentile": 1.0, "min_percentile": 1.0,
+            "search_range": [1.0, 1.0], "search_step": 0.01, "asymmetric": asymmetric,
+        }),
+    };
+    for layer in layers {
+        let mut settings = json!({
+            "quant_enable": true,
+            "activation_quant_params": activations(layer.grid.zero != 0),
+        });
+        if let (Some(scales), Some(settings)) = (&layer.weights, settings.as_object_mut()) {
+            let channel_wise = scales.channels().is_some();
+            let weights = json!({ "num_bits": 8, "wts_algo": "arq_quantize", "channel_wise": channel_wise });
+            settings.insert("weight_quant_params".into(), weights);
+        }
+        document.insert(layer.name.clone(), settings);
+    }
+    for layer in floats {
+        document.insert(layer.clone(), json!({ "quant_enable": false }));
+    }
+    document.into()
+}
+
+/// `fusion_result.json`: the rules that changed the graph, in the shape in which ATC tells of its own.
+pub(super) fn fusions(rules: &[(&str, usize)]) -> Value {
+    let counts = |count: &usize| json!({ "match_times": count.to_string(), "effect_times": count.to_string() });
+    let rules: Map<String, Value> = rules
+        .iter()
+        .map(|(rule, count)| ((*rule).to_owned(), counts(count)))
+        .collect();
+    json!({ "session_and_graph_id_0_0": { "graph_fusion": rules, "ub_fusion": {} } })
+}

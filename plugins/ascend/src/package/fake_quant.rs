@@ -1,0 +1,112 @@
+//! The fake-quantized model: ONNX's own operators, which compute with whole numbers in float32.
+//!
+//! ```text
+//! x · (1/s) ▶ Round ▶ + z ▶ Clip to the codes ▶ − z ▶ Conv with codes of weights and bias ▶ · s_w·s
+//! ```
+//!
+//! It rounds before it adds z, as AMCT's does; AscendQuant rounds behind that. Both are the same but where x/s is half way
+//! between two numbers: then rint(x/s + z) and rint(x/s) + z differ if z is odd. Sums are exact while they stay below 2^24.
+
+use strait_plugin_sdk::TargetError;
+use strait_plugin_sdk::form::Per;
+use strait_plugin_sdk::graph::{Elem, Export, TensorData, ValueId};
+
+use super::walk::{Flavour, Grid, onnx, scalar, unsupported};
+
+pub(super) struct FakeQuant;
+
+/// A step of float32 on one number or another value, in the shape of its first operand.
+fn step(
+    export: &mut Export<'_>,
+    op: &str,
+    name: &str,
+    operands: &[ValueId],
+    result: Option<ValueId>,
+) -> Option<ValueId> {
+    let like = export.shape(*operands.first()?);
+    Some(export.foreign(onnx(op, name, None, operands, Elem::F32, &like), result))
+}
+
+impl Flavour for FakeQuant {
+    fn quantize(&self, export: &mut Export<'_>, x: ValueId, grid: Grid, layer: &str) -> Result<ValueId, TargetError> {
+        let zero = grid.zero as f32;
+        let ends = [f32::from(i8::MIN), f32::from(i8::MAX)];
+        let numbers = [
+            ("scale", 1.0 / grid.scale),
+            ("offset", zero),
+            ("min", ends[0]),
+            ("max", ends[1]),
+        ];
+        let mut constants = Vec::new();
+        for (what, number) in numbers {
+            constants.push(export.constant(&format!("{layer}.quant.{what}"), scalar(number)?));
+        }
+        let &[scale, offset, min, max] = &*constants else {
+            return Ok(x);
+        };
+        let mut made = x;
+        let steps: [(&str, &str, &[ValueId]); 5] = [
+            ("Mul", "mul", &[scale]),
+            ("Round", "round", &[]),
+            ("Add", "add", &[offset]),
+            ("Clip", "clip", &[min, max]),
+            ("Sub", "sub", &[offset]),
+        ];
+        for (op, what, others) in steps {
+            let operands: Vec<ValueId> = std::iter::once(made).chain(others.iter().copied()).collect();
+            made = step(export, op, &format!("{layer}.quant.{what}"), &operands, None).unwrap_or(made);
+        }
+        Ok(made)
+    }
+
+    fn restore(
+        &self,
+        export: &mut Export<'_>,
+        codes: ValueId,
+        grid: Grid,
+        layer: &str,
+        result: Option<ValueId>,
+    ) -> Result<ValueId, TargetError> {
+        let name = format!("{layer}.anti_quant");
+        let scale = export.constant(&format!("{name}.scale"), scalar(grid.scale)?);
+        Ok(step(export, "Mul", &name, &[codes, scale], result).unwrap_or(codes))
+    }
+
+    fn sum(&self) -> Elem {
+        Elem::F32
+    }
+
+    fn weights(&self, codes: TensorData) -> Result<TensorData, TargetError> {
+        let numbers = codes.to_i64().map_err(|error| unsupported(error.to_string()))?;
+        let numbers: Vec<f32> = numbers.iter().map(|&code| code as f32).collect();
+        TensorData::from_values(codes.shape(), &numbers).map_err(|error| unsupported(error.to_string()))
+    }
+
+    fn bias(&self, bias: &[i32]) -> Result<TensorData, TargetError> {
+        let numbers: Vec<f32> = bias.iter().map(|&bias| bias as f32).collect();
+        TensorData::from_values(&[bias.len() as u64], &numbers).map_err(|error| unsupported(error.to_string()))
+    }
+
+    fn dequantize(
+        &self,
+        export: &mut Export<'_>,
+        sum: ValueId,
+        factor: &Per<f32>,
+        layer: &str,
+        result: Option<ValueId>,
+    ) -> Result<ValueId, TargetError> {
+        let rank = export.shape(sum).len();
+        // Channels are the second axis of a map; the factor of a matrix is one number.
+        let shape: Vec<u64> = match factor {
+            Per::Tensor(_) => Vec::new(),
+            Per::Channel(factors) => {
+                let extents = (0..rank).map(|axis| if axis == 1 { factors.len() as u64 } else { 1 });
+                extents.collect()
+            }
+        };
+        let factors = TensorData::from_values(&shape, factor.values());
+        let factors = factors.map_err(|error| unsupported(error.to_string()))?;
+        let factors = export.constant(&format!("{layer}.dequant.param"), factors);
+        Ok(step(export, "Mul", &format!("{layer}.dequant"), &[sum, factors], result).unwrap_or(sum))
+    }
+}

@@ -1,0 +1,61 @@
+//! The package: the files that AMCT writes, for ATC and for people. docs/ascend-package.md is its page.
+
+mod deploy;
+mod documents;
+mod fake_quant;
+mod products;
+mod reals;
+mod record;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use serde_json::Value;
+
+use strait_plugin_sdk::{Emission, Sink, TargetError};
+
+use walk::Walk;
+
+/// The format of both models.
+const ONNX: &str = "onnx";
+
+/// Writes all files. Nothing is written where one of them cannot be made.
+pub(crate) fn write(emission: &Emission<'_>, sink: &mut dyn Sink) -> Result<(), TargetError> {
+    let module = emission.module;
+    // The first graph is the one whose steps stand alone.
+    let graph = module.graphs.first().unwrap_or(module.main());
+    let (deploy, layers, floats) = Walk::new(module, graph, deploy::Deploy).run()?;
+    let (fake, ..) = Walk::new(module, graph, fake_quant::FakeQuant).run()?;
+    let prefix = prefix(emission.model);
+    sink.graph(&format!("{prefix}_deploy_model.onnx"), ONNX, &deploy)?;
+    sink.graph(&format!("{prefix}_fake_quant_model.onnx"), ONNX, &fake)?;
+    sink.bytes("record.txt", record::text(&layers).as_bytes())?;
+    let documents = [
+        (
+            format!("{prefix}_quant.json"),
+            documents::names(&deploy, emission.model),
+        ),
+        ("config.json".into(), documents::settings(emission, &layers, &floats)),
+        ("fusion_result.json".into(), documents::fusions(emission.rules)),
+    ];
+    for (path, document) in documents {
+        sink.bytes(&path, json(&document).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn json(document: &Value) -> String {
+    format!("{document:#}\n")
+}
+
+/// The name of the model, as far as it may stand in the name of a file.
+fn prefix(model: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let name: String = model.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+    let name = name.trim_start_matches('.');
+    if name.is_empty() {
+        "model".to_owned()
+    } else {
+        name.to_owned()
+    }
+}

@@ -1,0 +1,234 @@
+//! Layers that add codes up: products with constant weights, and means.
+
+use strait_plugin_sdk::TargetError;
+use strait_plugin_sdk::form::Per;
+use strait_plugin_sdk::graph::{Attribute, Dim, Elem, Node, NodeId, TensorData, Term, ValueId};
+
+use super::walk::{Flavour, Layer, Sum, Walk, onnx, operand, unsupported};
+
+/// A product of codes and what it is made of.
+struct Product<'a> {
+    id: NodeId,
+    layer: &'a str,
+    op: &'static str,
+    attributes: Vec<(&'static str, Attribute)>,
+    /// Codes of the weights, in the layout of the operator.
+    weights: TensorData,
+    /// The bias in sums of codes, without what stands for the zero point; none where it is zero.
+    bias: Option<Vec<i32>>,
+    /// Extents of the result.
+    shape: Vec<Dim>,
+}
+
+impl<'m, F: Flavour> Walk<'m, F> {
+    pub(super) fn product(&mut self, id: NodeId, node: &'m Node, layer: &str) -> Result<(), TargetError> {
+        let (Some(x), Some(w), Some(result)) = (operand(node, 0), operand(node, 1), self.result(node)) else {
+            return Ok(());
+        };
+        let grid = self.grid(x)?;
+        let constant = |value| self.module.constant(self.graph, value);
+        let weights = constant(w).ok_or_else(|| self.refusal(node, "has weights that are no constant"))?;
+        let scales = self.graph.value(w).and_then(|w| w.quant.as_deref());
+        let scales = scales.filter(|grid| grid.block.is_none() && grid.zero_point.all(|&zero| zero == 0));
+        let scales = scales
+            .ok_or_else(|| self.refusal(node, "has weights with zero points or blocks"))?
+            .scale
+            .clone();
+        if weights.elem() != Elem::I8 {
+            return Err(self.refusal(node, "has weights of another type than int8"));
+        }
+        let channels = weights.shape().first().copied().unwrap_or(1).max(1) as usize;
+        let codes = weights.to_i64().map_err(|error| unsupported(error.to_string()))?;
+        let folded = operand(node, 2).and_then(constant).map(TensorData::to_i64).transpose();
+        let folded = folded
+            .map_err(|error| unsupported(error.to_string()))?
+            .unwrap_or_else(|| vec![0; channels]);
+        // The lowered bias has −z·Σw in it, which ATC folds by itself.
+        let each = (codes.len() / channels).max(1);
+        let biases = folded.iter().zip(codes.chunks(each)).map(|(&folded, row)| {
+            let bias = folded + i64::from(grid.zero) * row.iter().sum::<i64>();
+            i32::try_from(bias).map_err(|_| self.refusal(node, "has a bias beyond 32 bits"))
+        });
+        let biases: Vec<i32> = biases.collect::<Result<_, _>>()?;
+        let factor = scales.map(|scale| scale * grid.scale);
+        let conv = node.op.term() == Term::Conv;
+        let shape = self.export.shape_of(result);
+        let (op, weights, attributes) = match conv {
+            true => ("Conv", weights.clone(), convolution(node, weights.shape())),
+            false => {
+                let op = if shape.len() == 2 { "Gemm" } else { "MatMul" };
+                (op, transposed(weights)?, Vec::new())
+            }
+        };
+        self.layers.push(Layer {
+            name: layer.to_owned(),
+            grid,
+            weights: Some(scales),
+            folded: self.export.names_of(node).len() > 1,
+        });
+        let product = Product {
+            id,
+            layer,
+            op,
+            attributes,
+            weights,
+            bias: biases.iter().any(|&bias| bias != 0).then_some(biases),
+            shape,
+        };
+        let x = self.codes(x, layer)?;
+        let value = self.multiply(x, product)?;
+        let layer = layer.to_owned();
+        self.sums.insert(
+            result,
+            Sum {
+                value,
+                layer,
+                factor,
+                squeeze: Vec::new(),
+            },
+        );
+        Ok(())
+    }
+
+    /// The operator, and behind a MatMul its bias as an Add.
+    fn multiply(&mut self, x: ValueId, product: Product<'_>) -> Result<ValueId, TargetError> {
+        let (export, flavour, layer) = (&mut self.export, &self.flavour, product.layer);
+        let weights = flavour.weights(product.weights)?;
+        let mut operands = vec![x, export.constant(&format!("{layer}.weight"), weights)];
+        let bias = match product.bias {
+            Some(bias) => Some(export.constant(&format!("{layer}.bias"), flavour.bias(&bias)?)),
+            None => None,
+        };
+        let behind = product.op == "MatMul";
+        operands.extend(bias.filter(|_| !behind));
+        let (elem, id) = (flavour.sum(), Some(product.id));
+        let made = onnx(product.op, layer, id, &operands, elem, &product.shape).with(product.attributes);
+        let sum = export.foreign(made, None);
+        Ok(match bias.filter(|_| behind) {
+            None => sum,
+            Some(bias) => {
+                let name = format!("{layer}.bias");
+                export.foreign(onnx("Add", &name, None, &[sum, bias], elem, &product.shape), None)
+            }
+        })
+    }
+
+    /// A mean: AveragePool on codes, whose sum of codes less their zero points ATC divides by their number. A window with another
+    /// number of elements than its neighbours computes on real numbers.
+    pub(super) fn pool(&mut self, id: NodeId, node: &'m Node, layer: &str) -> Result<(), TargetError> {
+        let (Some(x), Some(result)) = (operand(node, 0), self.result(node)) else {
+            return Ok(());
+        };
+        let grid = self.grid(x)?;
+        let extents = self.export.shape_of(x);
+        let (attributes, squeeze) = match node.op.term() {
+            Term::SumPool => (window(node), Vec::new()),
+            _ => self.whole(node, &extents)?,
+        };
+        let counted = self.graph.uses(result).any(|at| {
+            let reader = self.graph.node(at.node);
+            reader.is_some_and(|reader| reader.op.term() == Term::Requantize && operand(reader, 1).is_some())
+        });
+        let include = ("count_include_pad", Attribute::Int(i64::from(!counted)));
+        let attributes: Vec<_> = attributes.into_iter().chain([include]).collect();
+        let mut shape = self.export.shape_of(result);
+        for &axis in &squeeze {
+            shape.insert((axis as usize).min(shape.len()), Dim::Fixed(1));
+        }
+        let codes = self.codes(x, layer)?;
+        let (x, elem, factor) = match counted {
+            true => (
+                self.flavour.restore(&mut self.export, codes, grid, layer, None)?,
+                Elem::F32,
+                1.0,
+            ),
+            false => (codes, self.flavour.sum(), grid.scale),
+        };
+        let operands = [x];
+        let made = onnx("AveragePool", layer, Some(id), &operands, elem, &shape).with(attributes);
+        let value = self.export.foreign(made, None);
+        self.layers.push(Layer {
+            name: layer.to_owned(),
+            grid,
+            weights: None,
+            folded: false,
+        });
+        let (layer, factor) = (layer.to_owned(), Per::Tensor(factor));
+        self.sums.insert(
+            result,
+            Sum {
+                value,
+                layer,
+                factor,
+                squeeze,
+            },
+        );
+        Ok(())
+    }
+
+    /// The window of a mean over whole axes, and the axes that its result does without.
+    fn whole(&self, node: &Node, extents: &[Dim]) -> Result<(Vec<(&'static str, Attribute)>, Vec<i64>), TargetError> {
+        let axes = match node.op.attribute("axes") {
+            Some(Attribute::Ints(axes)) => axes,
+            _ => Vec::new(),
+        };
+        let rank = extents.len() as i64;
+        let mut axes: Vec<i64> = axes
+            .iter()
+            .map(|&axis| if axis < 0 { axis + rank } else { axis })
+            .collect();
+        axes.sort_unstable();
+        let size = extents
+            .iter()
+            .enumerate()
+            .skip(2)
+            .map(|(axis, dim)| match axes.contains(&(axis as i64)) {
+                true => dim.fixed().map(|extent| extent as i64),
+                false => Some(1),
+            });
+        let size: Option<Vec<i64>> = size.collect();
+        let size = size.ok_or_else(|| self.refusal(node, "has an extent that is not known"))?;
+        let keeps = node.op.attribute("keep_dims") == Some(Attribute::Int(1));
+        let attributes = vec![("kernel_shape", Attribute::Ints(size))];
+        Ok((attributes, if keeps { Vec::new() } else { axes }))
+    }
+}
+
+fn ints(node: &Node, key: &str) -> Attribute {
+    node.op.attribute(key).unwrap_or(Attribute::Ints(Vec::new()))
+}
+
+fn convolution(node: &Node, weights: &[u64]) -> Vec<(&'static str, Attribute)> {
+    let kernel = weights.iter().skip(2).map(|&extent| extent as i64).collect();
+    let groups = node.op.attribute("groups").unwrap_or(Attribute::Int(1));
+    vec![
+        ("dilations", ints(node, "dilation")),
+        ("group", groups),
+        ("kernel_shape", Attribute::Ints(kernel)),
+        ("pads", ints(node, "pad")),
+        ("strides", ints(node, "stride")),
+    ]
+}
+
+fn window(node: &Node) -> Vec<(&'static str, Attribute)> {
+    let ceil = node.op.attribute("ceil").unwrap_or(Attribute::Int(0));
+    vec![
+        ("ceil_mode", ceil),
+        ("kernel_shape", ints(node, "size")),
+        ("pads", ints(node, "pad")),
+        ("strides", ints(node, "stride")),
+    ]
+}
+
+/// Weights of [outputs, inputs] as [inputs, outputs].
+fn transposed(weights: &TensorData) -> Result<TensorData, TargetError> {
+    let (shape, bytes) = (weights.shape(), weights.bytes());
+    let &[outputs, inputs] = shape else {
+        return Err(unsupported("weights of a matrix product are no matrix".into()));
+    };
+    let (outputs, inputs) = (outputs as usize, inputs as usize);
+    let moved = (0..inputs).flat_map(|i| (0..outputs).filter_map(move |o| bytes.get(o * inputs + i)));
+    let moved: Vec<i8> = moved.map(|&byte| byte as i8).collect();
+    let shape = [inputs as u64, outputs as u64];
+    TensorData::from_values(&shape, &moved).map_err(|error| unsupported(error.to_string()))
+}

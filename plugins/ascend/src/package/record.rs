@@ -1,0 +1,58 @@
+//! `record.txt`: the scales and offsets of each layer, in the fields of AMCT's record for ONNX.
+
+use std::fmt::Write;
+
+use super::walk::Layer;
+
+/// The record of these layers. Floats print shortest, so that they read back as the same bits.
+pub(super) fn text(layers: &[Layer]) -> String {
+    let mut text = String::new();
+    for layer in layers {
+        let mut line = |line: std::fmt::Arguments<'_>| {
+            // A string takes all that is written into it.
+            let _ = writeln!(text, "{line}");
+        };
+        line(format_args!("record {{"));
+        line(format_args!("  key: {}", quoted(&layer.name)));
+        line(format_args!("  value {{"));
+        line(format_args!("    scale_d: {}", layer.grid.scale));
+        line(format_args!("    offset_d: {}", layer.grid.zero));
+        let scales = layer.weights.as_ref().map(|scales| scales.values()).unwrap_or_default();
+        for scale in scales {
+            line(format_args!("    scale_w: {scale}"));
+        }
+        for _ in scales {
+            line(format_args!("    offset_w: 0"));
+        }
+        // The scales of weights are those of the layer with all that was folded into it.
+        line(format_args!("    skip_fusion: {}", !layer.folded));
+        line(format_args!("    is_tensor_quantize: false"));
+        line(format_args!("    op_data_type: \"float32\""));
+        line(format_args!("    act_type: \"INT8\""));
+        if !scales.is_empty() {
+            line(format_args!("    wts_type: \"INT8\""));
+        }
+        line(format_args!("  }}"));
+        line(format_args!("}}"));
+    }
+    text
+}
+
+/// A string of the text format.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            c if c.is_control() => {
+                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                    let _ = write!(quoted, "\\{byte:03o}");
+                }
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

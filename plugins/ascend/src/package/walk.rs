@@ -1,0 +1,439 @@
+//! From the lowered graph to one in the toolkit's shape.
+//!
+//! In the lowered graph codes go from op to op; in the toolkit's graphs real numbers do, and each layer that computes on codes
+//! has its quantization in front and its dequantization behind. Both say the same integers:
+//!
+//! ```text
+//! conv ▶ requantize ▶ max_pool ▶ conv          conv ▶ dequant ▶ max_pool ▶ quant ▶ conv
+//! ```
+//!
+//! q(x) = sat(rint(x·(1/s) + z)) does not decrease, and is taken of each element by itself. So it changes places with whatever
+//! moves elements or takes the largest of some, and with a clamp whose ends are q of the real ends. A quantization therefore
+//! stands where its codes are read, and those of one value on one grid are one node. Where codes are read as real numbers,
+//! they are quantized and restored.
+
+use super::reals::reals;
+
+use std::collections::BTreeMap;
+
+use strait_plugin_sdk::TargetError;
+use strait_plugin_sdk::form::{Per, Requantization};
+use strait_plugin_sdk::graph::{
+    Attribute, Dim, Elem, Export, Foreign, Graph, Module, Node, NodeId, Reason, ReasonCode, TensorData, Term, ValueId,
+};
+
+/// A grid of activations: real = scale · (q − zero).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Grid {
+    pub(super) scale: f32,
+    pub(super) zero: i32,
+}
+
+/// A layer that computes on codes.
+#[derive(Clone, Debug)]
+pub(super) struct Layer {
+    /// Its name in the model.
+    pub(super) name: String,
+    /// The grid of what it computes on.
+    pub(super) grid: Grid,
+    /// The scales of its weights; a pool has none.
+    pub(super) weights: Option<Per<f32>>,
+    /// True if other layers of the model were folded into it.
+    pub(super) folded: bool,
+}
+
+/// One of the toolkit's two graphs.
+pub(super) trait Flavour {
+    /// The codes of real numbers, or numbers in their place.
+    fn quantize(&self, export: &mut Export<'_>, x: ValueId, grid: Grid, layer: &str) -> Result<ValueId, TargetError>;
+
+    /// The real numbers of what [`Flavour::quantize`] answers with.
+    fn restore(
+        &self,
+        export: &mut Export<'_>,
+        codes: ValueId,
+        grid: Grid,
+        layer: &str,
+        result: Option<ValueId>,
+    ) -> Result<ValueId, TargetError>;
+
+    /// The element type of the sums of codes.
+    fn sum(&self) -> Elem;
+
+    /// Codes of weights as the operator reads them.
+    fn weights(&self, codes: TensorData) -> Result<TensorData, TargetError>;
+
+    /// A bias in sums of codes as the operator reads it.
+    fn bias(&self, bias: &[i32]) -> Result<TensorData, TargetError>;
+
+    /// The real numbers of sums, by their factor; channels are those of axis 1 of `rank`, or of the last one.
+    fn dequantize(
+        &self,
+        export: &mut Export<'_>,
+        sum: ValueId,
+        factor: &Per<f32>,
+        layer: &str,
+        result: Option<ValueId>,
+    ) -> Result<ValueId, TargetError>;
+}
+
+/// A sum that has not been dequantized.
+#[derive(Clone)]
+pub(super) struct Sum {
+    pub(super) value: ValueId,
+    pub(super) layer: String,
+    pub(super) factor: Per<f32>,
+    /// Axes that a mean leaves out; behind the dequantization.
+    pub(super) squeeze: Vec<i64>,
+}
+
+pub(super) struct Walk<'m, F> {
+    pub(super) module: &'m Module,
+    pub(super) graph: &'m Graph,
+    pub(super) export: Export<'m>,
+    pub(super) flavour: F,
+    /// Quantizations, by value and grid.
+    codes: BTreeMap<(ValueId, u32, i32), ValueId>,
+    /// Sums, by value of the lowered graph.
+    pub(super) sums: BTreeMap<ValueId, Sum>,
+    /// Sums and constant codes in real numbers, by value of the lowered graph.
+    reals: BTreeMap<ValueId, ValueId>,
+    /// By sum: the value that is its real numbers in the lowered graph.
+    dequantized: BTreeMap<ValueId, ValueId>,
+    pub(super) layers: Vec<Layer>,
+    /// Layers that the toolkit would quantize, and that run in float here.
+    pub(super) floats: Vec<String>,
+}
+
+pub(super) fn unsupported(text: String) -> TargetError {
+    Reason::new(ReasonCode::TargetCode, text).into()
+}
+
+impl<'m, F: Flavour> Walk<'m, F> {
+    pub(super) fn new(module: &'m Module, graph: &'m Graph, flavour: F) -> Walk<'m, F> {
+        let results = graph.nodes().filter(|(_, node)| node.op.term() == Term::Dequantize);
+        let results = results.filter_map(|(_, node)| Some((operand(node, 0)?, *node.outputs.first()?)));
+        Walk {
+            module,
+            graph,
+            export: Export::new(module, graph, "main"),
+            flavour,
+            codes: BTreeMap::new(),
+            sums: BTreeMap::new(),
+            reals: BTreeMap::new(),
+            dequantized: results.collect(),
+            layers: Vec::new(),
+            floats: Vec::new(),
+        }
+    }
+
+    /// Walks over all nodes.
+    pub(super) fn run(mut self) -> Result<(Module, Vec<Layer>, Vec<String>), TargetError> {
+        let order = self.graph.topological_order();
+        let order = order.map_err(|_| unsupported("the lowered graph has a cycle".into()))?;
+        for id in order {
+            if let Some(node) = self.graph.node(id) {
+                self.node(id, node)?;
+            }
+        }
+        let outputs: Result<Vec<ValueId>, TargetError> =
+            self.graph.outputs().iter().map(|&output| self.real(output)).collect();
+        Ok((self.export.finish(&outputs?), self.layers, self.floats))
+    }
+
+    fn node(&mut self, id: NodeId, node: &'m Node) -> Result<(), TargetError> {
+        let (term, layer) = (node.op.term(), self.layer(node));
+        let first = operand(node, 0);
+        let on_codes = first.is_some_and(|value| self.elem(value) == Some(Elem::I8));
+        let on_sums = first.is_some_and(|value| self.sums.contains_key(&value));
+        match term {
+            Term::Quantize => {
+                let real = self.real_operand(node, 0)?;
+                self.result(node).map(|result| self.export.set(result, real));
+                Ok(())
+            }
+            Term::Dequantize => self.dequantize(node, &layer),
+            Term::Conv | Term::Gemm if on_codes => self.product(id, node, &layer),
+            Term::Requantize if on_sums => self.requantize(id, node, &layer),
+            Term::SumPool | Term::ReduceSum if on_codes => self.pool(id, node, &layer),
+            // The zero point of a mean.
+            Term::Add if on_sums => {
+                let sum = first.and_then(|first| self.sums.get(&first).cloned());
+                self.result(node)
+                    .zip(sum)
+                    .map(|(result, sum)| self.sums.insert(result, sum));
+                Ok(())
+            }
+            Term::Clamp if on_codes => self.clamp(id, node, &layer),
+            _ if on_codes => self.moved(id, node, &layer),
+            _ if on_sums => Err(self.refusal(node, "computes on sums")),
+            _ => {
+                if matches!(term, Term::Conv | Term::Gemm | Term::AveragePool) {
+                    self.floats.push(layer.clone());
+                }
+                let operands = self.operands(node)?;
+                self.export.copy(id, &layer, &operands, None)
+            }
+        }
+    }
+
+    /// Codes that are moved, or the largest of some: the same on real numbers.
+    fn moved(&mut self, id: NodeId, node: &'m Node, layer: &str) -> Result<(), TargetError> {
+        let moves = [
+            Term::MaxPool,
+            Term::ReduceMax,
+            Term::Reshape,
+            Term::Flatten,
+            Term::Squeeze,
+            Term::Unsqueeze,
+            Term::Transpose,
+            Term::Split,
+            Term::Slice,
+            Term::Concat,
+        ];
+        if !moves.contains(&node.op.term()) {
+            return Err(self.refusal(node, "computes on codes"));
+        }
+        let operands = node.inputs.iter().flatten().chain(&node.outputs);
+        let mut grids = operands
+            .filter(|&&value| self.elem(value) == Some(Elem::I8))
+            .map(|&value| self.grid(value));
+        let own = grids.next().transpose()?;
+        if grids.any(|grid| grid.ok() != own) {
+            return Err(self.refusal(node, "has operands on several grids"));
+        }
+        let operands = self.operands(node)?;
+        self.export.copy(id, layer, &operands, Some(Elem::F32))
+    }
+
+    fn clamp(&mut self, id: NodeId, node: &'m Node, layer: &str) -> Result<(), TargetError> {
+        let (Some(result), x) = (self.result(node), self.real_operand(node, 0)?) else {
+            return Ok(());
+        };
+        let grid = self.grid(result)?;
+        let (Some(Attribute::Int(min)), Some(Attribute::Int(max))) =
+            (node.op.attribute("min"), node.op.attribute("max"))
+        else {
+            return Err(self.refusal(node, "has no ends"));
+        };
+        let below = min > i64::from(i8::MIN);
+        if below && min != i64::from(grid.zero) {
+            return Err(self.refusal(node, "cuts off elsewhere than at zero"));
+        }
+        let mut made = x;
+        let above = max < i64::from(i8::MAX);
+        let step = |export: &mut Export<'m>, op, operands: &[ValueId], result| {
+            let like = export.shape(x);
+            export.foreign(onnx(op, layer, Some(id), operands, Elem::F32, &like), result)
+        };
+        if below || !above {
+            made = step(&mut self.export, "Relu", &[made], (!above).then_some(result));
+        }
+        if above {
+            // The upper end is 6 where 6 has this code: ATC knows a ReLU6 by it.
+            let six = quantized(6.0, grid) == max;
+            let end = if six {
+                6.0
+            } else {
+                (max - i64::from(grid.zero)) as f32 * grid.scale
+            };
+            let end = self.export.constant(&format!("{layer}.max"), scalar(end)?);
+            step(&mut self.export, "Min", &[made, end], Some(result));
+        }
+        Ok(())
+    }
+
+    fn dequantize(&mut self, node: &'m Node, layer: &str) -> Result<(), TargetError> {
+        let (Some(value), Some(result)) = (operand(node, 0), self.result(node)) else {
+            return Ok(());
+        };
+        if self.sums.contains_key(&value) {
+            let real = self.sum_in_reals(value)?;
+            self.export.set(result, real);
+            return Ok(());
+        }
+        let real = match self.module.constant(self.graph, value) {
+            Some(_) => self.real(value)?,
+            None => {
+                let (codes, grid) = (self.codes(value, layer)?, self.grid(value)?);
+                self.flavour
+                    .restore(&mut self.export, codes, grid, layer, Some(result))?
+            }
+        };
+        self.export.set(result, real);
+        Ok(())
+    }
+
+    fn requantize(&mut self, id: NodeId, node: &'m Node, layer: &str) -> Result<(), TargetError> {
+        let (Some(value), Some(result)) = (operand(node, 0), self.result(node)) else {
+            return Ok(());
+        };
+        let relu = match node.op.attribute("form") {
+            Some(Attribute::Form(form)) => match &*form {
+                Requantization::DequantQuant(form) => form.relu,
+                Requantization::AscendRequant(form) => form.relu,
+                other => {
+                    let text = format!("narrows by the form `{}`", other.kind().name());
+                    return Err(self.refusal(node, &text));
+                }
+            },
+            _ => return Err(self.refusal(node, "has no form")),
+        };
+        let mut real = self.sum_in_reals(value)?;
+        if relu {
+            let (name, like) = (format!("{layer}.relu"), self.export.shape(real));
+            let operands = [real];
+            let node = onnx("Relu", &name, Some(id), &operands, Elem::F32, &like);
+            real = self.export.foreign(node, Some(result));
+        }
+        self.export.set(result, real);
+        Ok(())
+    }
+
+    /// A sum in real numbers: dequantized once for all of its readers.
+    fn sum_in_reals(&mut self, value: ValueId) -> Result<ValueId, TargetError> {
+        if let Some(&made) = self.reals.get(&value) {
+            return Ok(made);
+        }
+        let Some(sum) = self.sums.get(&value).cloned() else {
+            return Err(unsupported("a sum was never made".into()));
+        };
+        let result = self.dequantized.get(&value).copied();
+        let (export, flavour) = (&mut self.export, &self.flavour);
+        let mut made = sum.value;
+        if sum.factor != Per::Tensor(1.0) {
+            let last = result.filter(|_| sum.squeeze.is_empty());
+            made = flavour.dequantize(export, made, &sum.factor, &sum.layer, last)?;
+        }
+        if !sum.squeeze.is_empty() {
+            let axes = TensorData::from_values(&[sum.squeeze.len() as u64], &sum.squeeze);
+            let axes = axes.map_err(|error| unsupported(error.to_string()))?;
+            let axes = export.constant(&format!("{}.axes", sum.layer), axes);
+            let kept = export.shape(made).into_iter().enumerate();
+            let kept = kept.filter(|(axis, _)| !sum.squeeze.contains(&(*axis as i64)));
+            let like: Vec<Dim> = kept.map(|(_, dim)| dim).collect();
+            let name = format!("{}.squeeze", sum.layer);
+            made = export.foreign(onnx("Squeeze", &name, None, &[made, axes], Elem::F32, &like), result);
+        }
+        self.reals.insert(value, made);
+        Ok(made)
+    }
+
+    /// The codes of a value of the lowered graph on its own grid: quantized once for all of its readers.
+    pub(super) fn codes(&mut self, value: ValueId, layer: &str) -> Result<ValueId, TargetError> {
+        let (real, grid) = (self.real(value)?, self.grid(value)?);
+        let key = (real, grid.scale.to_bits(), grid.zero);
+        if let Some(&made) = self.codes.get(&key) {
+            return Ok(made);
+        }
+        let made = self.flavour.quantize(&mut self.export, real, grid, layer)?;
+        self.codes.insert(key, made);
+        Ok(made)
+    }
+
+    fn operands(&mut self, node: &'m Node) -> Result<Vec<Option<ValueId>>, TargetError> {
+        let operands = node
+            .inputs
+            .iter()
+            .map(|&value| value.map(|value| self.real(value)).transpose());
+        operands.collect()
+    }
+
+    fn real_operand(&mut self, node: &'m Node, index: usize) -> Result<ValueId, TargetError> {
+        match operand(node, index) {
+            Some(value) => self.real(value),
+            None => Err(self.refusal(node, "lacks an operand")),
+        }
+    }
+
+    /// What stands for a value in real numbers.
+    fn real(&mut self, value: ValueId) -> Result<ValueId, TargetError> {
+        let name = || {
+            self.graph
+                .value(value)
+                .map(|value| self.module.name(value.name))
+                .unwrap_or_default()
+        };
+        let missing = || unsupported(format!("`{}` was never made", name()));
+        let grid = self.graph.value(value).and_then(|value| value.quant.as_deref());
+        if let (Some(tensor), Some(grid)) = (self.module.constant(self.graph, value), grid) {
+            if let Some(&made) = self.reals.get(&value) {
+                return Ok(made);
+            }
+            let made = self.export.constant(name(), reals(tensor, grid)?);
+            self.reals.insert(value, made);
+            return Ok(made);
+        }
+        self.export.made(value).ok_or_else(missing)
+    }
+
+    pub(super) fn grid(&self, value: ValueId) -> Result<Grid, TargetError> {
+        let value = self.graph.value(value);
+        let name = value.map(|value| self.module.name(value.name)).unwrap_or_default();
+        let grid = value.and_then(|value| value.quant.as_ref()?.as_tensor());
+        let (scale, zero) = grid.ok_or_else(|| unsupported(format!("`{name}` has no grid of its own")))?;
+        if !(1.0 / scale).is_finite() {
+            return Err(unsupported(format!(
+                "the scale {scale} of `{name}` has no finite reciprocal"
+            )));
+        }
+        Ok(Grid { scale, zero })
+    }
+
+    fn elem(&self, value: ValueId) -> Option<Elem> {
+        Some(self.graph.value(value)?.ty.elem)
+    }
+
+    pub(super) fn result(&self, node: &Node) -> Option<ValueId> {
+        node.outputs.first().copied()
+    }
+
+    /// The name of the model's layer that a node was lowered from.
+    fn layer(&self, node: &Node) -> String {
+        let names = self.export.names_of(node);
+        let own = self.module.name(node.name);
+        names.first().copied().unwrap_or(own).to_owned()
+    }
+
+    pub(super) fn refusal(&self, node: &Node, why: &str) -> TargetError {
+        unsupported(format!(
+            "`{}` {why}, for which AMCT's models have no node",
+            self.layer(node)
+        ))
+    }
+}
+
+/// A node of ONNX's own operators without attributes.
+pub(super) fn onnx<'a>(
+    op: &'a str,
+    name: &'a str,
+    of: Option<NodeId>,
+    operands: &'a [ValueId],
+    elem: Elem,
+    like: &'a [Dim],
+) -> Foreign<'a> {
+    Foreign {
+        domain: "ai.onnx",
+        op,
+        attributes: Vec::new(),
+        name,
+        of,
+        operands,
+        elem,
+        like,
+    }
+}
+
+pub(super) fn scalar(value: f32) -> Result<TensorData, TargetError> {
+    TensorData::from_values(&[], &[value]).map_err(|error| unsupported(error.to_string()))
+}
+
+/// The code of a number: sat(rint(x·(1/s) + z)).
+fn quantized(x: f32, grid: Grid) -> i64 {
+    let code = (x * (1.0 / grid.scale) + grid.zero as f32).round_ties_even();
+    code.clamp(f32::from(i8::MIN), f32::from(i8::MAX)) as i64
+}
+
+pub(super) fn operand(node: &Node, index: usize) -> Option<ValueId> {
+    node.inputs.get(index).copied().flatten()
+}
