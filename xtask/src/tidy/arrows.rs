@@ -21,7 +21,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tensorflow", &["core", "mapped", "import"]),
     ("tflite", &["core", "mapped", "import"]),
     ("container", &["requantize", "core", "mapped"]),
-    ("samples", &["requantize", "core", "mapped", "document"]),
+    ("images", &[]),
+    ("samples", &["requantize", "core", "mapped", "document", "images"]),
     ("target", &["requantize", "core", "kernels", "mapped", "document"]),
     ("plugin-interface", &[]),
     (
@@ -86,6 +87,7 @@ const ALL_LIBRARIES: &[&str] = &[
     "requantize",
     "mapped",
     "document",
+    "images",
     "kernels",
     "core",
     "import",

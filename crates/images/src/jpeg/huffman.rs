@@ -1,0 +1,74 @@
+//! Huffman codes: canonical, of 1 to 16 bits.
+
+use super::bits::Bits;
+
+/// Codes of as many bits and fewer are looked up at once.
+const FAST: u32 = 9;
+
+/// See the module.
+pub(super) struct Huffman {
+    /// By the next [`FAST`] bits: the symbol and, above it, the bits of its code; 0 where the code is longer.
+    fast: [u16; 1 << FAST],
+    /// By the bits of a code: the first code behind those of that length, moved up to 16 bits.
+    ends: [u32; 18],
+    /// By the bits of a code: what is added to a code to give the position of its symbol.
+    offsets: [i32; 17],
+    symbols: [u8; 256],
+}
+
+impl Huffman {
+    /// The table with so many codes of each length; `None` where there is none.
+    pub(super) fn new(counts: &[u8; 16], listed: &[u8]) -> Option<Huffman> {
+        let mut symbols = [0; 256];
+        symbols.get_mut(..listed.len())?.copy_from_slice(listed);
+        let mut table = Huffman {
+            fast: [0; 1 << FAST],
+            ends: [0; 18],
+            offsets: [0; 17],
+            symbols,
+        };
+        let (mut code, mut position) = (0u32, 0usize);
+        for (bits, &count) in (1u32..).zip(counts) {
+            let at = bits as usize;
+            table.offsets[at] = position as i32 - code as i32;
+            for _ in 0..count {
+                if code >= 1 << bits {
+                    return None;
+                }
+                if bits <= FAST {
+                    let begin = (code << (FAST - bits)) as usize;
+                    let entry = (bits as u16) << 8 | u16::from(symbols[position]);
+                    table.fast[begin..begin + (1 << (FAST - bits))].fill(entry);
+                }
+                code += 1;
+                position += 1;
+            }
+            table.ends[at] = code << (16 - bits);
+            code <<= 1;
+        }
+        // Longer than all codes: a marker that the search ends at.
+        table.ends[17] = u32::MAX;
+        Some(table)
+    }
+
+    /// The next symbol. At least 16 bits have been filled in.
+    #[inline(always)]
+    pub(super) fn symbol(&self, bits: &mut Bits<'_>) -> Option<u8> {
+        let next = bits.peek(16);
+        let entry = self.fast[(next >> (16 - FAST)) as usize];
+        if entry != 0 {
+            bits.skip(u32::from(entry >> 8));
+            return Some(entry as u8);
+        }
+        self.long(next, bits)
+    }
+
+    #[cold]
+    fn long(&self, next: u32, bits: &mut Bits<'_>) -> Option<u8> {
+        let length = (FAST as usize + 1..=16).find(|&length| next < self.ends[length])?;
+        bits.skip(length as u32);
+        let code = (next >> (16 - length)) as i32;
+        let position = usize::try_from(code + self.offsets[length]).ok()?;
+        self.symbols.get(position).copied()
+    }
+}

@@ -1,0 +1,126 @@
+//! Levels of an image, and what is done to each pixel by itself.
+
+use crate::Like;
+
+/// An image: `height` rows of `width` pixels of `channels` levels each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pixels {
+    /// Pixels of a row; not 0.
+    pub width: usize,
+    /// Rows, from top to bottom; not 0.
+    pub height: usize,
+    /// 1 (gray) or 3.
+    pub channels: usize,
+    /// The levels, `height · width · channels` of them.
+    pub levels: Vec<u8>,
+}
+
+impl Pixels {
+    /// Levels of a row.
+    pub(crate) fn row(&self) -> usize {
+        self.width * self.channels
+    }
+
+    /// The first channel and the last change places.
+    pub(crate) fn swap_colors(&mut self) {
+        if self.channels == 3 {
+            self.levels.chunks_exact_mut(3).for_each(|pixel| pixel.swap(0, 2));
+        }
+    }
+
+    /// The luma of red, green and blue by Recommendation BT.601, rounded as the library does:
+    ///
+    /// ```text
+    /// Pillow   (19595 r + 38470 g +  7471 b + 2¹⁵) >> 16     convert("L")
+    /// OpenCV   ( 9798 r + 19235 g +  3735 b + 2¹⁴) >> 15     cvtColor
+    /// ```
+    ///
+    /// `first_is_blue` says that blue comes first.
+    pub(crate) fn gray(&self, like: Like, first_is_blue: bool) -> Pixels {
+        let ([r, g, b], shift) = match like {
+            Like::Pillow => ([19595u32, 38470, 7471], 16),
+            Like::Opencv => ([9798, 19235, 3735], 15),
+        };
+        let [first, second, third] = if first_is_blue { [b, g, r] } else { [r, g, b] };
+        let luma = |pixel: &[u8]| {
+            let sum = first * u32::from(pixel[0]) + second * u32::from(pixel[1]) + third * u32::from(pixel[2]);
+            // The weights add up to 2^shift, so this is a level.
+            ((sum + (1 << (shift - 1))) >> shift) as u8
+        };
+        Pixels {
+            channels: 1,
+            levels: self.levels.chunks_exact(3).map(luma).collect(),
+            ..*self
+        }
+    }
+
+    /// The same image as its camera was held: orientations 2 to 8 of Exif, which say where row 0 and column 0 of the
+    /// stored image are. Others change nothing.
+    pub(crate) fn oriented(self, orientation: u8) -> Pixels {
+        let (w, h) = (self.width, self.height);
+        // Where the pixel of the result at (x, y) is stored.
+        let stored: fn(usize, usize, usize, usize) -> (usize, usize) = match orientation {
+            2 => |x, y, w, _| (w - 1 - x, y),
+            3 => |x, y, w, h| (w - 1 - x, h - 1 - y),
+            4 => |x, y, _, h| (x, h - 1 - y),
+            5 => |x, y, _, _| (y, x),
+            6 => |x, y, _, h| (y, h - 1 - x),
+            7 => |x, y, w, h| (w - 1 - y, h - 1 - x),
+            8 => |x, y, w, _| (w - 1 - y, x),
+            _ => return self,
+        };
+        let [width, height] = if orientation > 4 { [h, w] } else { [w, h] };
+        let mut levels = Vec::with_capacity(self.levels.len());
+        for y in 0..height {
+            for x in 0..width {
+                let (from_x, from_y) = stored(x, y, w, h);
+                let at = (from_y * w + from_x) * self.channels;
+                levels.extend_from_slice(&self.levels[at..at + self.channels]);
+            }
+        }
+        Pixels {
+            width,
+            height,
+            channels: self.channels,
+            levels,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two rows of three pixels, 1 to 6.
+    fn six() -> Pixels {
+        Pixels {
+            width: 3,
+            height: 2,
+            channels: 1,
+            levels: vec![1, 2, 3, 4, 5, 6],
+        }
+    }
+
+    /// The orientations of Exif: the stored rows and columns, worked out on paper.
+    #[test]
+    fn orientations_turn_and_mirror() {
+        for (orientation, width, expected) in [
+            (1, 3, [1, 2, 3, 4, 5, 6]),
+            (2, 3, [3, 2, 1, 6, 5, 4]),
+            (3, 3, [6, 5, 4, 3, 2, 1]),
+            (4, 3, [4, 5, 6, 1, 2, 3]),
+            (5, 2, [1, 4, 2, 5, 3, 6]),
+            (6, 2, [4, 1, 5, 2, 6, 3]),
+            (7, 2, [6, 3, 5, 2, 4, 1]),
+            (8, 2, [3, 6, 2, 5, 1, 4]),
+            (9, 3, [1, 2, 3, 4, 5, 6]),
+        ] {
+            let found = six().oriented(orientation);
+            assert_eq!(
+                (found.width, &found.levels[..]),
+                (width, &expected[..]),
+                "{orientation}"
+            );
+        }
+    }
+}

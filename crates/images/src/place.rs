@@ -1,0 +1,85 @@
+//! Where an image lies in another: crops and letterboxes.
+
+use serde::Serialize;
+
+use crate::{ImageError, Pixels};
+
+/// The place of a part in a whole, of which one is smaller in each direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Anchor {
+    /// In the middle.
+    #[default]
+    Center,
+    /// At the top, on the left.
+    TopLeft,
+}
+
+/// The side of a scaled image, of which a whole number of pixels is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rounding {
+    /// To the nearest, ties to even, as Python's `round`.
+    Nearest,
+    /// Down, as Python's `int`.
+    #[default]
+    Down,
+}
+
+impl Rounding {
+    /// The side; at least one pixel.
+    pub(crate) fn side(self, side: f64) -> usize {
+        let rounded = match self {
+            Rounding::Nearest => side.round_ties_even(),
+            Rounding::Down => side.floor(),
+        };
+        rounded.max(1.0) as usize
+    }
+}
+
+/// The part of `size` (width, height), in the middle or at the top on the left. An odd number of pixels is halved to the
+/// nearest even number, as torchvision's `center_crop` does.
+pub(crate) fn crop(image: &Pixels, [width, height]: [usize; 2], anchor: Anchor) -> Result<Pixels, ImageError> {
+    if width > image.width || height > image.height {
+        return Err(ImageError::Crop {
+            size: [width, height],
+            found: [image.width, image.height],
+        });
+    }
+    let begin = |spare: usize| match anchor {
+        Anchor::Center => (spare as f64 / 2.0).round_ties_even() as usize,
+        Anchor::TopLeft => 0,
+    };
+    let (left, top) = (begin(image.width - width), begin(image.height - height));
+    let rows = image.levels.chunks_exact(image.row()).skip(top).take(height);
+    let [from, to] = [left, left + width].map(|x| x * image.channels);
+    Ok(Pixels {
+        width,
+        height,
+        channels: image.channels,
+        levels: rows.flat_map(|row| &row[from..to]).copied().collect(),
+    })
+}
+
+/// The image on a field of `size` (width, height), which is not smaller, and elsewhere `fill`. An odd number of pixels in
+/// the middle leaves one more on the right and at the bottom.
+pub(crate) fn on_field(image: &Pixels, [width, height]: [usize; 2], fill: u8, anchor: Anchor) -> Pixels {
+    let begin = |spare: usize| match anchor {
+        Anchor::Center => spare / 2,
+        Anchor::TopLeft => 0,
+    };
+    let left = begin(width.saturating_sub(image.width)) * image.channels;
+    let top = begin(height.saturating_sub(image.height));
+    let mut field = Pixels {
+        width,
+        height,
+        channels: image.channels,
+        levels: vec![fill; width * height * image.channels],
+    };
+    let (row, length) = (field.row(), image.row());
+    let rows = field.levels.chunks_exact_mut(row).skip(top);
+    for (to, from) in rows.zip(image.levels.chunks_exact(length)) {
+        to[left..left + length].copy_from_slice(from);
+    }
+    field
+}

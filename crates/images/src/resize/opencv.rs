@@ -1,0 +1,177 @@
+//! Resampling as OpenCV's `resize` does it for levels of 8 bits.
+//!
+//! ```text
+//! f    source pixels for one of the result, 1 / (to / from) in f64
+//! p    (x + ½) · f − ½ as f32; i = ⌊p⌋, t = p − i
+//!
+//! bilinear   along rows, at both ends t = 0 with i within the image:
+//!            r = k₀ · x_i + k₁ · x_{i+1}                                 k the nearest integers to 2¹¹ · (1 − t, t)
+//!            along columns, rows outside being the nearest within:
+//!            y = (((b₀ · (r₀ >> 4)) >> 16) + ((b₁ · (r₁ >> 4)) >> 16) + 2) >> 2
+//! bicubic    four neighbours from i − 1 on, a = −¾, k the nearest integers to 2¹¹ times the weights, neighbours outside
+//!            being the nearest within; y = (Σ b · Σ k·x + 2²¹) >> 22
+//! nearest    ⌊x · f⌋
+//! ```
+//!
+//! Half the size by `bilinear` is [`area`]; an image that becomes larger by `area` is `bilinear` with other places.
+
+use super::{Filter, area, pick};
+use crate::Pixels;
+
+/// Bits behind the binary point of a weight.
+const BITS: u32 = 11;
+
+/// For each pixel of the result the source pixels and their weights.
+type Taps<const N: usize> = Vec<([usize; N], [i32; N])>;
+
+pub(super) fn resize(image: &Pixels, [width, height]: [usize; 2], filter: Filter) -> Pixels {
+    let halves = image.width == 2 * width && image.height == 2 * height;
+    let shrinks = image.width >= width && image.height >= height;
+    match filter {
+        Filter::Area if shrinks => area::resize(image, [width, height]),
+        Filter::Bilinear if halves => area::resize(image, [width, height]),
+        Filter::Area => bilinear(image, &spread(image.width, width), &spread(image.height, height)),
+        Filter::Bilinear => {
+            let (mut across, down) = (linear(image.width, width), linear(image.height, height));
+            for ([first, second], weights) in &mut across {
+                if *first == *second {
+                    *weights = [1 << BITS, 0];
+                }
+            }
+            bilinear(image, &across, &down)
+        }
+        Filter::Bicubic => bicubic(image, &cubic(image.width, width), &cubic(image.height, height)),
+        _ => pick(image, &nearest(image.width, width), &nearest(image.height, height)),
+    }
+}
+
+/// Source pixels for one of the result.
+fn factor(from: usize, to: usize) -> f64 {
+    1.0 / (to as f64 / from as f64)
+}
+
+fn nearest(from: usize, to: usize) -> Vec<usize> {
+    let factor = factor(from, to);
+    (0..to)
+        .map(|x| ((x as f64 * factor).floor() as usize).min(from - 1))
+        .collect()
+}
+
+/// A weight with [`BITS`] behind the point, ties to even.
+fn fixed(weight: f32) -> i32 {
+    (weight * (1 << BITS) as f32).round_ties_even() as i32
+}
+
+/// A place within the image.
+fn within(place: i64, from: usize) -> usize {
+    place.clamp(0, from as i64 - 1) as usize
+}
+
+/// The place of a pixel: the source pixel in front of it, and the distance.
+fn place(x: usize, factor: f64) -> (i64, f32) {
+    let place = ((x as f64 + 0.5) * factor - 0.5) as f32;
+    let whole = place.floor();
+    (whole as i64, place - whole)
+}
+
+fn linear(from: usize, to: usize) -> Taps<2> {
+    let factor = factor(from, to);
+    let taps = |x| {
+        let (whole, t) = place(x, factor);
+        let sources = [whole, whole + 1].map(|place| within(place, from));
+        (sources, [fixed(1.0 - t), fixed(t)])
+    };
+    (0..to).map(taps).collect()
+}
+
+/// As [`linear`], for an image that becomes larger by `area`.
+fn spread(from: usize, to: usize) -> Taps<2> {
+    let (inverse, factor) = (to as f64 / from as f64, factor(from, to));
+    let taps = |x: usize| {
+        let whole = (x as f64 * factor).floor();
+        let t = ((x as f64 + 1.0) - (whole + 1.0) * inverse) as f32;
+        let t = if t <= 0.0 { 0.0 } else { t - t.floor() };
+        let sources = [whole as i64, whole as i64 + 1].map(|place| within(place, from));
+        let t = if sources[0] == sources[1] { 0.0 } else { t };
+        (sources, [fixed(1.0 - t), fixed(t)])
+    };
+    (0..to).map(taps).collect()
+}
+
+fn cubic(from: usize, to: usize) -> Taps<4> {
+    const A: f32 = -0.75;
+    let factor = factor(from, to);
+    let taps = |x| {
+        let (whole, t) = place(x, factor);
+        let far = |t: f32| ((A * t - 5.0 * A) * t + 8.0 * A) * t - 4.0 * A;
+        let near = |t: f32| ((A + 2.0) * t - (A + 3.0)) * t * t + 1.0;
+        let [first, second, third] = [far(t + 1.0), near(t), near(1.0 - t)];
+        let weights = [first, second, third, 1.0 - first - second - third];
+        let sources = [-1, 0, 1, 2].map(|offset| within(whole + offset, from));
+        (sources, weights.map(fixed))
+    };
+    (0..to).map(taps).collect()
+}
+
+/// A row of the image in the width of `taps`, with weights that still count.
+fn row<const N: usize>(image: &Pixels, y: usize, taps: &Taps<N>, out: &mut [i32]) {
+    let source = &image.levels[y * image.row()..][..image.row()];
+    let channels = image.channels;
+    for (out, (sources, weights)) in out.chunks_exact_mut(channels).zip(taps) {
+        for (channel, out) in out.iter_mut().enumerate() {
+            let each = sources.iter().zip(weights);
+            *out = each
+                .map(|(at, weight)| weight * i32::from(source[at * channels + channel]))
+                .sum();
+        }
+    }
+}
+
+/// Rows of the result, each from `N` rows in the new width, which are made once.
+fn rows<const N: usize>(
+    image: &Pixels,
+    across: &Taps<N>,
+    down: &Taps<N>,
+    level: impl Fn([i32; N], [i32; N]) -> u8,
+) -> Pixels {
+    let (width, channels) = (across.len(), image.channels);
+    let mut levels = vec![0; width * channels * down.len()];
+    // Row y of the image is kept at y mod N, as long as no other takes its place.
+    let mut kept: [(Option<usize>, Vec<i32>); N] = std::array::from_fn(|_| (None, vec![0; width * channels]));
+    for (out, (sources, weights)) in levels.chunks_exact_mut(width * channels).zip(down) {
+        for &y in sources {
+            let (row_of, buffer) = &mut kept[y % N];
+            if *row_of != Some(y) {
+                row(image, y, across, buffer);
+                *row_of = Some(y);
+            }
+        }
+        let from: [&[i32]; N] = sources.map(|y| kept[y % N].1.as_slice());
+        for (x, out) in out.iter_mut().enumerate() {
+            *out = level(from.map(|row| row[x]), *weights);
+        }
+    }
+    Pixels {
+        width,
+        height: down.len(),
+        channels,
+        levels,
+    }
+}
+
+fn bilinear(image: &Pixels, across: &Taps<2>, down: &Taps<2>) -> Pixels {
+    rows(image, across, down, |[first, second], [upper, lower]| {
+        ((((upper * (first >> 4)) >> 16) + ((lower * (second >> 4)) >> 16) + 2) >> 2).clamp(0, 255) as u8
+    })
+}
+
+fn bicubic(image: &Pixels, across: &Taps<4>, down: &Taps<4>) -> Pixels {
+    rows(image, across, down, |rows, weights| {
+        let sum: i64 = rows
+            .iter()
+            .zip(weights)
+            .map(|(&x, w)| i64::from(x) * i64::from(w))
+            .sum();
+        ((sum + (1 << (2 * BITS - 1))) >> (2 * BITS)).clamp(0, 255) as u8
+    })
+}
