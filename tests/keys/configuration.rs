@@ -1,7 +1,7 @@
 //! The keys of a deployment's configuration.
 
 use super::Effect::{self, Bits, Error, Files, Placement, Report};
-use super::{compiled, differences, evaluation, repository, unmatched};
+use super::{compiled, differences, evaluation, images, repository, unmatched};
 use std::collections::BTreeMap;
 use strait_builtin as _;
 use strait_document::Document as _;
@@ -535,7 +535,7 @@ const OF_LIBRARIES: &[&str] = &["plugin[].sha256", "trust.unpinned"];
 
 #[test]
 fn every_key_of_a_configuration_takes_effect_or_is_refused() {
-    let cases = || CASES.iter().chain(evaluation::CASES);
+    let cases = || CASES.iter().chain(evaluation::CASES).chain(images::cases());
     let of_libraries = OF_LIBRARIES.iter().copied();
     let keys: Vec<&str> = cases().map(|case| case.key).chain(of_libraries).collect();
     let mut wrong = unmatched(Config::shape(), &keys);

@@ -5,6 +5,7 @@
 mod configuration;
 mod dialect;
 mod evaluation;
+mod images;
 mod table;
 
 use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, path::PathBuf, sync::Mutex};

@@ -5,7 +5,7 @@ mod plugin;
 
 use std::{
     collections::BTreeSet,
-    num::NonZeroUsize,
+    num::{NonZeroU32, NonZeroUsize},
     path::{Path, PathBuf},
 };
 
@@ -37,6 +37,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Compile(Compile),
     Calibrate(Calibrate),
+    Samples(Samples),
     Run(Run),
     Eval(Eval),
     Verify(Verify),
@@ -349,6 +350,37 @@ fn share(text: &str) -> Result<Share, String> {
         0 => wrong(),
         parts => format!("there is no share {part} of {parts}; they are counted from 1/{parts} to {parts}/{parts}"),
     })
+}
+
+/// Write what the network sees: the samples behind their preprocessing
+///
+/// For each input an .npy with all samples, and where these have the shape of images a PNG of each; beside them an index.json with
+/// the names of the images.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  strait samples deploy.toml --out seen
+  strait samples deploy.toml --out seen --evaluation --samples 16")]
+pub(crate) struct Samples {
+    /// The configuration
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Write to this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Take the samples of [evaluation] instead of those of [calibration]
+    #[arg(long)]
+    pub(crate) evaluation: bool,
+    /// Only the first so many
+    #[arg(long, value_name = "N")]
+    pub(crate) samples: Option<NonZeroU32>,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
 }
 
 /// Run a compiled model on stored samples

@@ -61,6 +61,12 @@ pub struct Sources {
     pub data: BTreeMap<String, Digest>,
     /// The model, with its external data.
     pub model: Digest,
+    /// Reason why the artifact is not for deployment; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_for_deployment: Option<String>,
+    /// Names and versions of what reads the samples that are images, by their role.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub readers: BTreeMap<String, String>,
 }
 
 /// The target of an artifact.
@@ -259,6 +265,8 @@ mod tests {
                 config: digest,
                 data: BTreeMap::new(),
                 model: digest,
+                not_for_deployment: None,
+                readers: BTreeMap::new(),
             },
             target: TargetVersion {
                 id: "t".into(),

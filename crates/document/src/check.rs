@@ -43,7 +43,7 @@ impl Checker {
         match (shape, &mut node.value) {
             (Shape::Table(keys), Value::Table(entries)) => self.table(keys, entries, &place, path),
             (Shape::Either { text: inner, .. }, Value::Text(_))
-            | (Shape::Either { table: inner, .. }, Value::Table(_)) => {
+            | (Shape::Either { table: inner, .. }, Value::Table(_) | Value::List(_)) => {
                 self.value(inner, node, path);
             }
             (Shape::OneKey(keys), Value::Table(entries)) => self.one_key(keys, entries, &place, path),
@@ -208,6 +208,7 @@ impl Checker {
         let (is_right, is_path): (fn(&str) -> bool, bool) = match format.map(|format| format.rule) {
             Some(Rule::Text(is_right)) => (is_right, false),
             Some(Rule::Path(is_right)) => (is_right, true),
+            Some(Rule::PathOrWord(is_word)) => (|_| true, !is_word(text)),
             Some(Rule::Ascending) | None => (|_| true, false),
         };
         if text.is_empty() {

@@ -75,6 +75,8 @@ pub enum Rule {
     Text(fn(&str) -> bool),
     /// The same, and a path, which is resolved against the folder of the text that it stands in.
     Path(fn(&str) -> bool),
+    /// A path, or a word, for which this holds and which is left as it is.
+    PathOrWord(fn(&str) -> bool),
     /// A list of numbers, each above the one before.
     Ascending,
 }
@@ -82,7 +84,7 @@ pub enum Rule {
 impl Format {
     /// True if a value is a path, to be resolved.
     pub fn is_path(self) -> bool {
-        matches!(self.rule, Rule::Path(_))
+        matches!(self.rule, Rule::Path(_) | Rule::PathOrWord(_))
     }
 }
 
@@ -127,11 +129,11 @@ pub enum Shape {
     },
     /// A list of as many elements as there are shapes, one for each.
     Tuple(Vec<Shape>),
-    /// A string, or a table.
+    /// A string, or a table or list.
     Either {
         /// Where it is a string.
         text: Box<Shape>,
-        /// Where it is a table.
+        /// Where it is a table or list.
         table: Box<Shape>,
     },
     /// One of these strings, each with what it means. `custom:NAME` stands for all that begin with `custom:`.

@@ -9,7 +9,7 @@ use strait_container::{Artifact, Digest, Integrity, Model, TargetOrigin};
 use strait_core::{Bodies, Module};
 use strait_document::nearest;
 use strait_execute::{LoopsFor, PlanOptions, Standard};
-use strait_samples::{InputSpec, Kind, Samples};
+use strait_samples::{InputSpec, Kind, Samples, Set};
 use strait_target::Registry;
 use strait_verify::Ranges;
 
@@ -273,7 +273,7 @@ pub fn given_samples(arguments: &[String], inputs: &[InputSpec]) -> Result<Sampl
     if let [only] = arguments
         && Path::new(only).exists()
     {
-        return Samples::open(Path::new(only), inputs, None).map_err(failure::data);
+        return Samples::open(&Set::from(Path::new(only)), inputs).map_err(failure::data);
     }
     Samples::open_by_name(&named_files(arguments, inputs)?, inputs).map_err(failure::data)
 }
@@ -340,6 +340,7 @@ mod tests {
             elem: strait_core::Elem::F32,
             shape: vec![1],
             preprocess: Plan::default(),
+            range: None,
         };
         names.iter().map(spec).collect()
     }

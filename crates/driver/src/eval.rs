@@ -1,11 +1,11 @@
 //! Measures an artifact, beside its float model and its simulation where these are given.
 
-use std::{num::NonZeroU32, path::Path};
+use std::path::Path;
 
 use strait_core::{Module, Switches};
 use strait_document::KeyPath;
 use strait_execute::PlanOptions;
-use strait_samples::Samples;
+use strait_samples::{Samples, Set};
 use strait_target::Registry;
 
 use crate::{
@@ -42,9 +42,7 @@ pub struct SimulatedSide {
 /// The measurement that is asked for.
 pub struct Request<'a> {
     /// The samples.
-    pub data: &'a Path,
-    /// Only the first so many.
-    pub samples: Option<NonZeroU32>,
+    pub data: Set,
     /// The labels of metrics without a file of their own.
     pub labels: Option<&'a Path>,
     /// The metrics, each with its key. None: top-1 where there are labels, and agreement where there is a float model or a
@@ -59,8 +57,7 @@ impl<'a> Request<'a> {
     pub fn of(data: &'a Path, labels: Option<&'a Path>, metrics: &[Metric]) -> Request<'a> {
         let place = KeyPath::of(&["evaluation", "metrics"]);
         Request {
-            data,
-            samples: None,
+            data: Set::from(data),
             labels,
             metrics: metrics
                 .iter()
@@ -70,12 +67,16 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// Takes other samples instead, as many as before.
+    pub fn instead(&mut self, data: &Path) {
+        self.data.place = Set::from(data).place;
+    }
+
     /// Those of `[evaluation]` of a configuration.
     pub fn configured(loaded: &'a Loaded) -> Option<Request<'a>> {
         let evaluation = loaded.config.evaluation.as_ref()?;
         Some(Request {
-            data: evaluation.data.as_ref(),
-            samples: evaluation.samples,
+            data: evaluation.data.set(evaluation.samples, evaluation.unreadable),
             labels: evaluation.labels.as_ref().map(AsRef::as_ref),
             metrics: evaluation.wanted(),
             configuration: Some(loaded),
@@ -112,7 +113,7 @@ fn measured(
     session: &Session<'_>,
 ) -> Result<Accuracy, Stop> {
     let inputs = opened.inputs()?;
-    let samples = Samples::open(request.data, &inputs, request.samples).map_err(failure::data)?;
+    let samples = Samples::open(&request.data, &inputs).map_err(failure::data)?;
     let integer = opened.plan(session, true)?;
     let outputs = integer.outputs();
     let compares = float.is_some() || simulated.is_some();
@@ -120,7 +121,7 @@ fn measured(
     let both = both.map(|(given, metric)| given.then_some(metric));
     let default: Vec<Metric> = both.into_iter().flatten().collect();
     let wanted = match request.metrics {
-        metrics if metrics.is_empty() => Request::of(request.data, None, &default).metrics,
+        metrics if metrics.is_empty() => Request::of(Path::new(""), None, &default).metrics,
         metrics => metrics,
     };
     let subject = Subject {

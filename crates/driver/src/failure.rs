@@ -66,6 +66,10 @@ pub mod codes {
     pub const CONSTANT: &str = "D011";
     /// Files of statistics cannot be joined: they are none, damaged, or do not belong together.
     pub const STATISTICS: &str = "D012";
+    /// The calibration samples are random numbers. A warning.
+    pub const RANDOM: &str = "D014";
+    /// Images that cannot be decoded are left out. A warning.
+    pub const LEFT_OUT: &str = "D015";
     /// Recorded vectors that cannot be used.
     pub const VECTORS: &str = "D013";
     /// A file cannot be written.

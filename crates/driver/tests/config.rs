@@ -13,6 +13,7 @@ use strait_driver::{
     config::{self, KeyPath, Override, preprocess::plan, types::*},
     diagnostic::Diagnostics,
 };
+use strait_samples::Place;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/config");
 
@@ -105,7 +106,11 @@ fn the_command_line_wins_and_its_paths_are_its_own() {
         .config;
     assert_eq!(config.model.file.as_ref(), Path::new("other/model.onnx"));
     assert_eq!(config.target.ids, ["sima", "ascend"]);
-    assert_eq!(config.calibration.data.as_ref(), Path::new("calib.npz"));
+    let set = config
+        .calibration
+        .data
+        .set(config.calibration.samples, config.calibration.unreadable);
+    assert_eq!(set.place, Place::Path("calib.npz".into()));
     assert_eq!(config.output.dir.of_target("sima"), Path::new("out/sima"));
     assert_eq!(config.calibration.samples.map(u32::from), Some(64));
     assert_eq!(config.input["odd.name:0"].range.unwrap().0, [-1.0, 1.0]);
@@ -172,7 +177,7 @@ fn unused(schema: &Value, values: &[&toml::Value], path: &str, found: &mut Vec<S
 #[test]
 fn the_files_of_every_key_have_every_key() {
     // No one observer reads all of its settings.
-    let files = ["good/everything.toml", "good/observers.toml"];
+    let files = ["good/everything.toml", "good/observers.toml", "good/images.toml"];
     let texts = files.map(|file| fs::read_to_string(Path::new(FOLDER).join(file)).unwrap());
     let values = texts.map(|text| toml::from_str(&text).unwrap());
     let mut found = Vec::new();

@@ -11,14 +11,25 @@ use strait_document::nearest;
 use crate::{
     archive::Archive,
     error::{DataError, Kind},
+    listing::{Listing, is_image},
     names,
     npy::Array,
+    place::Place,
+    source::Pieces,
 };
 
-/// Arrays that follow each other along the axis of the samples.
-pub(crate) type Pieces = Vec<Array>;
+/// The find for an input.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// Arrays.
+    Arrays(Pieces),
+    /// Images.
+    Images(Listing),
+    /// So many samples of random numbers.
+    Random(usize),
+}
 
-/// The arrays for each of `inputs`, in their order.
+/// The samples for each of `inputs`, in their order.
 ///
 /// | `path` is | read as |
 /// |---|---|
@@ -27,13 +38,47 @@ pub(crate) type Pieces = Vec<Array>;
 /// | a folder of `NAME.npy` | one file for each input, by its [escaped](names::escape) name |
 /// | a folder of `.npy` | for a model of one input: batches, in the order of their names |
 /// | a folder of `.npz` | batches, in the order of their names |
-pub(crate) fn open(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> {
-    let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+/// | an image, a list or a pattern of images, a folder of them or of such folders | those of the only input |
+/// | a folder of folders of images | one folder for each of several inputs, by its escaped name; arrays may stand beside them |
+pub(crate) fn open(place: &Place, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+    match place {
+        Place::Path(path) => open_path(path, inputs),
+        Place::Images(paths) => only(Listing::of_paths(paths)?, "a list of images", inputs),
+        Place::Random(count) => Ok(inputs.iter().map(|_| Found::Random(count.get() as usize)).collect()),
+    }
+}
+
+/// Images for the only input.
+fn only(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+    match inputs {
+        [_] => Ok(vec![Found::Images(listing)]),
+        _ => {
+            let message = format!("{shown} is for one input, and the model has {} inputs", inputs.len());
+            let help = format!(
+                "give a folder that holds a folder or an array for each: {}",
+                list(inputs)
+            );
+            Err(DataError::new(Kind::Name, message).help(help))
+        }
+    }
+}
+
+fn open_path(path: &Path, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+    let shown = path.display().to_string();
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) => match Listing::of_pattern(path) {
+            Some(listing) => return only(listing?, &shown, inputs),
+            None => return Err(unreadable(path, &error)),
+        },
+    };
     if metadata.is_dir() {
         return open_folder(path, inputs);
     }
     match (extension(path).as_str(), inputs) {
-        ("npy", [_]) => Ok(vec![vec![Array::open(path)?]]),
+        ("txt", _) => only(Listing::of_list(path)?, &shown, inputs),
+        _ if is_image(&shown) => only(Listing::of_paths(&[path.to_owned()])?, &shown, inputs),
+        ("npy", [_]) => Ok(vec![Found::Arrays(vec![Array::open(path)?])]),
         ("npy", _) => {
             let message = format!(
                 "{} is one array, and the model has {} inputs",
@@ -43,20 +88,23 @@ pub(crate) fn open(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataErro
             let help = format!("give an .npz, or a folder of .npy, with {}", list(inputs));
             Err(DataError::new(Kind::Name, message).help(help))
         }
-        ("npz", _) => open_archive(path, inputs),
+        ("npz", _) => Ok(open_archive(path, inputs)?.into_iter().map(Found::Arrays).collect()),
         _ => {
-            let message = format!("{} is neither .npy nor .npz nor a folder", path.display());
-            let help = "write samples with numpy.save or numpy.savez";
+            let message = format!(
+                "{} is neither .npy nor .npz, nor an image or a list (.txt) of images, nor a folder",
+                path.display()
+            );
+            let help = "write arrays with numpy.save or numpy.savez, and images as PNG or JPEG";
             Err(DataError::new(Kind::Format, message).help(help))
         }
     }
 }
 
-/// One file for each input.
+/// One file or folder for each input.
 ///
 /// # Errors
 /// An input without a file, and a file without an input.
-pub(crate) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> {
+pub(crate) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
     if let Some(stranger) = files.keys().find(|name| !inputs.contains(&name.as_str())) {
         let message = format!("the model has no input {stranger:?}");
         let finding = DataError::new(Kind::Name, message).note(format!("its inputs are {}", list(inputs)));
@@ -67,12 +115,16 @@ pub(crate) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -
             let message = format!("there are no samples for the input {input:?}");
             DataError::new(Kind::Name, message).help(format!("give {}", list(inputs)))
         })?;
-        Array::open(file).map(|array| vec![array])
+        match is_image(&file.to_string_lossy()) || file.is_dir() || extension(file) == "txt" {
+            true => Ok(open_path(file, &[input])?),
+            false => Array::open(file).map(|array| vec![Found::Arrays(vec![array])]),
+        }
     };
-    inputs.iter().map(file).collect()
+    let found: Vec<Vec<Found>> = inputs.iter().map(file).collect::<Result<_, _>>()?;
+    Ok(found.into_iter().flatten().collect())
 }
 
-fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> {
+fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
     let unreadable = |error| unreadable(folder, &error);
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
@@ -87,17 +139,21 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError>
         .iter()
         .map(|name| folder.join(format!("{}.npy", names::escape(name))))
         .collect();
-    if named.iter().all(|file| files.contains(file)) {
-        return named
-            .iter()
-            .map(|file| Array::open(file).map(|array| vec![array]))
-            .collect();
+    // Each input by its name: an array, or of several inputs a folder of images.
+    let several = inputs.len() > 1;
+    let images = |file: &PathBuf| Some(file.with_extension("")).filter(|folder| several && folder.is_dir());
+    if named.iter().all(|file| files.contains(file) || images(file).is_some()) {
+        let open = |file: &PathBuf| match (files.contains(file), images(file)) {
+            (false, Some(folder)) => Listing::of_folder(&folder).map(Found::Images),
+            _ => Array::open(file).map(|array| Found::Arrays(vec![array])),
+        };
+        return named.iter().map(open).collect();
     }
     let (arrays, archives) = (of_kind("npy").count(), of_kind("npz").count());
     match (arrays, archives, inputs) {
         (1.., 0, [_]) => {
             let pieces = of_kind("npy").map(|file| Array::open(file));
-            Ok(vec![pieces.collect::<Result<_, _>>()?])
+            Ok(vec![Found::Arrays(pieces.collect::<Result<_, _>>()?)])
         }
         (0, 1.., _) => {
             let mut pieces = vec![Pieces::new(); inputs.len()];
@@ -106,7 +162,7 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError>
                     pieces.extend(more);
                 }
             }
-            Ok(pieces)
+            Ok(pieces.into_iter().map(Found::Arrays).collect())
         }
         (1.., 1.., _) => {
             let message = format!(
@@ -115,9 +171,20 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError>
             );
             Err(DataError::new(Kind::Name, message).help("leave one kind in the folder"))
         }
+        (0, 0, [_]) => match Listing::of_folder(folder)? {
+            none if none.count() == 0 => {
+                let message = format!(
+                    "{} holds neither .npy nor .npz files, and there are no images in it or below it",
+                    folder.display()
+                );
+                Err(DataError::new(Kind::Count, message))
+            }
+            listing => Ok(vec![Found::Images(listing)]),
+        },
         (0, 0, _) => {
             let message = format!("{} holds neither .npy nor .npz files", folder.display());
-            Err(DataError::new(Kind::Count, message))
+            let help = format!("give each input an array or a folder of images: {}", list(inputs));
+            Err(DataError::new(Kind::Count, message).help(help))
         }
         (1.., 0, _) => {
             let message = format!("{} does not hold a file for each input", folder.display());
@@ -195,9 +262,12 @@ mod tests {
         fs::read(file.path()).unwrap()
     }
 
-    fn bytes_of(pieces: &[Pieces]) -> Vec<Vec<u8>> {
-        let joined = |pieces: &Pieces| pieces.iter().flat_map(|array| array.bytes().to_vec()).collect();
-        pieces.iter().map(joined).collect()
+    fn bytes_of(found: &[Found]) -> Vec<Vec<u8>> {
+        let joined = |found: &Found| match found {
+            Found::Arrays(pieces) => pieces.iter().flat_map(|array| array.bytes().to_vec()).collect(),
+            other => panic!("{other:?}"),
+        };
+        found.iter().map(joined).collect()
     }
 
     #[test]
@@ -233,7 +303,7 @@ mod tests {
             ("deflated.npz", two, vec![vec![1, 2], vec![3]]),
             ("archives", two, vec![vec![1, 2, 1, 2], vec![3, 3]]),
         ] {
-            let found = open(&at(path), inputs).unwrap_or_else(|error| panic!("{path}: {error}"));
+            let found = open(&Place::Path(at(path)), inputs).unwrap_or_else(|error| panic!("{path}: {error}"));
             assert_eq!(bytes_of(&found), expected, "{path}");
         }
     }
@@ -245,21 +315,24 @@ mod tests {
         save(&path("one.npy"), &[1]);
         fs::write(path("some.npz"), archive(&[("input.npy", &npy_bytes(&[1]))], false)).unwrap();
         fs::write(path("cut.npz"), b"PK").unwrap();
-        fs::write(path("x.txt"), b"1").unwrap();
+        fs::write(path("x.csv"), b"1").unwrap();
         fs::create_dir(path("empty")).unwrap();
         for (name, inputs, expected) in [
             ("one.npy", &["x", "y"][..], Kind::Name),
             ("some.npz", &["inputs"], Kind::Name),
             ("cut.npz", &["x"], Kind::Format),
-            ("x.txt", &["x"], Kind::Format),
+            ("x.csv", &["x"], Kind::Format),
             ("absent.npy", &["x"], Kind::File),
             ("empty", &["x"], Kind::Count),
             ("", &["x"], Kind::Name),
         ] {
-            let found = open(&path(name), inputs).expect_err(name);
+            let found = open(&Place::Path(path(name)), inputs).expect_err(name);
             assert_eq!(found.kind, expected, "{name}: {found}");
         }
-        let message = open(&path("some.npz"), &["inputs"]).unwrap_err().help.join("; ");
+        let message = open(&Place::Path(path("some.npz")), &["inputs"])
+            .unwrap_err()
+            .help
+            .join("; ");
         assert!(message.contains("did you mean \"input\"?"), "{message}");
     }
 

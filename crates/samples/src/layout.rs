@@ -15,9 +15,9 @@
 
 use crate::{
     error::{DataError, Kind},
-    npy::Array,
     plan::{Operation, Plan},
     samples::InputSpec,
+    source::Source,
 };
 
 /// Where the channels go.
@@ -58,7 +58,7 @@ impl Move {
 }
 
 /// Holds the shape of a sample, behind the steps of the preprocessing, against that of the input.
-pub(crate) fn check(array: &Array, sample: &[usize], spec: &InputSpec) -> Result<(), DataError> {
+pub(crate) fn check(source: &Source, sample: &[usize], spec: &InputSpec) -> Result<(), DataError> {
     let model = input_shape(sample.len(), &spec.shape);
     let other_order = in_other_order(sample, model);
     if !other_order && elements(sample).is_some_and(|found| Some(found) == elements(&spec.shape)) {
@@ -68,7 +68,21 @@ pub(crate) fn check(array: &Array, sample: &[usize], spec: &InputSpec) -> Result
         "samples of shape {sample:?} do not fit the input {:?} of shape {:?}",
         spec.name, spec.shape
     );
-    let mut finding = DataError::new(Kind::Shape, message).note(format!(
+    let mut finding = DataError::new(Kind::Shape, message);
+    let array = match source {
+        Source::Arrays { pieces, .. } => pieces.first(),
+        Source::Images(images) => {
+            let first = images.path(0);
+            return Err(finding.note(format!(
+                "{} has height, width and channels {:?} behind the steps on its pixels",
+                first.display(),
+                images.shape()
+            )));
+        }
+        Source::Random(_) => None,
+    };
+    let Some(array) = array else { return Err(finding) };
+    finding = finding.note(format!(
         "{} has the shape {:?}, samples along the first axis",
         array.name(),
         array.shape()
@@ -144,7 +158,7 @@ fn elements(shape: &[usize]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NumberType, npy, steps::Steps};
+    use crate::{NumberType, npy, npy::Array, steps::Steps};
 
     /// `stored` has the axis of the samples.
     fn checked(stored: &[usize], model: &[usize], preprocess: Plan) -> Result<(), DataError> {
@@ -156,8 +170,9 @@ mod tests {
             elem: strait_core::Elem::F32,
             shape: model.to_vec(),
             preprocess,
+            range: None,
         };
-        check(&array, &steps.shape, &spec)
+        check(&Source::arrays(vec![array], "x")?, &steps.shape, &spec)
     }
 
     /// From `NHWC` as said to the layout of the model, as said.
@@ -170,6 +185,7 @@ mod tests {
                 .into_iter()
                 .collect(),
             layout: Some(step.unwrap_or(stored).to_owned()),
+            ..Plan::default()
         }
     }
 

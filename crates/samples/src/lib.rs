@@ -1,5 +1,5 @@
-//! Arrays in files: samples and labels from `.npy` and `.npz`, and arrays and archives of arrays back into files. The only
-//! crate that knows these formats.
+//! Samples in files: arrays and labels from `.npy` and `.npz`, and arrays and archives of arrays back into files. The only
+//! crate that knows these formats. Images become pixels in `strait-images`.
 //!
 //! Samples lie along the first axis of an array, in place of the model's batch dimension, or in front of its shape where
 //! it has none. Files are mapped: a sample is read when it is asked for, so memory does not depend on their number.
@@ -15,6 +15,11 @@
 //! | a folder of `NAME.npy` | one file for each input, by its [escaped](escape) name |
 //! | a folder of `.npy` | for a model of one input: batches, in the order of their names |
 //! | a folder of `.npz` | batches, in the order of their names |
+//! | `.png`, `.jpg` | one image, for the only input |
+//! | a folder of images, with the folders below it | one for each sample, in the order of their paths |
+//! | `images/**/*.jpg` | those that the pattern matches, in the order of their paths |
+//! | `.txt` | a list of images, one in each line |
+//! | a folder of folders of images | for each of several inputs the folder, or an array, of its name; they belong together by their order |
 //!
 //! # Which code reads what
 //!
@@ -29,25 +34,34 @@ mod archive;
 mod arrays;
 mod error;
 mod files;
+mod images;
 mod labels;
 mod layout;
+mod listing;
+mod named;
 mod names;
 mod npy;
 mod numbers;
 mod pack;
+mod picture;
+mod place;
 mod plan;
+mod random;
 mod sample;
 mod samples;
+mod source;
 mod stacked;
 mod steps;
 
 pub use arrays::read_arrays;
 pub use error::{DataError, Kind};
 pub use labels::read_labels;
+pub use named::Reading;
 pub use names::escape;
 pub use npy::{Array, Writer, encode};
 pub use numbers::NumberType;
 pub use pack::{Pack, PackError};
+pub use place::{Place, Set, Unreadable};
 pub use plan::{Operation, Plan};
 pub use sample::Sample;
 pub use samples::{InputSpec, Samples, Scratch};

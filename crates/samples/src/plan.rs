@@ -13,6 +13,7 @@
 //! ```
 
 use serde::Serialize;
+use strait_images::Pipeline;
 
 /// Steps for a batch of samples, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -20,10 +21,33 @@ pub struct Plan {
     /// One letter for each axis of a batch as stored, `N` (the samples) first; `None` where the configuration does not
     /// say.
     pub stored: Option<String>,
+    /// The steps on pixels, of samples that are images. Behind them a sample is `[height, width, channels]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pixels: Option<Pipeline>,
     /// The steps that do something.
     pub operations: Vec<Operation>,
     /// The letters of the axes behind the last step; `None` where those of the batch as stored are not known.
     pub layout: Option<String>,
+}
+
+impl Plan {
+    /// The shape of a sample as stored that becomes one of this shape. Where it has other axes than the plan, it is this shape.
+    pub(crate) fn stored_shape(&self, shape: &[usize]) -> Vec<usize> {
+        let mut stored = shape.to_vec();
+        for operation in self.operations.iter().rev() {
+            let Operation::Permute { axes } = operation else {
+                continue;
+            };
+            let mut before = stored.clone();
+            for (&axis, &extent) in axes.iter().skip(1).zip(&stored) {
+                if let Some(before) = axis.checked_sub(1).and_then(|axis| before.get_mut(axis)) {
+                    *before = extent;
+                }
+            }
+            stored = before;
+        }
+        stored
+    }
 }
 
 /// One thing done to every sample of a batch. Axes count from 0, the axis of the samples.

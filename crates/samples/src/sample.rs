@@ -2,6 +2,8 @@
 
 use strait_core::Elem;
 
+use crate::picture::numbers;
+
 /// The numbers of one sample for one input: of the input's type and shape, little-endian, the last axis fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
@@ -36,6 +38,11 @@ impl Sample {
     pub fn bytes(&self) -> &[u8] {
         let bytes: &[u8] = bytemuck::cast_slice(&self.words);
         &bytes[..self.elem.size() * self.shape.iter().product::<usize>()]
+    }
+
+    /// The numbers as float32; those of bfloat16 as none.
+    pub fn reals(&self) -> Vec<f32> {
+        numbers(self).unwrap_or_default()
     }
 
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {

@@ -1,10 +1,6 @@
 //! Samples for a model: read, preprocessed and checked one at a time, so that memory does not depend on their number.
 
-use std::{
-    collections::BTreeMap,
-    num::NonZeroU32,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf};
 
 use half::{bf16, f16};
 use sha2::{Digest as _, Sha256};
@@ -13,12 +9,15 @@ use strait_core::Elem;
 
 use crate::{
     error::{DataError, Kind, count as counted},
-    files::{self, Pieces},
+    files::{self, Found},
+    images::Images,
     layout,
-    npy::Array,
     numbers::NumberType,
+    place::{Set, Unreadable},
     plan::Plan,
+    random::Random,
     sample::Sample,
+    source::{Source, Stored, text},
     steps::Steps,
 };
 
@@ -33,6 +32,8 @@ pub struct InputSpec {
     pub shape: Vec<usize>,
     /// From stored samples to the input.
     pub preprocess: Plan,
+    /// The range that random numbers are drawn from, behind the preprocessing, where one is known.
+    pub range: Option<[f64; 2]>,
 }
 
 /// The samples for all inputs of a model.
@@ -43,12 +44,13 @@ pub struct Samples {
     stored: usize,
 }
 
+/// The samples for an input of a model.
 #[derive(Debug)]
-struct InputSamples {
+pub(crate) struct InputSamples {
     name: String,
-    pieces: Pieces,
-    /// The number of samples up to and including each piece.
-    ends: Vec<usize>,
+    source: Source,
+    /// The letters of the axes behind the last step.
+    layout: Option<String>,
     steps: Steps,
     /// The model's.
     elem: Elem,
@@ -62,22 +64,22 @@ struct InputSamples {
 pub struct Scratch(Vec<f32>);
 
 impl Samples {
-    /// The samples at `path` (a file or a folder; see the table of [the crate](crate)), or only the first `most`.
+    /// The samples of a set (see the table of [the crate](crate)).
     ///
     /// # Errors
-    /// Files that cannot be read, that do not fit the inputs, or hold fewer than `most` samples or none.
-    pub fn open(path: &Path, inputs: &[InputSpec], most: Option<NonZeroU32>) -> Result<Samples, DataError> {
+    /// Files that cannot be read, that do not fit the inputs, or hold fewer samples than are asked for or none.
+    pub fn open(set: &Set, inputs: &[InputSpec]) -> Result<Samples, DataError> {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
-        Samples::new(files::open(path, &names)?, inputs, most)
+        Samples::new(files::open(&set.place, &names)?, inputs, set.most, set.unreadable)
     }
 
-    /// The samples in one `.npy` for each input.
+    /// The samples in one file or folder for each input.
     ///
     /// # Errors
     /// As for [`Samples::open`], and names that are not those of the inputs.
     pub fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[InputSpec]) -> Result<Samples, DataError> {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
-        Samples::new(files::open_by_name(files, &names)?, inputs, None)
+        Samples::new(files::open_by_name(files, &names)?, inputs, None, Unreadable::Refuse)
     }
 
     /// No samples at all.
@@ -89,24 +91,22 @@ impl Samples {
         }
     }
 
-    fn new(pieces: Vec<Pieces>, inputs: &[InputSpec], most: Option<NonZeroU32>) -> Result<Samples, DataError> {
-        let inputs: Vec<InputSamples> = pieces
-            .into_iter()
-            .zip(inputs)
-            .map(|(pieces, spec)| InputSamples::new(pieces, spec))
+    fn new(
+        found: Vec<Found>,
+        inputs: &[InputSpec],
+        most: Option<NonZeroU32>,
+        unreadable: Unreadable,
+    ) -> Result<Samples, DataError> {
+        let skips = unreadable == Unreadable::Skip;
+        let each = found.into_iter().zip(inputs).enumerate();
+        let mut inputs: Vec<InputSamples> = each
+            .map(|(input, (found, spec))| InputSamples::new(found, spec, input, skips))
             .collect::<Result<_, _>>()?;
-        let available = |input: &InputSamples| input.ends.last().copied().unwrap_or(0);
-        let count = inputs.first().map_or(0, available);
-        if let Some(other) = inputs.iter().find(|input| available(input) != count) {
-            let message = format!(
-                "{} for {:?}, but {} for {:?}",
-                counted(count, "sample"),
-                inputs[0].name,
-                available(other),
-                other.name
-            );
-            return Err(DataError::new(Kind::Count, message));
+        same_count(&inputs)?;
+        if skips {
+            leave_out(&mut inputs, most)?;
         }
+        let count = inputs.first().map_or(0, |input| input.source.count());
         if count == 0 {
             return Err(DataError::new(Kind::Count, "there are no samples"));
         }
@@ -152,88 +152,151 @@ impl Samples {
         inputs.map(|input| input.whole_range(self.count)).collect()
     }
 
-    /// The SHA-256 of the samples that are used: types, shapes, numbers as stored, how they are split into arrays, and
-    /// what is done to them.
-    pub fn digest(&self) -> [u8; 32] {
+    /// The SHA-256 of the samples that are used: types, shapes, numbers or files as stored, how they are split into arrays,
+    /// what decodes them, and what is done to them.
+    ///
+    /// # Errors
+    /// An image that cannot be read.
+    pub fn digest(&self) -> Result<[u8; 32], DataError> {
         let mut hasher = Sha256::new();
-        let text = |hasher: &mut Sha256, text: &str| {
-            hasher.update((text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
-        };
         for input in &self.inputs {
             text(&mut hasher, &input.name);
             text(&mut hasher, &format!("{:?}", input.steps));
-            for (array, &end) in input.pieces.iter().zip(&input.ends) {
-                let available = array.shape()[0];
-                let begin = end - available;
-                let used = available.min(self.count.saturating_sub(begin));
-                if used > 0 {
-                    text(
-                        &mut hasher,
-                        &format!("{} {:?}", array.number_type().name(), &array.shape()[1..]),
-                    );
-                    for sample in 0..used {
-                        hasher.update(array.sample(sample));
-                    }
-                }
-            }
+            input.source.digest(self.count, &mut hasher)?;
         }
-        hasher.finalize().into()
+        Ok(hasher.finalize().into())
+    }
+
+    pub(crate) fn input(&self, input: usize) -> &InputSamples {
+        &self.inputs[input]
+    }
+
+    /// The images of the first input that has images.
+    pub(crate) fn images(&self) -> Option<&Images> {
+        self.inputs.iter().find_map(|input| match &input.source {
+            Source::Images(images) => Some(images),
+            Source::Arrays { .. } | Source::Random(_) => None,
+        })
     }
 }
 
+/// Holds the numbers of samples of the inputs against each other.
+fn same_count(inputs: &[InputSamples]) -> Result<(), DataError> {
+    let count = inputs.first().map_or(0, |input| input.source.count());
+    let Some(other) = inputs.iter().find(|input| input.source.count() != count) else {
+        return Ok(());
+    };
+    let message = format!(
+        "{} for {:?}, but {} for {:?}",
+        counted(count, "sample"),
+        inputs[0].name,
+        other.source.count(),
+        other.name
+    );
+    Err(DataError::new(Kind::Count, message))
+}
+
+/// Leaves out the images that cannot be decoded.
+fn leave_out(inputs: &mut [InputSamples], most: Option<NonZeroU32>) -> Result<(), DataError> {
+    let [only] = inputs else {
+        let message = "images that cannot be decoded are left out for a model of one input, and this one has several";
+        return Err(DataError::new(Kind::Count, message).help("repair the images, or leave `unreadable` out"));
+    };
+    if let Source::Images(images) = &mut only.source {
+        let unreadable = images.unreadable(most.map(|most| most.get() as usize));
+        images.leave_out(&unreadable);
+    }
+    Ok(())
+}
+
 impl InputSamples {
-    fn new(mut pieces: Pieces, spec: &InputSpec) -> Result<InputSamples, DataError> {
-        if let Some(single) = pieces.iter().find(|array| array.shape().is_empty()) {
-            let message = format!("{} is a single number, not samples along a first axis", single.name());
-            return Err(DataError::new(Kind::Shape, message));
-        }
-        pieces.retain(|array| array.samples() != Some(0));
-        let Some(first) = pieces.first() else {
-            return Err(DataError::new(
-                Kind::Count,
-                format!("there are no samples for the input {:?}", spec.name),
-            ));
+    /// The samples of the input at `input`.
+    fn new(found: Found, spec: &InputSpec, input: usize, skips: bool) -> Result<InputSamples, DataError> {
+        let plan = &spec.preprocess;
+        let preprocess = |message: String| DataError::new(Kind::Preprocess, message);
+        let mut has_steps = true;
+        let source = match (found, &plan.pixels) {
+            (Found::Arrays(pieces), None) => Source::arrays(pieces, &spec.name)?,
+            (Found::Arrays(pieces), Some(_)) => {
+                let name = pieces.first().map_or("", |array| array.name());
+                let message = format!(
+                    "the preprocessing of {:?} decodes images, and {name} is an array",
+                    spec.name
+                );
+                return Err(preprocess(message).help("leave the steps out that stand for what was done to the array"));
+            }
+            (Found::Images(listing), Some(pipeline)) => Source::Images(Images::new(listing, pipeline, skips)?),
+            (Found::Images(listing), None) => {
+                let message = format!(
+                    "{} is an image, and the preprocessing does not decode it",
+                    listing.path(0).display()
+                );
+                let help = "begin the steps of [preprocess] with { decode = {} }, and say in further ones what the network sees";
+                return Err(preprocess(message).help(help));
+            }
+            (Found::Random(count), _) => {
+                has_steps = spec.elem.is_float() && spec.range.is_none();
+                let computes = plan.pixels.is_some() || !plan.operations.is_empty();
+                let (number_type, range) = Random::kind(spec.elem, computes, spec.range);
+                let model = match spec.shape.as_slice() {
+                    [1, rest @ ..] if !rest.is_empty() => rest,
+                    shape => shape,
+                };
+                let shape = if has_steps {
+                    plan.stored_shape(model)
+                } else {
+                    model.to_vec()
+                };
+                Source::Random(Random::new(count, input, shape, number_type, range))
+            }
         };
-        if let Some(other) = pieces.iter().find(|array| array.shape()[1..] != first.shape()[1..]) {
-            let message = format!(
-                "samples of the input {:?} have different shapes: {:?} in {}, {:?} in {}",
-                spec.name,
-                &first.shape()[1..],
-                first.name(),
-                &other.shape()[1..],
-                other.name()
-            );
-            return Err(DataError::new(Kind::Shape, message));
-        }
-        let steps = Steps::new(&spec.preprocess, &first.shape()[1..])
-            .map_err(|what| DataError::new(Kind::Preprocess, format!("{}: {what}", first.name())))?;
+        let plan = if has_steps { plan } else { &Plan::default() };
+        let steps = Steps::new(plan, source.shape()).map_err(|what| {
+            preprocess(format!(
+                "{}: {what}",
+                source.types().first().map_or("", |(_, name)| *name)
+            ))
+        })?;
         if !spec.elem.is_float() {
-            keeps_numbers(&pieces, &steps, spec)?;
+            keeps_numbers(&source, &steps, spec)?;
         }
-        layout::check(first, &steps.shape, spec)?;
-        let mut total = 0;
-        let ends = pieces.iter().map(|array| {
-            total += array.shape()[0];
-            total
-        });
+        layout::check(&source, &steps.shape, spec)?;
         Ok(InputSamples {
             name: spec.name.clone(),
-            ends: ends.collect(),
             elements: steps.shape.iter().product::<usize>(),
             elem: spec.elem,
             shape: spec.shape.clone(),
+            layout: spec.preprocess.layout.clone(),
             steps,
-            pieces,
+            source,
         })
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    pub(crate) fn layout(&self) -> Option<&str> {
+        self.layout.as_deref()
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The result of the steps on a sample of this number alone.
+    pub(crate) fn made_of(&self, stored: f32, count: usize) -> Vec<f32> {
+        let mut sample = vec![stored; count];
+        self.steps.apply(&mut sample, &mut Vec::new());
+        sample
     }
 
     fn read(&self, sample: usize, scratch: &mut Scratch) -> Result<Sample, DataError> {
         let mut found = Sample::zeros(self.elem, &self.shape);
-        let (array, position) = self.locate(sample);
         if !self.elem.is_float() {
             let out = found.bytes_mut();
-            array.number_type().widen(&array.sample(position), self.elem, out);
+            let Stored { number_type, bytes } = self.source.read(sample)?;
+            number_type.widen(&bytes, self.elem, out);
             // Words are aligned for all types.
             match self.elem.size() {
                 1 => self.steps.move_numbers(out),
@@ -267,22 +330,21 @@ impl InputSamples {
                     "sample {sample} of the input {:?}: {large} is beyond {}, the input's type",
                     self.name, self.elem
                 );
-                let place = format!("it is number {position} of {}, counted from 0", array.name());
-                Err(DataError::new(Kind::NotFinite, message).note(place))
+                Err(DataError::new(Kind::NotFinite, message).note(self.source.place(sample)))
             }
         }
     }
 
     /// Writes one sample to `out`, which is as long as the input's shape asks for.
     fn floats(&self, sample: usize, out: &mut [f32], scratch: &mut Scratch) -> Result<(), DataError> {
-        let (array, position) = self.locate(sample);
-        array.number_type().to_f32(&array.sample(position), out);
+        let Stored { number_type, bytes } = self.source.read(sample)?;
+        number_type.to_f32(&bytes, out);
         self.steps.apply(out, &mut scratch.0);
         if out.iter().all(|x| x.is_finite()) {
             return Ok(());
         }
-        let place = format!("it is number {position} of {}, counted from 0", array.name());
-        array.number_type().to_f32(&array.sample(position), out);
+        let place = self.source.place(sample);
+        number_type.to_f32(&bytes, out);
         if let Some(overflow) = self.steps.overflow(out, &mut scratch.0) {
             let message = format!("sample {sample} of the input {:?}: {overflow}", self.name);
             let finding = DataError::new(Kind::NotFinite, message).note(place);
@@ -297,14 +359,15 @@ impl InputSamples {
         if self.elem.is_float() {
             return None;
         }
+        if let Source::Images(_) = self.source {
+            return Some([0, 255]);
+        }
         let mut range: Option<[i64; 2]> = None;
         for sample in 0..count {
-            let (array, position) = self.locate(sample);
-            let numbers = array.number_type();
-            let bytes = array.sample(position);
-            let whole = bytes
-                .chunks_exact(numbers.size())
-                .filter_map(|number| numbers.to_whole(number));
+            // Arrays and random numbers can always be read.
+            let Stored { number_type, bytes } = self.source.read(sample).ok()?;
+            let whole = bytes.chunks_exact(number_type.size());
+            let whole = whole.filter_map(|number| number_type.to_whole(number));
             range = whole.fold(range, |range, x| {
                 let [low, high] = range.unwrap_or([x, x]);
                 Some([low.min(x), high.max(x)])
@@ -312,26 +375,15 @@ impl InputSamples {
         }
         range
     }
-
-    /// The array that a sample is in, and where.
-    fn locate(&self, sample: usize) -> (&Array, usize) {
-        let piece = self.ends.partition_point(|&end| end <= sample);
-        let begin = piece.checked_sub(1).map_or(0, |before| self.ends[before]);
-        (&self.pieces[piece], sample - begin)
-    }
 }
 
 /// Holds samples for an input of integers or truth values against its type, and its preprocessing against what is done to
 /// them.
-fn keeps_numbers(pieces: &[Array], steps: &Steps, spec: &InputSpec) -> Result<(), DataError> {
+fn keeps_numbers(source: &Source, steps: &Steps, spec: &InputSpec) -> Result<(), DataError> {
     let wanted = NumberType::from(spec.elem).name();
-    if let Some(array) = pieces.iter().find(|array| !array.number_type().fits(spec.elem)) {
-        let found = array.number_type().name();
-        let message = format!(
-            "the input {:?} takes {wanted}, and {} holds {found}",
-            spec.name,
-            array.name()
-        );
+    if let Some((number_type, name)) = source.types().into_iter().find(|(found, _)| !found.fits(spec.elem)) {
+        let found = number_type.name();
+        let message = format!("the input {:?} takes {wanted}, and {name} holds {found}", spec.name);
         let note =
             "numbers for an input of integers or truth values are not converted, but to a type that has all of them";
         let help = format!("convert the file: array.astype({wanted:?})");

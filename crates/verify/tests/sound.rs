@@ -99,6 +99,8 @@ fn an_artifact_is_verified_from_its_folder() {
             config: digest,
             data: [].into(),
             model: digest,
+            not_for_deployment: None,
+            readers: Default::default(),
         },
         target: TargetVersion {
             id: "test".into(),

@@ -57,7 +57,9 @@ fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
             Diagnostic::error(codes::EVALUATION, message)
         })?,
     };
-    request.data = arguments.data.as_deref().unwrap_or(request.data);
+    if let Some(data) = &arguments.data {
+        request.instead(data);
+    }
     request.labels = arguments.labels.as_deref().or(request.labels);
     eval(&opened, request, float, simulated.transpose()?, session)
 }

@@ -7,6 +7,7 @@ mod identify;
 mod inspect;
 mod plugin;
 mod run;
+mod samples;
 mod targets;
 mod verify;
 
@@ -27,6 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Compile(arguments) => compile::run(arguments),
         Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Samples(arguments) => samples::run(arguments),
         Command::Eval(arguments) => eval::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),

@@ -67,6 +67,8 @@ pub(crate) fn provenance() -> Provenance {
             config: sha256(b"config"),
             data: [("calibration".to_owned(), sha256(b"data"))].into(),
             model: sha256(b"model"),
+            not_for_deployment: None,
+            readers: Default::default(),
         },
         target: TargetVersion {
             id: "generic-int8".into(),

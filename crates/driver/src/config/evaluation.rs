@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     KeyPath,
-    leaf::{FilePath, Pointer},
+    data::{Data, Unreadable},
+    leaf::{LabelPath, Pointer},
 };
 
 /// Samples on which float and integer model are compared.
@@ -15,10 +16,15 @@ use super::{
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
     /// As `data` of `[calibration]`; the same preprocessing applies.
-    pub data: FilePath,
+    pub data: Data,
+    /// Images that cannot be decoded.
+    #[serde(default)]
+    pub unreadable: Unreadable,
     /// Labels for each sample of the set, or for those that `samples` takes, for the metrics that need them: an `.npy`, or an
-    /// `.npz` with an array of the metric's or the output's name, or one array. Each metric says what it needs.
-    pub labels: Option<FilePath>,
+    /// `.npz` with an array of the metric's or the output's name, or one array. Each metric says what it needs. Classes of
+    /// images may be `"folders"`, the positions of the folders that they are in, in the order of names; or a `.csv` or `.txt` with lines
+    /// of a name and a class, the name being that of an image, its path below the folder of the set, or that of a folder.
+    pub labels: Option<LabelPath>,
     /// Only the first so many. Fewer in the set is an error. Absent: all.
     pub samples: Option<NonZeroU32>,
     /// The `top1` in percent that the float model is known to have, from its training or its paper. Less than that on
@@ -155,7 +161,7 @@ pub struct MetricTable {
     /// The output that it looks at, by its name. Absent: each for `agreement`, `cosine` and `snr`, and the first for all others.
     pub output: Option<String>,
     /// Its labels, where they are not those of `[evaluation]`.
-    pub labels: Option<FilePath>,
+    pub labels: Option<LabelPath>,
     /// Of `miou`: the label of pixels that do not count. Absent: 255.
     pub ignore: Option<u32>,
     /// Of `psnr`: the largest that a number can be, such as 255. Absent: 1.

@@ -4,17 +4,18 @@
 use std::{
     borrow::Cow,
     fmt,
+    num::NonZeroU32,
     path::{Path, PathBuf},
 };
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use strait_document::{Format, Rule};
+use strait_document::{Format, Glob, Rule};
 use strait_requantize::IntType;
 use strait_target::spec::{Activation, Integer};
 
-use super::{TARGET_PLACEHOLDER, glob::Glob};
+use super::TARGET_PLACEHOLDER;
 
 /// A path, resolved when the configuration was loaded: against the folder of the file that it stood in, or, from the
 /// command line, against the current folder. Forward slashes on every system.
@@ -46,6 +47,46 @@ impl fmt::Display for FilePath {
     }
 }
 
+/// The word in front of a number of random samples.
+const RANDOM: &str = "random:";
+
+/// The word for labels that are the folders of images.
+const FOLDERS: &str = "folders";
+
+/// A [`FilePath`] to samples, or `random:N`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DataPath(String);
+
+impl DataPath {
+    /// The number of random samples, where these are asked for.
+    pub fn random(&self) -> Option<NonZeroU32> {
+        self.0.strip_prefix(RANDOM)?.parse().ok()
+    }
+}
+
+impl AsRef<Path> for DataPath {
+    fn as_ref(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+/// A [`FilePath`] to labels, or `folders`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LabelPath(String);
+
+impl AsRef<Path> for LabelPath {
+    fn as_ref(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+/// True for the labels of images that are the folders which these are in.
+pub(crate) fn are_folders(labels: &Path) -> bool {
+    labels == Path::new(FOLDERS)
+}
+
 /// A [`FilePath`] that may differ for each target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -63,7 +104,7 @@ impl PathByTarget {
     }
 }
 
-/// A pattern over source names: see [`super::glob`].
+/// A pattern over source names: see [`Glob`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pattern(String);
@@ -141,6 +182,19 @@ pub(super) const FORMATS: &[Format] = &[
         rule: Rule::Path(|_| true),
     },
     Format {
+        name: "data",
+        expectation: "a path, or random: and a number",
+        rule: Rule::PathOrWord(|text| {
+            let count = text.strip_prefix(RANDOM).and_then(|count| count.parse().ok());
+            count.is_some_and(|_: NonZeroU32| true)
+        }),
+    },
+    Format {
+        name: "labels",
+        expectation: "a path, or \"folders\"",
+        rule: Rule::PathOrWord(|text| text == FOLDERS),
+    },
+    Format {
         name: "path-by-target",
         expectation: "a path, in which `{target}` may stand",
         rule: Rule::Path(|text| !text.replace(TARGET_PLACEHOLDER, "").contains(['{', '}'])),
@@ -198,6 +252,8 @@ macro_rules! leaf_schema {
 
 leaf_schema! {
     FilePath: { "type": "string", "format": "path", "minLength": 1 };
+    DataPath: { "type": "string", "format": "data", "minLength": 1 };
+    LabelPath: { "type": "string", "format": "labels", "minLength": 1 };
     PathByTarget: { "type": "string", "format": "path-by-target", "minLength": 1 };
     Pattern: { "type": "string", "format": "glob", "minLength": 1 };
     Pointer: { "type": "string", "format": "pointer", "pattern": "^/" };

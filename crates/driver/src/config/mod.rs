@@ -4,9 +4,10 @@
 //! reference page are made of them by `strait_document`. Keys that have to go together are checked in `consistency.rs`.
 
 mod consistency;
+pub mod data;
 pub mod evaluation;
 mod given;
-pub mod glob;
+pub mod images;
 pub mod leaf;
 mod load;
 mod overrides;
@@ -22,7 +23,7 @@ pub use given::Given;
 pub use load::{Loaded, load, parse};
 pub use overrides::Override;
 pub use reference::reference_page;
-pub use strait_document::{KeyPath, codes};
+pub use strait_document::{Glob, KeyPath, codes};
 
 /// The version of the form of configurations that this version of Strait writes and reads.
 pub const SCHEMA: u32 = 1;

@@ -28,6 +28,8 @@ pub(super) fn settings_for(tree: &Node, target: &str) -> Json {
 fn without_paths(shape: &Shape, node: &Node) -> Option<Json> {
     match (shape, &node.value) {
         (shape, _) if is_path(shape) => None,
+        (Shape::Either { text: inner, .. }, Value::Text(_))
+        | (Shape::Either { table: inner, .. }, Value::Table(_) | Value::List(_)) => without_paths(inner, node),
         (Shape::Table(keys) | Shape::OneKey(keys), Value::Table(entries)) => {
             let settings = entries.iter().filter_map(|(name, entry)| {
                 let value = without_paths(&keys.get(name)?.shape, &entry.node)?;
@@ -59,6 +61,7 @@ fn is_path(shape: &Shape) -> bool {
     match shape {
         Shape::Text { format } => format.is_some_and(strait_document::Format::is_path),
         Shape::List { items, .. } => is_path(items),
+        Shape::Either { text, table } => is_path(text) && is_path(table),
         _ => false,
     }
 }

@@ -18,7 +18,11 @@ use strait_target::{OptionValue, Options};
 pub use super::evaluation::{Better, BoxFormat, Drop, Evaluation, Expected, Metric, MetricTable, OwnUnit, Score};
 use super::leaf::{ActivationWord, CodesWord, FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
 pub use super::plugins::{Pin, PinnedFile, Plugin, TableFile, Trust, Unpinned};
-pub use super::rewrite::Rewrite;
+pub use super::{
+    data::{Data, Unreadable},
+    images::{At, Crop, Decode, Filter, Gray, Letterbox, Like, Orientation, Resize, Round},
+    rewrite::Rewrite,
+};
 
 /// A deployment: which model becomes an integer model, for which targets, with which samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +40,8 @@ pub struct Config {
     /// From samples as stored to what the model takes, for every input without preprocessing of its own.
     ///
     /// Samples of any numeric type are read as float32 for an input of floats; the steps follow in their order, each in float32.
+    /// Steps that begin with `decode` are for images: up to the first step that computes with numbers or moves axes they are done to
+    /// levels of 8 bits.
     /// Those for an input of integers or truth values stay what they are: the file has the input's type, or one whose numbers
     /// all are of it, such as int32 for int64, and of the steps only `color` and `layout` are possible. At the end a
     /// sample whose shape is not the model's, but which has as many elements, is given the model's; one whose axes are
@@ -154,6 +160,17 @@ pub struct Stored {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
+    /// Reads a PNG or a JPEG, as the first bytes of the file tell; the first step of all. `stored` is then not given: behind it there
+    /// are `"NHWC"` and `"RGB"`.
+    Decode(Decode),
+    /// Brings the pixels of images to another size.
+    Resize(Resize),
+    /// Scales images onto a field of one size.
+    Letterbox(Letterbox),
+    /// Takes a part of images.
+    Crop(Crop),
+    /// Makes one channel of the three of images.
+    Gray(Gray),
     /// Multiplies every number by this.
     Scale(f64),
     /// Adds this to every number.
@@ -241,8 +258,18 @@ impl Target {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// `.npy` for the one input; `.npz` by input name; or a folder of `NAME.npy`. Samples lie along the first axis.
-    pub data: Option<FilePath>,
+    /// Arrays: `.npy` for the one input; `.npz` by input name; or a folder of `NAME.npy`. Samples lie along the first axis.
+    ///
+    /// Or images, for a preprocessing that begins with `decode`: a folder of `.png` and `.jpg` with the folders below it, in the order of
+    /// their paths; a pattern such as `"images/**/*.jpg"`; a list of paths, here or in a `.txt` with one in each line; of
+    /// several inputs a folder with a folder of images or an array for each, by its name, which belong together by their order.
+    ///
+    /// Or `"random:64"`: so many samples of random numbers, for a first look without data. What is made of them is marked as not
+    /// for deployment.
+    pub data: Option<Data>,
+    /// Images that cannot be decoded.
+    #[serde(default)]
+    pub unreadable: Unreadable,
     /// A record of the vendor's own tool, for those targets that read one: AMCT's `record.txt` for `ascend`. The layers that it
     /// names have its grids, all others stay in float, and nothing is measured.
     pub record: Option<FilePath>,

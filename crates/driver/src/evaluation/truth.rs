@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use strait_samples::{Array, Kind, read_arrays, read_labels};
+use strait_samples::{Array, Kind, Samples, read_arrays, read_labels};
 
-use crate::{diagnostic::Diagnostic, failure, stop::Stop, table};
+use crate::{config::leaf::are_folders, diagnostic::Diagnostic, failure, stop::Stop, table};
 
 /// Arrays of an archive that are larger together are no labels.
 const MOST_BYTES: u64 = 1 << 40;
@@ -16,8 +16,21 @@ pub(crate) struct Wanted {
     pub(crate) stored: usize,
 }
 
-/// The classes in a file.
-pub(crate) fn classes(path: &Path, names: &[&str], wanted: Wanted) -> Result<Vec<u32>, Stop> {
+/// True for labels that know their images by name, and so need not be as many as these.
+pub(crate) fn by_name(path: &Path) -> bool {
+    let is_text = |extension: &std::ffi::OsStr| ["csv", "txt"].iter().any(|text| extension.eq_ignore_ascii_case(text));
+    are_folders(path) || path.extension().is_some_and(is_text)
+}
+
+/// The classes in a file, or those of images by their folders.
+pub(crate) fn classes(path: &Path, names: &[&str], wanted: Wanted, samples: &Samples) -> Result<Vec<u32>, Stop> {
+    if by_name(path) {
+        let found = match are_folders(path) {
+            true => samples.folder_classes(),
+            false => samples.named_classes(path),
+        };
+        return Ok(found.map_err(failure::data)?);
+    }
     if !is_archive(path) {
         return Ok(read_labels(path, wanted.samples, wanted.stored).map_err(failure::data)?);
     }

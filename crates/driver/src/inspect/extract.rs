@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use strait_core::{Def, Graph, Module, NodeId, ValueId};
 
-use crate::{config::glob::Glob, pipeline::select::matches_layer};
+use crate::{config::Glob, pipeline::select::matches_layer};
 
 /// The main graph's layers that the pattern chooses. What they read from others becomes an input, what others read from
 /// them, or nobody, an output.

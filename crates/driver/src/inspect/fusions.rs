@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    config::glob::Glob,
+    config::Glob,
     report::{FiredReport, Layer, MergedReport, Miss, RefusedReport, Report, grouped},
     stop::Stop,
     table,

@@ -14,7 +14,7 @@ use strait_document::nearest;
 use strait_import::ReadOptions;
 
 use crate::{
-    config::glob::Glob,
+    config::Glob,
     diagnostic::Diagnostic,
     failure::{self, codes},
     model::Model,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{config::glob::Glob, pipeline::QUANTIZATION_FILE, report::Quantization, stop::Stop};
+use crate::{config::Glob, pipeline::QUANTIZATION_FILE, report::Quantization, stop::Stop};
 
 /// Reads the configs of the artifact in a folder. `pattern` chooses layers by their source names, inputs and outputs
 /// by their own.

@@ -10,7 +10,7 @@ use strait_container::Digest;
 use strait_core::{Bodies, DataId, Dim, Module, Node, Placement, Value, ValueId};
 
 use crate::{
-    config::glob::Glob,
+    config::Glob,
     pipeline::select::matches_layer,
     report::{FreeIntegers, FromScales, Layer, Outside, ReasonReport},
     table,

@@ -1,6 +1,6 @@
 //! From a configuration to artifacts.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
 use strait_core::{Module, Rewritten, Switches};
@@ -19,7 +19,7 @@ use crate::{
     dialect::expanded,
     evaluation::{Accuracy, Asked, Measure, Note, Output, Share, Side, Subject, doubts, measures, notes, unexpected},
     failure::{self, codes},
-    report::{self, Material, Quantization, Report},
+    report::{self, DataReport, Material, Quantization, Report},
     session::Session,
     shares::Shares,
     stop::Stop,
@@ -121,17 +121,38 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let float = float.transpose()?;
 
     let ranges = inputs::ranges(&specs, &samples);
+    let is_random = config.calibration.data.as_ref().is_some_and(Data::is_random);
+    let about_data: Vec<Diagnostic> = (is_random
+        .then(|| Diagnostic::warning(codes::RANDOM, RANDOM))
+        .into_iter())
+    .chain(left_out("calibration", &samples))
+    .chain(
+        evaluation
+            .as_ref()
+            .and_then(|evaluation| left_out("evaluation", &evaluation.samples)),
+    )
+    .collect();
+    about_data.iter().for_each(|warning| session.remark(warning));
     let mut sources = Sources {
         config: sha256(b""),
-        data: [("calibration".to_owned(), calibration)].into(),
+        data: BTreeMap::from([("calibration".to_owned(), calibration)]),
         model,
+        not_for_deployment: is_random.then(|| RANDOM.to_owned()),
+        readers: BTreeMap::new(),
     };
     let switched = switch_file.map(|digest| ("switches".to_owned(), digest));
     sources.data.extend(switched);
-    if let Some(evaluation) = &evaluation {
-        sources
-            .data
-            .insert("evaluation".to_owned(), Digest(evaluation.samples.digest()));
+    let mut data = BTreeMap::new();
+    let evaluated = evaluation
+        .as_ref()
+        .map(|evaluation| ("evaluation", &evaluation.samples));
+    for (role, samples) in [("calibration", &samples)].into_iter().chain(evaluated) {
+        let digest = samples.digest().map_err(failure::data)?;
+        sources.data.entry(role.to_owned()).or_insert(Digest(digest));
+        if let Some(read) = DataReport::of(samples) {
+            sources.readers.insert(role.to_owned(), read.reader());
+            data.insert(role.to_owned(), read);
+        }
     }
     let mut compiled = Vec::new();
     for (target, origin, formats, folder, writer) in jobs {
@@ -171,8 +192,11 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         let in_float = left_in_float(&lowered.annotated, job.target.spec());
         in_float.iter().for_each(|warning| session.remark(warning));
         lowered.remarks.iter().for_each(|remark| session.remark(remark));
+        report.data.clone_from(&data);
+        report.not_for_deployment = sources.not_for_deployment.clone();
         report.remarks = (remarks
             .iter()
+            .chain(&about_data)
             .chain(&lowered.remarks)
             .chain(&wide)
             .chain(&unheld)
@@ -199,6 +223,32 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         });
     }
     Ok(compiled)
+}
+
+/// The remark on what was made with random numbers.
+const RANDOM: &str = "not for deployment: its ranges were measured on random numbers";
+
+/// Images that a remark names.
+const NAMED: usize = 3;
+
+/// The warning of images that were left out.
+fn left_out(role: &str, samples: &Samples) -> Option<Diagnostic> {
+    let names = samples.left_out();
+    let named = names
+        .iter()
+        .take(NAMED)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "{} of [{role}] cannot be decoded and left out: {named}{more}",
+        table::count(names.len(), "image")
+    );
+    (!names.is_empty()).then(|| Diagnostic::warning(codes::LEFT_OUT, message))
 }
 
 /// The warning of a target whose own model of its arithmetic computes no layer of the model.
@@ -259,13 +309,8 @@ fn prepare(
     float: &Module,
     session: &Session<'_>,
 ) -> Result<Prepared, Stop> {
-    let samples = inputs::samples(
-        loaded,
-        "evaluation",
-        evaluation.data.as_ref(),
-        evaluation.samples,
-        specs,
-    )?;
+    let data = (&evaluation.data, evaluation.unreadable);
+    let samples = inputs::samples(loaded, "evaluation", data, evaluation.samples, specs)?;
     let wanted = evaluation.wanted();
     let subject = Subject {
         outputs: &outputs(float),

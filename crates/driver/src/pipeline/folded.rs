@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Module, Node, NodeId, Port, Symbol};
 
 use crate::{
-    config::{KeyPath, Loaded, glob::Glob, leaf::Pattern, types::Rule},
+    config::{Glob, KeyPath, Loaded, leaf::Pattern, types::Rule},
     diagnostic::Diagnostic,
     failure::codes,
 };

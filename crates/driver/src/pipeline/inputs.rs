@@ -1,6 +1,6 @@
 //! The inputs of the model, and the samples for them.
 
-use std::{num::NonZeroU32, path::Path};
+use std::num::NonZeroU32;
 
 use strait_core::{Bodies, Elem, Module};
 use strait_document::nearest;
@@ -11,7 +11,7 @@ use strait_verify::Ranges;
 use crate::{
     config::{
         KeyPath, Loaded, preprocess,
-        types::{Preprocess, Step},
+        types::{Data, Preprocess, Step, Unreadable},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
@@ -75,7 +75,14 @@ pub(super) fn specs(module: &Module, bodies: &Bodies, loaded: &Loaded) -> Result
     if !findings.is_empty() {
         return Err(Diagnostics(findings));
     }
-    let spec = |input: &Input| spec(input, preprocessing(loaded, &input.name));
+    let spec = |input: &Input| {
+        let spec = spec(input, preprocessing(loaded, &input.name))?;
+        let stated = loaded.config.input.get(&input.name).and_then(|input| input.range);
+        Ok(InputSpec {
+            range: stated.map(|range| range.0),
+            ..spec
+        })
+    };
     found.iter().map(spec).collect()
 }
 
@@ -88,8 +95,8 @@ fn computed(input: &Input, loaded: &Loaded) -> Option<Diagnostic> {
         Some(own) => (&own.steps, KeyPath::of(&["input", &input.name, "preprocess"])),
         None => (&loaded.config.preprocess.steps, KeyPath::of(&["preprocess"])),
     };
-    let moves = |step: &Step| matches!(step, Step::Color(_) | Step::Layout(_));
-    let at = steps.iter().position(|step| !moves(step))?;
+    let computes = |step: &Step| matches!(step, Step::Scale(_) | Step::Offset(_) | Step::Normalize(_));
+    let at = steps.iter().position(computes)?;
     let path = table.key("steps").index(at);
     let message = format!(
         "the input {:?} takes {}, which no step of the preprocessing computes with",
@@ -98,7 +105,7 @@ fn computed(input: &Input, loaded: &Loaded) -> Option<Diagnostic> {
     );
     let finding = loaded.error(crate::config::codes::PREPROCESS, &path, message, "computes with floats");
     Some(finding.help(match own(loaded, &input.name) {
-        Some(_) => "leave the step out: only `color` and `layout` are for such an input".to_owned(),
+        Some(_) => "leave the step out: only `color`, `layout` and steps on pixels are for such an input".to_owned(),
         None => format!(
             "give the input a preprocessing of its own, which may be empty: [input.{:?}.preprocess]",
             input.name
@@ -124,6 +131,7 @@ pub(crate) fn spec(input: &Input, steps: &Preprocess) -> Result<InputSpec, Diagn
         elem: *elem,
         shape: shape.clone(),
         preprocess: plan,
+        range: None,
     })
 }
 
@@ -149,18 +157,18 @@ pub(super) fn ranges(specs: &[InputSpec], samples: &Samples) -> Ranges {
     )
 }
 
-/// The samples at a path of the configuration; findings without a place get that of the key.
+/// The samples of a table of the configuration; findings without a place get that of the key.
 ///
 /// # Errors
 /// As for [`Samples::open`].
 pub(super) fn samples(
     loaded: &Loaded,
     table: &str,
-    data: &Path,
+    (data, unreadable): (&Data, Unreadable),
     most: Option<NonZeroU32>,
     inputs: &[InputSpec],
 ) -> Result<Samples, Diagnostics> {
-    Samples::open(data, inputs, most).map_err(|error| {
+    Samples::open(&data.set(most, unreadable), inputs).map_err(|error| {
         let (shape, wanted) = (error.kind == Kind::Shape, error.kind == Kind::Wanted);
         let mut found = failure::data(error);
         if shape {

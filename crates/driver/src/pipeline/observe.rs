@@ -140,7 +140,7 @@ impl Wanted<'_> {
                 &options,
                 &mut |count| done(count),
             )
-            .map_err(stop)
+            .map_err(|error| stop(error, self.samples))
         })
     }
 }
@@ -181,11 +181,15 @@ impl observe::Samples for Adapter<'_> {
     }
 }
 
-fn stop(error: ObserveError) -> Stop {
+fn stop(error: ObserveError, samples: &Samples) -> Stop {
     match error {
         ObserveError::Stopped => Stop::Interrupted,
         ObserveError::NoSamples => Diagnostic::error(Kind::Count.code(), error.to_string()).into(),
-        ObserveError::Data { text, .. } => Diagnostic::error(Kind::NotFinite.code(), text).into(),
+        // The observer knows the fault as a sentence; the sample says all of it.
+        ObserveError::Data { index, text } => match samples.sample(index, &mut Scratch::default()) {
+            Err(error) => failure::data(error).into(),
+            Ok(_) => Diagnostic::error(Kind::NotFinite.code(), text).into(),
+        },
         ObserveError::Execute(error) => failure::execute(error),
         ObserveError::Run { index, source } => match failure::execute(source) {
             Stop::Found(mut found) => {
@@ -212,7 +216,8 @@ pub(super) fn key(module: &Module, samples: &Samples) -> Result<Key, Stop> {
     for tensor in &encoded.tensors {
         hasher.update(blake3::hash(tensor.bytes()).as_bytes());
     }
-    let data = blake3::hash(Digest(samples.digest()).to_string().as_bytes());
+    let digest = samples.digest().map_err(failure::data)?;
+    let data = blake3::hash(Digest(digest).to_string().as_bytes());
     Ok(Key {
         model: hasher.finalize().into(),
         data: data.into(),

@@ -9,7 +9,7 @@ use strait_document::nearest;
 use strait_import::{FreeDimension, ReadError, ReadOptions};
 
 use crate::{
-    config::{KeyPath, glob::Glob, types},
+    config::{Glob, KeyPath, types},
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
     model::{MOST_BYTES, Model},

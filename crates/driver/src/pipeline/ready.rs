@@ -80,12 +80,15 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         .map(|path| record::text(loaded, path.as_ref()));
     let record = record.transpose()?;
     let samples = match &calibration.data {
-        Some(data) => inputs::samples(loaded, "calibration", data.as_ref(), calibration.samples, &specs)?,
+        Some(data) => {
+            let data = (data, calibration.unreadable);
+            inputs::samples(loaded, "calibration", data, calibration.samples, &specs)?
+        }
         None => Samples::none(),
     };
     let calibration = match &record {
         Some(record) => sha256(record.text.as_bytes()),
-        None => Digest(samples.digest()),
+        None => Digest(samples.digest().map_err(failure::data)?),
     };
     Ok(Ready {
         canonical,

@@ -11,8 +11,7 @@ use strait_document::nearest;
 
 use crate::{
     config::{
-        KeyPath, Loaded,
-        glob::Glob,
+        Glob, KeyPath, Loaded,
         leaf::Pattern,
         types::{Between, Gate, Rule},
     },

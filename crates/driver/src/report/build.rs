@@ -80,6 +80,8 @@ pub fn build(material: Material<'_>) -> Report {
             reference: spec.reference.oracle.clone(),
             evidence: spec.reference.evidence.name().to_owned(),
         },
+        not_for_deployment: None,
+        data: BTreeMap::new(),
         remarks: Vec::new(),
         summary: derived::summary(graph, &nodes, exact, fusion.fired.len() - exact, fusion.refused.len()),
         evidence: evidence::count(&spec.reference.oracle, &bases),

@@ -4,6 +4,7 @@
 
 mod agreed;
 mod build;
+mod data;
 mod derived;
 mod evidence;
 mod fusions;
@@ -13,7 +14,10 @@ mod quantization;
 mod rules;
 mod table;
 
-use std::io::{self, Write as _};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write as _},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +25,7 @@ use crate::{diagnostic::Diagnostic, evaluation::Accuracy, shares::Shares};
 
 pub use agreed::contradictions;
 pub use build::{Material, build};
+pub use data::DataReport;
 pub(crate) use derived::disagreements;
 pub(crate) use evidence::form as requantization;
 pub use evidence::{Counts, EvidenceReport, Ground, Outside, claim};
@@ -44,6 +49,12 @@ pub struct Report {
     pub strait: String,
     /// For which target.
     pub target: TargetReport,
+    /// Reason why the artifact is not for deployment; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_for_deployment: Option<String>,
+    /// The samples that are images, by their role: `calibration`, `evaluation`; absent where there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, DataReport>,
     /// Notes on what was assumed, and warnings of probable mistakes; absent where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,

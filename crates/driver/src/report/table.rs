@@ -73,6 +73,10 @@ impl Display for Report {
             table::bytes(self.size.integer_bytes),
         );
         writeln!(f, "parameters: {before} before, {after} after ({ratio:.2} to 1)")?;
+        for (role, data) in &self.data {
+            let images = table::count(data.samples, "image");
+            writeln!(f, "{role}: {images}, decoded by {}", data.reader())?;
+        }
         if let Some(accuracy) = &self.accuracy {
             write!(f, "{accuracy}")?;
         }

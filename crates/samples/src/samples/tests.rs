@@ -1,7 +1,7 @@
 //! Samples from arrays in memory.
 
 use super::*;
-use crate::{NumberType, Operation, npy};
+use crate::{Array, NumberType, Operation, npy};
 
 fn array(shape: &[usize], values: &[f32]) -> Array {
     let numbers: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
@@ -14,11 +14,13 @@ fn spec(shape: &[usize]) -> InputSpec {
         elem: Elem::F32,
         shape: shape.to_vec(),
         preprocess: Plan::default(),
+        range: None,
     }
 }
 
 fn samples(arrays: &[Array], spec: InputSpec, most: Option<u32>) -> Result<Samples, DataError> {
-    Samples::new(vec![arrays.to_vec()], &[spec], most.and_then(NonZeroU32::new))
+    let most = most.and_then(NonZeroU32::new);
+    Samples::new(vec![Found::Arrays(arrays.to_vec())], &[spec], most, Unreadable::Refuse)
 }
 
 fn all(samples: &Samples) -> Vec<Vec<f32>> {
@@ -78,7 +80,8 @@ fn counts_are_checked() {
         Kind::Count
     );
     let three = array(&[3, 1], &[1., 2., 3.]);
-    let uneven = Samples::new(vec![vec![two], vec![three]], &[spec(&[1]), spec(&[1])], None);
+    let found = [two, three].map(|array| Found::Arrays(vec![array]));
+    let uneven = Samples::new(found.into(), &[spec(&[1]), spec(&[1])], None, Unreadable::Refuse);
     assert_eq!(uneven.unwrap_err().kind, Kind::Count);
 }
 

@@ -13,6 +13,7 @@ use crate::{
     diagnostic::Diagnostic,
     failure::codes,
     stop::Stop,
+    table,
 };
 
 use super::{
@@ -207,10 +208,20 @@ impl One<'_> {
     /// The file of the labels.
     fn labels(&self) -> Result<&Path, Stop> {
         let own = self.table.labels.as_ref().map(AsRef::<Path>::as_ref);
-        own.or(self.subject.labels).ok_or_else(|| {
+        let labels = own.or(self.subject.labels).ok_or_else(|| {
             let needed = self.table.metric().and_then(Metric::labels).unwrap_or_default();
             self.refused(format!("the metric {:?} needs labels: {needed}", self.table.name))
-        })
+        })?;
+        let left_out = self.subject.samples.left_out().len();
+        if left_out > 0 && !truth::by_name(labels) {
+            let message = format!(
+                "{} are left out, so that labels in the order of the images are not those of the others",
+                table::count(left_out, "image")
+            );
+            let finding = Diagnostic::error(codes::EVALUATION, message).about(self.labels_key());
+            return Err(finding.help("give labels by name: a .csv, or \"folders\"").into());
+        }
+        Ok(labels)
     }
 
     /// The key that names the labels: the metric's own, or that of all.
@@ -231,7 +242,7 @@ impl One<'_> {
 
     fn classes(&self, output: &Output, group: usize) -> Result<Vec<u32>, Stop> {
         let names = [self.table.name.as_str(), output.name.as_str()];
-        let read = truth::classes(self.labels()?, &names, self.wanted(group));
+        let read = truth::classes(self.labels()?, &names, self.wanted(group), self.subject.samples);
         read.map_err(|stop| about(stop, &self.labels_key()))
     }
 

@@ -1,4 +1,4 @@
-//! Patterns over source names, whose parts are separated by `/`:
+//! Patterns over names and paths, whose parts are separated by `/`:
 //!
 //! | | matches |
 //! |---|---|

@@ -1,0 +1,59 @@
+//! Where samples and labels are.
+
+use std::{num::NonZeroU32, path::PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strait_samples as samples;
+
+use super::leaf::{DataPath, FilePath};
+
+/// Samples: a path, or a list of images.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Data {
+    /// A path, or `random:N`.
+    One(DataPath),
+    /// Images, in this order.
+    Images(Vec<FilePath>),
+}
+
+/// Consequence of an image that cannot be decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unreadable {
+    /// It is an error.
+    #[default]
+    Error,
+    /// It is left out. The report counts and names all such images. To know them all images are decoded once more, and labels
+    /// need to know their images by name.
+    Skip,
+}
+
+impl Data {
+    /// True for random numbers.
+    pub fn is_random(&self) -> bool {
+        matches!(self, Data::One(path) if path.random().is_some())
+    }
+
+    /// The set of samples.
+    pub fn set(&self, most: Option<NonZeroU32>, unreadable: Unreadable) -> samples::Set {
+        samples::Set {
+            place: match self {
+                Data::One(path) => match path.random() {
+                    Some(count) => samples::Place::Random(count),
+                    None => samples::Place::Path(path.as_ref().to_owned()),
+                },
+                Data::Images(paths) => {
+                    let paths = paths.iter().map(|path| PathBuf::from(path.as_str()));
+                    samples::Place::Images(paths.collect())
+                }
+            },
+            most,
+            unreadable: match unreadable {
+                Unreadable::Error => samples::Unreadable::Refuse,
+                Unreadable::Skip => samples::Unreadable::Skip,
+            },
+        }
+    }
+}

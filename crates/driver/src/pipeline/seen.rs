@@ -1,0 +1,257 @@
+//! The samples as the network sees them, behind their preprocessing, for people and other programs.
+
+use std::{
+    fmt,
+    fs::{self, File},
+    io::BufWriter,
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+use serde_json::json;
+use strait_container::artifact_around;
+use strait_images::encode_png;
+use strait_samples::{InputSpec, NumberType, Samples, Scratch, Writer, escape};
+
+use crate::{
+    config::{
+        KeyPath, Loaded,
+        types::{ColorOrder, Step},
+    },
+    diagnostic::Diagnostic,
+    failure::{self, codes},
+    session::Session,
+    stop::Stop,
+    table,
+};
+
+use super::{compile::read, inputs};
+
+/// The file that lists the samples.
+const INDEX_FILE: &str = "index.json";
+
+/// The samples that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// True: those of `[evaluation]`. False: those of `[calibration]`.
+    pub evaluation: bool,
+    /// Only the first so many.
+    pub most: Option<NonZeroU32>,
+}
+
+/// The files that were written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Seen {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Number of samples.
+    pub samples: usize,
+    /// Each input.
+    pub inputs: Vec<SeenInput>,
+}
+
+/// An input of the model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeenInput {
+    /// Its name.
+    pub name: String,
+    /// Its numbers, samples along the first axis.
+    pub file: PathBuf,
+    /// The folder of the pictures, where the samples have the shape of images.
+    pub pictures: Option<PathBuf>,
+    /// The shape of a sample.
+    pub shape: Vec<usize>,
+    /// The least number of all samples.
+    pub least: f64,
+    /// The greatest.
+    pub greatest: f64,
+    /// The mean.
+    pub mean: f64,
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for input in &self.inputs {
+            let shape: Vec<String> = input.shape.iter().map(usize::to_string).collect();
+            let samples = table::count(self.samples, "sample");
+            writeln!(f, "{}: {samples} of {}", input.name, shape.join("×"))?;
+            writeln!(
+                f,
+                "  numbers from {:.6} to {:.6}, mean {:.6}: {}",
+                input.least,
+                input.greatest,
+                input.mean,
+                input.file.display()
+            )?;
+            if let Some(pictures) = &input.pictures {
+                writeln!(f, "  pictures: {}", pictures.display())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An input whose files are being written.
+struct Unfinished {
+    seen: SeenInput,
+    writer: Writer,
+    /// True: the first channel is blue.
+    is_bgr: bool,
+    sum: f64,
+    count: usize,
+}
+
+/// Writes into a folder what each input of the model sees: an `.npy` with all samples, and where these have the shape of
+/// images a PNG of each. Colors are shown as colors where the preprocessing says which order they have.
+///
+/// # Errors
+/// Whatever is wrong with the configuration, the model or the data; a folder that cannot be written; an interruption.
+pub fn seen(loaded: &Loaded, wanted: Wanted, out: &Path, session: &Session<'_>) -> Result<Seen, Stop> {
+    if let Some(artifact) = artifact_around(out) {
+        let message = format!("samples are not written into the artifact {}", artifact.display());
+        return Err(Diagnostic::error(codes::OUTPUT, message)
+            .help("name a folder elsewhere with --out")
+            .into());
+    }
+    let mut float = session.phase("read", None, |_| read(loaded))?;
+    let main = float.module.main;
+    let bodies = float.module.lay_open(main);
+    let specs = inputs::specs(&float.module, &bodies, loaded)?;
+    let samples = opened(loaded, wanted, &specs)?;
+    fs::create_dir_all(out).map_err(|error| unwritten(out, &error))?;
+    let mut inputs = specs
+        .iter()
+        .map(|spec| Unfinished::create(loaded, spec, samples.count(), out))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut names = Vec::new();
+    session.phase("write", Some(samples.count()), |done| {
+        let mut scratch = Scratch::default();
+        for index in 0..samples.count() {
+            let sample = samples.sample(index, &mut scratch).map_err(failure::data)?;
+            for (input, (position, one)) in inputs.iter_mut().zip(sample.iter().enumerate()) {
+                input.append(&samples, position, one, index)?;
+            }
+            names.push(json!({ "sample": index, "image": samples.image(index) }));
+            if done(index + 1).is_break() {
+                return Err(Stop::Interrupted);
+            }
+        }
+        Ok(())
+    })?;
+    let inputs = inputs.into_iter().map(Unfinished::finish).collect::<Result<_, _>>()?;
+    let seen = Seen {
+        folder: out.to_owned(),
+        samples: samples.count(),
+        inputs,
+    };
+    let index = out.join(INDEX_FILE);
+    let reading = samples.reading();
+    let text = json!({
+        "inputs": &seen.inputs,
+        "decoder": reading.as_ref().map(|reading| &reading.decoder),
+        "arithmetic": reading.as_ref().map(|reading| &reading.arithmetic),
+        "left_out": samples.left_out(),
+        "samples": names,
+    });
+    fs::write(&index, format!("{text:#}\n")).map_err(|error| unwritten(&index, &error))?;
+    Ok(seen)
+}
+
+fn opened(loaded: &Loaded, wanted: Wanted, specs: &[InputSpec]) -> Result<Samples, Stop> {
+    let calibration = &loaded.config.calibration;
+    if !wanted.evaluation {
+        let Some(data) = &calibration.data else {
+            let path = KeyPath::of(&["calibration"]);
+            return Err(loaded.error(codes::RULE, &path, "there are no samples: `record` has the grids", "").into());
+        };
+        let data = (data, calibration.unreadable);
+        let most = wanted.most.or(calibration.samples);
+        return Ok(inputs::samples(loaded, "calibration", data, most, specs)?);
+    }
+    let Some(evaluation) = &loaded.config.evaluation else {
+        let path = KeyPath::of(&["evaluation"]);
+        return Err(loaded
+            .error(codes::EVALUATION, &path, "there is no [evaluation]", "")
+            .into());
+    };
+    let data = (&evaluation.data, evaluation.unreadable);
+    let most = wanted.most.or(evaluation.samples);
+    Ok(inputs::samples(loaded, "evaluation", data, most, specs)?)
+}
+
+impl Unfinished {
+    fn create(loaded: &Loaded, spec: &InputSpec, samples: usize, out: &Path) -> Result<Unfinished, Stop> {
+        let preprocess = inputs::preprocessing(loaded, &spec.name);
+        let colors = preprocess.steps.iter().rev().find_map(|step| match step {
+            Step::Color(order) => Some(*order),
+            _ => None,
+        });
+        let shape: Vec<usize> = match spec.shape.as_slice() {
+            [1, rest @ ..] => rest.to_vec(),
+            shape => shape.to_vec(),
+        };
+        let file = out.join(format!("{}.npy", escape(&spec.name)));
+        let all: Vec<usize> = [samples].into_iter().chain(shape.iter().copied()).collect();
+        let writer = Writer::create(&file, NumberType::from(spec.elem), &all);
+        Ok(Unfinished {
+            writer: writer.map_err(|error| unwritten(&file, &error))?,
+            is_bgr: colors.or(preprocess.stored.color) == Some(ColorOrder::Bgr),
+            sum: 0.0,
+            count: 0,
+            seen: SeenInput {
+                name: spec.name.clone(),
+                file,
+                pictures: None,
+                shape,
+                least: f64::INFINITY,
+                greatest: f64::NEG_INFINITY,
+                mean: 0.0,
+            },
+        })
+    }
+
+    fn append(
+        &mut self,
+        samples: &Samples,
+        input: usize,
+        sample: &strait_samples::Sample,
+        index: usize,
+    ) -> Result<(), Stop> {
+        let file = self.seen.file.clone();
+        let appended = self.writer.append(sample.bytes());
+        appended.map_err(|error| unwritten(&file, &error))?;
+        for number in sample.reals() {
+            let number = f64::from(number);
+            self.seen.least = self.seen.least.min(number);
+            self.seen.greatest = self.seen.greatest.max(number);
+            self.sum += number;
+            self.count += 1;
+        }
+        let Some(mut picture) = samples.picture(input, sample) else {
+            return Ok(());
+        };
+        if self.is_bgr && picture.channels == 3 {
+            picture.levels.chunks_exact_mut(3).for_each(|pixel| pixel.swap(0, 2));
+        }
+        let folder = file.with_extension("");
+        if self.seen.pictures.is_none() {
+            fs::create_dir_all(&folder).map_err(|error| unwritten(&folder, &error))?;
+            self.seen.pictures = Some(folder.clone());
+        }
+        let path = folder.join(format!("{index:06}.png"));
+        let written = File::create(&path).and_then(|file| encode_png(&picture, BufWriter::new(file)));
+        Ok(written.map_err(|error| unwritten(&path, &error))?)
+    }
+
+    fn finish(mut self) -> Result<SeenInput, Stop> {
+        let file = self.seen.file.clone();
+        self.writer.finish().map_err(|error| unwritten(&file, &error))?;
+        self.seen.mean = self.sum / self.count.max(1) as f64;
+        Ok(self.seen)
+    }
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> Diagnostic {
+    Diagnostic::error(codes::OUTPUT, format!("{} cannot be written: {error}", path.display()))
+}

@@ -1,0 +1,37 @@
+//! The samples that a compilation has read from images.
+
+use serde::{Deserialize, Serialize};
+use strait_samples::Samples;
+
+/// Images that were read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataReport {
+    /// Number of samples.
+    pub samples: usize,
+    /// Names and versions of the decoders.
+    pub decoder: String,
+    /// Names and versions of the libraries whose arithmetic resizing and gray have, in the order of the steps.
+    pub arithmetic: Vec<String>,
+    /// The images that cannot be decoded, by their paths below the folder of the set.
+    pub left_out: Vec<String>,
+}
+
+impl DataReport {
+    /// Of samples that are images.
+    pub(crate) fn of(samples: &Samples) -> Option<DataReport> {
+        let reading = samples.reading()?;
+        Some(DataReport {
+            samples: samples.count(),
+            decoder: reading.decoder,
+            arithmetic: reading.arithmetic,
+            left_out: samples.left_out().to_vec(),
+        })
+    }
+
+    /// Decoders and arithmetic in one line.
+    pub(crate) fn reader(&self) -> String {
+        let parts = std::iter::once(&self.decoder).chain(&self.arithmetic);
+        parts.map(String::as_str).collect::<Vec<_>>().join("; ")
+    }
+}

@@ -1,0 +1,176 @@
+//! Images as the samples of one input.
+
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use sha2::{Digest as _, Sha256};
+use strait_images::{ImageError, MOST_BYTES, Pipeline, decoder};
+
+use crate::{
+    error::{DataError, Kind},
+    listing::Listing,
+    source::text,
+};
+
+/// Images that are decoded at a time before it is looked whether there are enough of them.
+const AT_ONCE: usize = 256;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Images {
+    listing: Listing,
+    pipeline: Pipeline,
+    /// Height, width and channels of each.
+    shape: [usize; 3],
+}
+
+impl Images {
+    /// The images of a listing, which all have the same size behind the pipeline. Where its steps leave the size open, it is that
+    /// of the first that can be decoded.
+    pub(crate) fn new(listing: Listing, pipeline: &Pipeline, skips: bool) -> Result<Images, DataError> {
+        let (size, channels) = pipeline.size();
+        let mut images = Images {
+            listing,
+            pipeline: pipeline.clone(),
+            shape: [0, 0, channels],
+        };
+        let first = |image| images.pixels(image).ok().map(|pixels| [pixels.width, pixels.height]);
+        let [width, height] = match size {
+            Some(size) => size,
+            None if skips => (0..images.count()).find_map(first).unwrap_or_default(),
+            None => images.pixels(0).map(|pixels| [pixels.width, pixels.height])?,
+        };
+        images.shape = [height, width, channels];
+        Ok(images)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.listing.count()
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    pub(crate) fn listing(&self) -> &Listing {
+        &self.listing
+    }
+
+    pub(crate) fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
+    /// The name of the first.
+    pub(crate) fn first(&self) -> &str {
+        self.listing.name(0)
+    }
+
+    pub(crate) fn path(&self, image: usize) -> PathBuf {
+        self.listing.path(image)
+    }
+
+    /// The levels of an image, rows from top to bottom.
+    ///
+    /// # Errors
+    /// A file that cannot be read or decoded, or has another size behind the steps.
+    pub(crate) fn read(&self, image: usize) -> Result<Vec<u8>, DataError> {
+        let pixels = self.pixels(image)?;
+        let found = [pixels.height, pixels.width, pixels.channels];
+        if found == self.shape {
+            return Ok(pixels.levels);
+        }
+        let [height, width, _] = self.shape;
+        let message = format!(
+            "{} has {}×{} pixels, and {} has {width}×{height}",
+            self.path(image).display(),
+            pixels.width,
+            pixels.height,
+            self.path(0).display()
+        );
+        let help = "make one size of them with a step such as { resize = { size = [224, 224] } } in [preprocess]";
+        Err(DataError::new(Kind::Shape, message).help(help))
+    }
+
+    fn pixels(&self, image: usize) -> Result<strait_images::Pixels, DataError> {
+        let path = self.path(image);
+        let bytes = bytes(&path)?;
+        self.pipeline.run(&bytes).map_err(|error| refused(&path, &error))
+    }
+
+    /// The images that cannot be decoded, among the first that are needed for `most` which can; all of them for none. On all
+    /// processors.
+    pub(crate) fn unreadable(&self, most: Option<usize>) -> Vec<usize> {
+        let (mut found, mut begin) = (Vec::new(), 0);
+        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        while begin < self.count() && most.is_none_or(|most| begin - found.len() < most) {
+            let end = self.count().min(begin + AT_ONCE);
+            let next = AtomicUsize::new(begin);
+            let look = || {
+                let mut found = Vec::new();
+                loop {
+                    match next.fetch_add(1, Ordering::Relaxed) {
+                        image if image >= end => return found,
+                        image => {
+                            let read = self.pixels(image);
+                            let is_unreadable = |error: DataError| [Kind::File, Kind::Format].contains(&error.kind);
+                            if read.err().is_some_and(is_unreadable) {
+                                found.push(image);
+                            }
+                        }
+                    }
+                }
+            };
+            let mut more: Vec<usize> = thread::scope(|scope| {
+                let workers: Vec<_> = (0..threads).map(|_| scope.spawn(look)).collect();
+                workers
+                    .into_iter()
+                    .flat_map(|worker| worker.join().unwrap_or_default())
+                    .collect()
+            });
+            more.sort_unstable();
+            found.extend(more);
+            begin = end;
+        }
+        found
+    }
+
+    /// Leaves out these, in rising order.
+    pub(crate) fn leave_out(&mut self, images: &[usize]) {
+        self.listing.leave_out(images);
+    }
+
+    /// Takes in the first `count`: their bytes, what decodes them, and what is done to them.
+    pub(crate) fn digest(&self, count: usize, hasher: &mut Sha256) -> Result<(), DataError> {
+        text(hasher, decoder());
+        text(hasher, &self.pipeline.arithmetic().join(", "));
+        text(hasher, &format!("{:?} {:?}", self.pipeline, self.shape));
+        for image in 0..count.min(self.count()) {
+            let bytes = bytes(&self.path(image))?;
+            hasher.update((bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        }
+        Ok(())
+    }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, DataError> {
+    strait_mapped::read(path, MOST_BYTES)
+        .map_err(|error| DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display())))
+}
+
+fn refused(path: &Path, error: &ImageError) -> DataError {
+    let shown = path.display();
+    match error {
+        ImageError::Crop { .. } => DataError::new(Kind::Shape, format!("{shown} cannot be cropped: {error}"))
+            .help("make it larger in front of `crop` with a step `resize` in [preprocess]"),
+        ImageError::IsGray => DataError::new(Kind::Preprocess, format!("{shown}: {error}")),
+        ImageError::Unknown | ImageError::Damaged(_) | ImageError::Unsupported(_) | ImageError::TooLarge { .. } => {
+            DataError::new(Kind::Format, format!("{shown} cannot be decoded: {error}"))
+                .help("leave the image out, or have all such left out: unreadable = \"skip\" in the table of the data")
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Which images a set has, and in which order.
+//!
+//! ```text
+//! a folder        all .png, .jpg and .jpeg in it and in the folders below it, in the order of their paths
+//! a pattern       those whose paths it matches, `images/**/*.jpg`, in the order of their paths
+//! a list (.txt)   one path in each line, from the folder of the list on, in this order; `#` begins a remark
+//! ```
+//!
+//! Paths are compared part by part, byte by byte, so that the order is the same on every system. A folder below the folder of
+//! the set is a class: its classes are the positions of these folders in their order.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use strait_document::Glob;
+
+use crate::error::{DataError, Kind};
+
+/// Folders within folders; links that lead around in a circle end there.
+const DEEPEST: usize = 16;
+
+/// More files than a set has.
+const MOST_FILES: usize = 50_000_000;
+
+/// A longer list is none.
+const MOST_LIST: u64 = 1 << 30;
+
+/// Images, each with a name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listing {
+    /// The folder that the names are relative to.
+    root: PathBuf,
+    /// Their paths from the root on, with `/`.
+    names: Vec<String>,
+    /// Those that were left out.
+    left_out: Vec<String>,
+    /// The names of the folders at the root that hold images, in their order.
+    folders: Vec<String>,
+}
+
+impl Listing {
+    fn new(root: &Path, names: Vec<String>) -> Listing {
+        let folders: BTreeSet<&str> = names.iter().filter_map(|name| folder(name)).collect();
+        Listing {
+            root: root.to_owned(),
+            folders: folders.into_iter().map(str::to_owned).collect(),
+            names,
+            left_out: Vec::new(),
+        }
+    }
+
+    /// The images of a folder and of those below it.
+    pub(crate) fn of_folder(root: &Path) -> Result<Listing, DataError> {
+        Ok(Listing::new(root, walk(root, &is_image)?))
+    }
+
+    /// The images that a pattern matches; `None` where the path is no pattern.
+    pub(crate) fn of_pattern(pattern: &Path) -> Option<Result<Listing, DataError>> {
+        let text = pattern.to_str()?.replace('\\', "/");
+        let wild = text.find(['*', '?'])?;
+        let (root, rest) = match text[..wild].rfind('/') {
+            Some(slash) => (&text[..=slash], &text[slash + 1..]),
+            None => ("", &text[..]),
+        };
+        let (root, glob) = (Path::new(root), Glob::new(rest));
+        let folder = if root.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            root
+        };
+        Some(
+            walk(folder, &|name| glob.matches(name)).and_then(|names| match names.is_empty() {
+                true => Err(DataError::new(Kind::Count, format!("no file matches {text}"))),
+                false => Ok(Listing::new(root, names)),
+            }),
+        )
+    }
+
+    /// The images in a list.
+    pub(crate) fn of_list(file: &Path) -> Result<Listing, DataError> {
+        let root = file.parent().unwrap_or(Path::new(""));
+        let text = read_text(file)?;
+        let lines = text.lines().map(str::trim);
+        let names: Vec<String> = lines
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(str::to_owned)
+            .collect();
+        match names.is_empty() {
+            true => Err(DataError::new(
+                Kind::Count,
+                format!("{} names no image", file.display()),
+            )),
+            false => Ok(Listing::new(root, names)),
+        }
+    }
+
+    /// These images.
+    pub(crate) fn of_paths(paths: &[PathBuf]) -> Result<Listing, DataError> {
+        let name = |path: &PathBuf| {
+            let name = path.to_str().map(|name| name.replace('\\', "/"));
+            name.ok_or_else(|| DataError::new(Kind::File, format!("the name of {} is not UTF-8", path.display())))
+        };
+        match paths.is_empty() {
+            true => Err(DataError::new(Kind::Count, "the list of images is empty")),
+            false => Ok(Listing::new(
+                Path::new(""),
+                paths.iter().map(name).collect::<Result<_, _>>()?,
+            )),
+        }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The name of an image.
+    ///
+    /// # Panics
+    /// A position that no image has is a defect of the caller.
+    pub(crate) fn name(&self, image: usize) -> &str {
+        &self.names[image]
+    }
+
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    pub(crate) fn path(&self, image: usize) -> PathBuf {
+        self.root.join(&self.names[image])
+    }
+
+    pub(crate) fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// Leaves out these, in rising order.
+    pub(crate) fn leave_out(&mut self, images: &[usize]) {
+        let names = std::mem::take(&mut self.names);
+        for (image, name) in names.into_iter().enumerate() {
+            match images.binary_search(&image) {
+                Ok(_) => self.left_out.push(name),
+                Err(_) => self.names.push(name),
+            }
+        }
+    }
+
+    /// The class of an image: the position of its folder.
+    pub(crate) fn class(&self, image: usize) -> Option<usize> {
+        let folder = folder(&self.names[image])?;
+        self.folders.binary_search_by(|other| other.as_str().cmp(folder)).ok()
+    }
+}
+
+/// The first folder of a name.
+fn folder(name: &str) -> Option<&str> {
+    name.split_once('/').map(|(folder, _)| folder)
+}
+
+/// True if the name of a file is that of an image.
+pub(crate) fn is_image(name: &str) -> bool {
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        ["png", "jpg", "jpeg"]
+            .iter()
+            .any(|image| extension.eq_ignore_ascii_case(image))
+    })
+}
+
+/// The text of a file.
+pub(crate) fn read_text(file: &Path) -> Result<String, DataError> {
+    let bytes = strait_mapped::read(file, MOST_LIST).map_err(|error| unreadable(file, &error))?;
+    String::from_utf8(bytes)
+        .map_err(|_| DataError::new(Kind::Format, format!("{} is not text in UTF-8", file.display())))
+}
+
+/// The files below a folder for which this holds, as paths from there on, in their order.
+fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<String>, DataError> {
+    let mut found = Vec::new();
+    let mut folders = vec![(String::new(), 0)];
+    while let Some((prefix, depth)) = folders.pop() {
+        let folder = root.join(&prefix);
+        for entry in fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))? {
+            let path = entry.map_err(|error| unreadable(&folder, &error))?.path();
+            // What has another name is no image that a list or a label could name.
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
+            let name = format!("{prefix}{name}");
+            if path.is_dir() {
+                if depth < DEEPEST {
+                    folders.push((format!("{name}/"), depth + 1));
+                }
+            } else if wanted(&name) {
+                found.push(name);
+                if found.len() > MOST_FILES {
+                    let message = format!("{} holds more than {MOST_FILES} images", root.display());
+                    return Err(DataError::new(Kind::Count, message));
+                }
+            }
+        }
+    }
+    found.sort_by(|a, b| a.split('/').cmp(b.split('/')));
+    Ok(found)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> DataError {
+    DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn folders_patterns_and_lists_have_an_order() {
+        let folder = tree(&[
+            "b/2.jpg",
+            "b/1.JPEG",
+            "a-b/x.png",
+            "a/3.png",
+            "a/deep/4.png",
+            "notes.txt",
+            "a/5.gif",
+        ]);
+        let at = |name: &str| folder.path().join(name);
+        let all = Listing::of_folder(folder.path()).unwrap();
+        let expected = ["a/3.png", "a/deep/4.png", "a-b/x.png", "b/1.JPEG", "b/2.jpg"];
+        assert_eq!(all.names(), expected);
+        let classes: Vec<_> = (0..all.count()).map(|image| all.class(image)).collect();
+        assert_eq!(classes, [Some(0), Some(0), Some(1), Some(2), Some(2)]);
+        let matched = Listing::of_pattern(&at("*/?.*g")).unwrap().unwrap();
+        assert_eq!(matched.names(), ["a/3.png", "a-b/x.png", "b/2.jpg"]);
+        assert!(Listing::of_pattern(&at("*.bmp")).unwrap().is_err());
+        assert!(Listing::of_pattern(&at("a")).is_none());
+        fs::write(at("list.txt"), "# two\nb/2.jpg\n\n a/3.png \n").unwrap();
+        let listed = Listing::of_list(&at("list.txt")).unwrap();
+        assert_eq!(
+            (listed.names(), listed.path(1)),
+            (&["b/2.jpg".to_owned(), "a/3.png".to_owned()][..], at("a/3.png"))
+        );
+        fs::write(at("list.txt"), "# none\n").unwrap();
+        assert!(Listing::of_list(&at("list.txt")).is_err());
+    }
+
+    #[test]
+    fn a_class_keeps_its_number_where_all_its_images_are_left_out() {
+        let folder = tree(&["a/1.png", "b/1.png", "c/1.png"]);
+        let mut listing = Listing::of_folder(folder.path()).unwrap();
+        listing.leave_out(&[1]);
+        assert_eq!(
+            (listing.names().len(), listing.class(1), listing.left_out()),
+            (2, Some(2), &["b/1.png".to_owned()][..])
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_a_circle_ends() {
+        let folder = tree(&["a/1.png"]);
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("a/again")).unwrap();
+        let found = Listing::of_folder(folder.path()).unwrap();
+        assert!((1..=DEEPEST).contains(&found.count()), "{}", found.count());
+    }
+}

@@ -1,0 +1,107 @@
+//! Classes of images by their names and folders, and what else is known of images.
+
+use std::{collections::BTreeMap, path::Path};
+
+use crate::{
+    error::{DataError, Kind},
+    images::Images,
+    listing::{Listing, read_text},
+    samples::Samples,
+};
+
+/// The way from images to samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Names and versions of the decoders.
+    pub decoder: String,
+    /// Names and versions of the libraries whose arithmetic resizing and gray have.
+    pub arithmetic: Vec<String>,
+}
+
+impl Samples {
+    /// The way from images to samples; `None` where no input has images.
+    pub fn reading(&self) -> Option<Reading> {
+        let pipeline = self.images()?.pipeline();
+        Some(Reading {
+            decoder: strait_images::decoder().to_owned(),
+            arithmetic: pipeline.arithmetic().into_iter().map(str::to_owned).collect(),
+        })
+    }
+
+    /// The names of the images that were left out because they cannot be decoded, in their order.
+    pub fn left_out(&self) -> &[String] {
+        self.images().map_or(&[], |images| images.listing().left_out())
+    }
+
+    /// The name of the image of a sample, of the first input that has images: its path below the folder of the set.
+    pub fn image(&self, sample: usize) -> Option<&str> {
+        Some(self.images()?.listing().names().get(sample)?.as_str())
+    }
+
+    /// The class of each sample: the position of the folder that its image is in, among the folders of the set in the order of
+    /// their names.
+    ///
+    /// # Errors
+    /// Samples that are no images, and images that are in no folder below that of the set.
+    pub fn folder_classes(&self) -> Result<Vec<u32>, DataError> {
+        let listing = self.listing("the folders of images are no labels of them")?;
+        let class = |sample| {
+            let class = listing.class(sample).and_then(|class| u32::try_from(class).ok());
+            class.ok_or_else(|| {
+                let message = format!(
+                    "{} is in no folder that could be its class",
+                    listing.path(sample).display()
+                );
+                DataError::new(Kind::Label, message).help("give `data` the folder that has a folder for each class")
+            })
+        };
+        (0..self.count()).map(class).collect()
+    }
+
+    /// The class of each sample by a file with lines of a name and a class, between them a comma or a blank: the name of the image's
+    /// file, its path below the folder of the set, or the name of a folder that it is in. A first line without a class is a
+    /// heading.
+    ///
+    /// # Errors
+    /// Samples that are no images, a file that cannot be read, a line that is none, and an image without a line.
+    pub fn named_classes(&self, file: &Path) -> Result<Vec<u32>, DataError> {
+        let listing = self.listing("the labels are by name")?;
+        let shown = file.display();
+        let text = read_text(file)?;
+        let mut classes: BTreeMap<&str, u32> = BTreeMap::new();
+        for (line, number) in text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
+            let parts = line.trim().rsplit_once([',', ' ', '\t']);
+            let parsed = parts.and_then(|(name, class)| Some((name.trim(), class.trim().parse().ok()?)));
+            match parsed {
+                Some((name, class)) => {
+                    if classes.insert(name, class).is_some_and(|before| before != class) {
+                        let message = format!("line {number} of {shown} gives {name:?} a second class");
+                        return Err(DataError::new(Kind::Label, message));
+                    }
+                }
+                None if number == 1 => {}
+                None => {
+                    let short: String = line.chars().take(60).collect();
+                    let message = format!("line {number} of {shown} is {short:?}, and is to be a name and a class");
+                    return Err(DataError::new(Kind::Label, message));
+                }
+            }
+        }
+        let class = |sample| {
+            let name = listing.name(sample);
+            let parts = name.split('/').rev();
+            let found = std::iter::once(name)
+                .chain(parts)
+                .find_map(|name| classes.get(name).copied());
+            found.ok_or_else(|| DataError::new(Kind::Label, format!("{shown} has no class for {name}")))
+        };
+        (0..self.count()).map(class).collect()
+    }
+
+    fn listing(&self, labels: &str) -> Result<&Listing, DataError> {
+        self.images().map(Images::listing).ok_or_else(|| {
+            let message = format!("{labels}, and the samples are no images");
+            DataError::new(Kind::Label, message).help("give the classes of arrays in an .npy, one for each sample")
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! Samples as pictures, for people to look at.
+
+use strait_core::Elem;
+use strait_images::Pixels;
+
+use crate::{
+    numbers::NumberType,
+    sample::Sample,
+    samples::{InputSamples, Samples},
+    source::Source,
+};
+
+/// Where the rows, columns and channels of a sample lie: extents and strides.
+struct Axes {
+    rows: (usize, usize),
+    columns: (usize, usize),
+    channels: (usize, usize),
+}
+
+impl Samples {
+    /// A sample as the model sees it, of the input at `input`, where that has the shape of an image of one or three channels: each
+    /// number's place between what the preprocessing makes of 0 and of 255, in levels from 0 to 255. Samples that are not
+    /// stored in bytes go from their least number to their greatest.
+    ///
+    /// # Panics
+    /// A position that no input has is a defect of the caller.
+    pub fn picture(&self, input: usize, sample: &Sample) -> Option<Pixels> {
+        let input = self.input(input);
+        let axes = input.axes()?;
+        let numbers = numbers(sample)?;
+        let ends = input.ends(&numbers);
+        let level = |at: usize| {
+            let [low, high] = [ends[0][at], ends[1][at]];
+            let part = if high == low {
+                0.0
+            } else {
+                (numbers[at] - low) / (high - low)
+            };
+            (part * 255.0).round().clamp(0.0, 255.0) as u8
+        };
+        let mut levels = Vec::with_capacity(numbers.len());
+        for y in 0..axes.rows.0 {
+            for x in 0..axes.columns.0 {
+                for channel in 0..axes.channels.0 {
+                    levels.push(level(y * axes.rows.1 + x * axes.columns.1 + channel * axes.channels.1));
+                }
+            }
+        }
+        Some(Pixels {
+            width: axes.columns.0,
+            height: axes.rows.0,
+            channels: axes.channels.0,
+            levels,
+        })
+    }
+}
+
+/// The numbers of a sample as float32.
+pub(crate) fn numbers(sample: &Sample) -> Option<Vec<f32>> {
+    // The format of arrays has no word for it.
+    if sample.elem() == Elem::BF16 {
+        return None;
+    }
+    let mut numbers = vec![0.0; sample.shape().iter().product()];
+    NumberType::from(sample.elem()).to_f32(sample.bytes(), &mut numbers);
+    Some(numbers)
+}
+
+impl InputSamples {
+    /// The axes by the letters of the preprocessing, or by the extents of channels.
+    fn axes(&self) -> Option<Axes> {
+        let extents = match self.shape() {
+            [1, rest @ ..] if rest.len() > 1 => rest,
+            shape => shape,
+        };
+        let letters = self.layout().and_then(|layout| layout.strip_prefix('N'));
+        let letters = letters.filter(|letters| letters.len() == extents.len());
+        let letters = letters.unwrap_or(match extents {
+            [1 | 3, _, _] => "CHW",
+            [_, _, 1 | 3] => "HWC",
+            [_, _] => "HW",
+            _ => return None,
+        });
+        let axis = |letter| {
+            let at = letters.find(letter)?;
+            Some((extents[at], extents[at + 1..].iter().product::<usize>()))
+        };
+        let found = Axes {
+            rows: axis('H')?,
+            columns: axis('W')?,
+            channels: axis('C').unwrap_or((1, 0)),
+        };
+        let all = found.rows.0 * found.columns.0 * found.channels.0;
+        let fits = [1, 3].contains(&found.channels.0) && all > 0 && all == extents.iter().product::<usize>();
+        fits.then_some(found)
+    }
+
+    /// For each number what stands for black and for white.
+    fn ends(&self, numbers: &[f32]) -> [Vec<f32>; 2] {
+        let in_bytes = match self.source() {
+            Source::Images(_) => true,
+            other => other.types().iter().all(|(number, _)| *number == NumberType::U8),
+        };
+        if in_bytes {
+            return [0.0, 255.0].map(|stored| self.made_of(stored, numbers.len()));
+        }
+        let least = numbers.iter().copied().fold(f32::INFINITY, f32::min);
+        let greatest = numbers.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        [least, greatest].map(|end| vec![end; numbers.len()])
+    }
+}

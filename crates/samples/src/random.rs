@@ -1,0 +1,96 @@
+//! Random numbers in the place of samples, for a first look at a model without data.
+//!
+//! ```text
+//! an input with a range [a, b]          a + (b − a) · u, behind the preprocessing
+//! a preprocessing with steps            whole numbers from 0 to 255, as stored
+//! neither                               u, which is uniform in [0, 1)
+//! integers, without a range             0 or 1
+//! ```
+//!
+//! The numbers are those of SplitMix64 (Steele, Lea, Flood 2014), begun for each sample and input anew.
+
+use strait_core::Elem;
+
+use crate::numbers::NumberType;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Random {
+    count: usize,
+    /// Position of the input.
+    input: usize,
+    shape: Vec<usize>,
+    number_type: NumberType,
+    /// The least number, and the distance to the greatest.
+    range: [f64; 2],
+}
+
+impl Random {
+    /// Numbers for the input at `input`, of these types and of this shape as stored.
+    pub(crate) fn new(
+        count: usize,
+        input: usize,
+        shape: Vec<usize>,
+        number_type: NumberType,
+        range: [f64; 2],
+    ) -> Random {
+        Random {
+            count,
+            input,
+            shape,
+            number_type,
+            range,
+        }
+    }
+
+    /// The type of numbers for an input of `elem`, and their range. Whole numbers of an input with a wider type lie within one byte.
+    pub(crate) fn kind(elem: Elem, has_steps: bool, range: Option<[f64; 2]>) -> (NumberType, [f64; 2]) {
+        match (elem.is_float(), range) {
+            (true, Some(range)) => (NumberType::F32, range),
+            (true, None) if has_steps => (NumberType::U8, [0.0, 255.0]),
+            (true, None) => (NumberType::F32, [0.0, 1.0]),
+            (false, range) => (NumberType::from(elem), range.unwrap_or([0.0, 1.0])),
+        }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    pub(crate) fn number_type(&self) -> NumberType {
+        self.number_type
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        format!("random 1 {self:?}")
+    }
+
+    pub(crate) fn read(&self, sample: usize) -> Vec<u8> {
+        let mut state = ((self.input as u64) << 40) ^ sample as u64;
+        let mut next = || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = state;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        };
+        let [low, high] = self.range;
+        let numbers: usize = self.shape.iter().product();
+        let mut bytes = Vec::with_capacity(numbers * self.number_type.size());
+        for _ in 0..numbers {
+            let unit = (next() >> 40) as f64 / f64::from(1u32 << 24);
+            match self.number_type {
+                NumberType::F32 => bytes.extend(((low + (high - low) * unit) as f32).to_le_bytes()),
+                whole => {
+                    let number = (low.ceil() + ((high.floor() - low.ceil() + 1.0) * unit).floor()) as i64;
+                    bytes.extend_from_slice(&number.to_le_bytes()[..whole.size()]);
+                }
+            }
+        }
+        bytes
+    }
+}

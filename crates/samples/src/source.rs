@@ -1,0 +1,172 @@
+//! Where the samples of one input come from.
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    error::{DataError, Kind},
+    images::Images,
+    npy::Array,
+    numbers::NumberType,
+    random::Random,
+};
+
+/// Arrays that follow each other along the axis of the samples.
+pub(crate) type Pieces = Vec<Array>;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Arrays, of which none is empty or a single number, with the number of samples up to and including each.
+    Arrays { pieces: Pieces, ends: Vec<usize> },
+    /// Images.
+    Images(Images),
+    /// Random numbers.
+    Random(Random),
+}
+
+/// A sample as it is stored.
+pub(crate) struct Stored {
+    pub(crate) number_type: NumberType,
+    /// Little-endian, the last axis fastest.
+    pub(crate) bytes: Bytes,
+}
+
+impl Source {
+    /// Arrays whose samples have one shape.
+    pub(crate) fn arrays(mut pieces: Pieces, input: &str) -> Result<Source, DataError> {
+        if let Some(single) = pieces.iter().find(|array| array.shape().is_empty()) {
+            let message = format!("{} is a single number, not samples along a first axis", single.name());
+            return Err(DataError::new(Kind::Shape, message));
+        }
+        pieces.retain(|array| array.samples() != Some(0));
+        let Some(first) = pieces.first() else {
+            let message = format!("there are no samples for the input {input:?}");
+            return Err(DataError::new(Kind::Count, message));
+        };
+        if let Some(other) = pieces.iter().find(|array| array.shape()[1..] != first.shape()[1..]) {
+            let message = format!(
+                "samples of the input {input:?} have different shapes: {:?} in {}, {:?} in {}",
+                &first.shape()[1..],
+                first.name(),
+                &other.shape()[1..],
+                other.name()
+            );
+            return Err(DataError::new(Kind::Shape, message));
+        }
+        let mut total = 0;
+        let ends = pieces.iter().map(|array| {
+            total += array.shape()[0];
+            total
+        });
+        let ends = ends.collect();
+        Ok(Source::Arrays { pieces, ends })
+    }
+
+    /// Number of samples.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Source::Arrays { ends, .. } => ends.last().copied().unwrap_or(0),
+            Source::Images(images) => images.count(),
+            Source::Random(random) => random.count(),
+        }
+    }
+
+    /// The shape of a sample as it is stored.
+    pub(crate) fn shape(&self) -> &[usize] {
+        match self {
+            Source::Arrays { pieces, .. } => pieces.first().map_or(&[], |array| &array.shape()[1..]),
+            Source::Images(images) => images.shape(),
+            Source::Random(random) => random.shape(),
+        }
+    }
+
+    /// The types of the numbers, each with the name of what holds them.
+    pub(crate) fn types(&self) -> Vec<(NumberType, &str)> {
+        match self {
+            Source::Arrays { pieces, .. } => {
+                let types = pieces.iter().map(|array| (array.number_type(), array.name()));
+                types.collect()
+            }
+            Source::Images(images) => vec![(NumberType::U8, images.first())],
+            Source::Random(random) => vec![(random.number_type(), "random numbers")],
+        }
+    }
+
+    /// The numbers of a sample.
+    ///
+    /// # Errors
+    /// An image that cannot be decoded, or that has another size.
+    pub(crate) fn read(&self, sample: usize) -> Result<Stored, DataError> {
+        Ok(match self {
+            Source::Arrays { pieces, ends } => {
+                let (array, position) = locate(pieces, ends, sample);
+                Stored {
+                    number_type: array.number_type(),
+                    bytes: array.sample(position),
+                }
+            }
+            Source::Images(images) => Stored {
+                number_type: NumberType::U8,
+                bytes: images.read(sample)?.into(),
+            },
+            Source::Random(random) => Stored {
+                number_type: random.number_type(),
+                bytes: random.read(sample).into(),
+            },
+        })
+    }
+
+    /// Where a sample is, for messages.
+    pub(crate) fn place(&self, sample: usize) -> String {
+        match self {
+            Source::Arrays { pieces, ends } => {
+                let (array, position) = locate(pieces, ends, sample);
+                format!("it is number {position} of {}, counted from 0", array.name())
+            }
+            Source::Images(images) => format!("it is {}", images.path(sample).display()),
+            Source::Random(_) => "it is random numbers".to_owned(),
+        }
+    }
+
+    /// Takes in the first `count` samples: types, shapes, numbers as stored, and how they are split into arrays.
+    ///
+    /// # Errors
+    /// An image that cannot be read.
+    pub(crate) fn digest(&self, count: usize, hasher: &mut Sha256) -> Result<(), DataError> {
+        match self {
+            Source::Arrays { pieces, ends } => {
+                for (array, &end) in pieces.iter().zip(ends) {
+                    let available = array.shape()[0];
+                    let used = available.min(count.saturating_sub(end - available));
+                    if used > 0 {
+                        let head = format!("{} {:?}", array.number_type().name(), &array.shape()[1..]);
+                        text(hasher, &head);
+                        for sample in 0..used {
+                            hasher.update(array.sample(sample));
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Source::Images(images) => images.digest(count, hasher),
+            Source::Random(random) => {
+                text(hasher, &random.describe());
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Takes in a text with its length.
+pub(crate) fn text(hasher: &mut Sha256, text: &str) {
+    hasher.update((text.len() as u64).to_le_bytes());
+    hasher.update(text.as_bytes());
+}
+
+/// The array that a sample is in, and where.
+fn locate<'a>(pieces: &'a [Array], ends: &[usize], sample: usize) -> (&'a Array, usize) {
+    let piece = ends.partition_point(|&end| end <= sample);
+    let begin = piece.checked_sub(1).map_or(0, |before| ends[before]);
+    (&pieces[piece], sample - begin)
+}
