@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: what compiling costs, beside ONNX Runtime in the same run, and how the cost grows with the model.
 
+mod images;
 mod onnx;
 mod random;
 mod samples;
@@ -28,13 +29,18 @@ grow; then the part of a compilation of ResNet-50 and MobileNetV2 that verificat
 there. Each figure is the median of the rounds. A figure that misses its mark fails the command, so it wants a quiet
 machine.
 
+With --images: reads 500 photographs of 640 x 480 as samples on two threads, beside Pillow with NumPy in two processes, and
+looks whether memory grows with their number.
+
 Usage: cargo xtask bench [--rounds N] [--samples N]
        cargo xtask bench --scaling [--rounds N]
+       cargo xtask bench --images [--rounds N]
 ";
 
 fn run(arguments: &[String]) -> Outcome {
     match arguments.split_first() {
         Some((first, rest)) if first == "--scaling" => scaling::run(rest),
+        Some((first, rest)) if first == "--images" => images::run(rest),
         _ => python::measure("bench", arguments),
     }
 }
