@@ -109,6 +109,8 @@ fn the_command_line_wins_and_its_paths_are_its_own() {
     let set = config
         .calibration
         .data
+        .as_ref()
+        .unwrap()
         .set(config.calibration.samples, config.calibration.unreadable);
     assert_eq!(set.place, Place::Path("calib.npz".into()));
     assert_eq!(config.output.dir.of_target("sima"), Path::new("out/sima"));

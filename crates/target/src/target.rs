@@ -3,7 +3,7 @@
 use crate::candidate::Candidate;
 use crate::spec::{Format, TargetSpec};
 use std::ops::Range;
-use strait_core::{Attribute, Elem, Fused, Module, Op, QuantParams, Reason, Term};
+use strait_core::{Attribute, Counts, Elem, Fused, Module, Op, QuantParams, Reason, Term};
 use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
 
@@ -128,8 +128,8 @@ pub struct Emission<'a> {
     pub module: &'a Module,
     /// The name of the model: that of its file, without the ending.
     pub model: &'a str,
-    /// The rules that changed the float graph, with the number of times; in order of their names.
-    pub rules: &'a [(&'a str, usize)],
+    /// The rules whose patterns the float graph has, and how often each matched and applied; in order of their names.
+    pub rules: &'a [(&'a str, Counts)],
     /// The observer of the activations of which no rule of the configuration says another.
     pub observer: &'a str,
 }
@@ -145,9 +145,9 @@ impl<'a> Emission<'a> {
         }
     }
 
-    /// The same with the rules that changed the float graph.
+    /// The same with the rules whose patterns the float graph has.
     #[must_use]
-    pub fn with_rules(self, rules: &'a [(&'a str, usize)]) -> Emission<'a> {
+    pub fn with_rules(self, rules: &'a [(&'a str, Counts)]) -> Emission<'a> {
         Emission { rules, ..self }
     }
 

@@ -12,7 +12,7 @@ use strait_target::Registry;
 use crate::{
     config::{
         KeyPath, Loaded,
-        types::{Evaluation, Metric, MetricTable},
+        types::{Data, Evaluation, Metric, MetricTable},
     },
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
     diagnostic::Diagnostic,
@@ -213,7 +213,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         let id = job.target.spec().id.to_string();
         sources.config = settings_digest(loaded, &id)?;
         let digest = session.phase(&format!("write ({id})"), None, |_| {
-            write(&job, &lowered, (&report, &applied), sources.clone(), writer, session)
+            write(&job, &lowered, (&report, &rewritten), sources.clone(), writer, session)
         })?;
         compiled.push(Compiled {
             target: id,
@@ -447,7 +447,7 @@ pub(super) fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, S
 fn write(
     job: &Job<'_>,
     lowered: &Lowered,
-    (report, rewrites): (&Report, &[(&'static str, String)]),
+    (report, rewritten): (&Report, &Rewritten),
     sources: Sources,
     writer: ArtifactWriter,
     session: &Session<'_>,
@@ -458,7 +458,7 @@ fn write(
         model.map_err(failure::writing)?;
         documents(job, lowered, report, &writer).map(|()| None)
     };
-    let [_, left_out] = session.both(own, || emit::emit(job, lowered, rewrites, &writer))?;
+    let [_, left_out] = session.both(own, || emit::emit(job, lowered, rewritten, &writer))?;
     left_out.iter().for_each(|remark| session.remark(remark));
     let provenance = Provenance {
         sources,

@@ -1,9 +1,9 @@
 //! The files that a target asks for besides the artifact's own.
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{io, path::Path};
 
 use strait_container::{ArtifactError, ArtifactWriter};
-use strait_core::{Elem, Module, Port, Reason, ReasonCode};
+use strait_core::{Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten};
 use strait_lower::Parameters;
 use strait_target::{Emission, Sink, TargetError, TargetSpec, spec::Format};
 
@@ -90,14 +90,14 @@ fn is_asked(job: &Job<'_>) -> bool {
 pub(super) fn emit(
     job: &Job<'_>,
     lowered: &Lowered,
-    rewrites: &[(&'static str, String)],
+    rewritten: &Rewritten,
     writer: &ArtifactWriter,
 ) -> Result<Option<Diagnostic>, Stop> {
     let mut sink = Files(writer);
     let mut left_out_package = None;
     for format in &job.formats {
         let written = match format {
-            Format::Package => match package(job, lowered, rewrites, &mut sink) {
+            Format::Package => match package(job, lowered, rewritten, &mut sink) {
                 Err(TargetError::Refused(reason)) if !is_asked(job) => {
                     let id = &job.target.spec().id;
                     let message = format!("the files of the target `{id}` are not written: {}", reason.text);
@@ -122,18 +122,14 @@ pub(super) fn emit(
 fn package(
     job: &Job<'_>,
     lowered: &Lowered,
-    rewrites: &[(&'static str, String)],
+    rewritten: &Rewritten,
     sink: &mut dyn Sink,
 ) -> Result<(), TargetError> {
     if let Some((node, why)) = strait_onnx::left_out(job.canonical).filter(|_| !is_asked(job)) {
         let text = format!("in `{node}`, {why}");
         return Err(Reason::new(ReasonCode::Foreign, text).into());
     }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (rule, _) in rewrites {
-        *counts.entry(rule).or_default() += 1;
-    }
-    let rules: Vec<(&str, usize)> = counts.into_iter().collect();
+    let rules: Vec<(&str, Counts)> = rewritten.counts().into_iter().collect();
     let file: &Path = job.loaded.config.model.file.as_ref();
     let model = file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
     let observer = observer(job.loaded, job.target.spec(), &Settings::default()).observer;

@@ -247,20 +247,6 @@ pub struct Rewrite {
 }
 
 impl Report {
-    /// The counts of the rules over the float graph in the shape of ATC's `fusion_result.json`. It has no fusions by buffer: the
-    /// rows of a target's table are in `fusions`, with what each decided.
-    pub fn fusion_result(&self) -> serde_json::Value {
-        let counts = |rewrite: &Rewrite| {
-            let [matched, effect] = [rewrite.matched, rewrite.applied].map(|count| count.to_string());
-            (
-                rewrite.rule.clone(),
-                serde_json::json!({ "match_times": matched, "effect_times": effect }),
-            )
-        };
-        let graph: serde_json::Map<String, serde_json::Value> = self.rewrites.iter().map(counts).collect();
-        serde_json::json!({ "session_and_graph_id_0_0": { "graph_fusion": graph, "ub_fusion": {} } })
-    }
-
     /// The gates that are not met.
     pub fn failed_gates(&self) -> impl Iterator<Item = &GateReport> {
         self.gates.iter().filter(|gate| !gate.met)

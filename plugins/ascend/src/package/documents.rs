@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use strait_plugin_sdk::Emission;
+use strait_plugin_sdk::{Counts, Emission};
 use strait_plugin_sdk::graph::{Attribute, Module};
 
 use super::walk::Layer;
@@ -100,12 +100,15 @@ pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[Stri
     document.into()
 }
 
-/// `fusion_result.json`: the rules that changed the graph, in the shape in which ATC tells of its own.
-pub(super) fn fusions(rules: &[(&str, usize)]) -> Value {
-    let counts = |count: &usize| json!({ "match_times": count.to_string(), "effect_times": count.to_string() });
+/// `fusion_result.json`: the rules over the float graph, in the shape in which ATC tells of its own. It has no fusions by buffer.
+pub(super) fn fusions(rules: &[(&str, Counts)]) -> Value {
+    let counts = |counts: &Counts| {
+        let [matched, effect] = [counts.matched, counts.applied].map(|count| count.to_string());
+        json!({ "match_times": matched, "effect_times": effect })
+    };
     let rules: Map<String, Value> = rules
         .iter()
-        .map(|(rule, count)| ((*rule).to_owned(), counts(count)))
+        .map(|(rule, found)| ((*rule).to_owned(), counts(found)))
         .collect();
     json!({ "session_and_graph_id_0_0": { "graph_fusion": rules, "ub_fusion": {} } })
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use strait_plugin_sdk::form::Per;
+
 use super::walk::Layer;
 
 /// The record of these layers. Floats print shortest, so that they read back as the same bits.
@@ -17,7 +19,7 @@ pub(super) fn text(layers: &[Layer]) -> String {
         line(format_args!("  value {{"));
         line(format_args!("    scale_d: {}", layer.grid.scale));
         line(format_args!("    offset_d: {}", layer.grid.zero));
-        let scales = layer.weights.as_ref().map(|scales| scales.values()).unwrap_or_default();
+        let scales = layer.weights.as_ref().map(Per::values).unwrap_or_default();
         for scale in scales {
             line(format_args!("    scale_w: {scale}"));
         }

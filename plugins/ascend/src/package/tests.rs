@@ -4,6 +4,7 @@ use super::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use strait_core::text::{PrintOptions, parse, print};
+use strait_plugin_sdk::Counts;
 use strait_plugin_sdk::graph::Module;
 
 use crate::record::grids;
@@ -49,7 +50,7 @@ data @c: i32[1] = inline [384]
 
 fn files(text: &str) -> Result<BTreeMap<String, String>, TargetError> {
     let (module, mut files) = (parse(text).unwrap(), Files::default());
-    let rules = [("fold", 2)];
+    let rules = [("fold", Counts { matched: 3, applied: 2 })];
     let emission = Emission::new(&module, "net/1").with_rules(&rules).with_observer("hfmg");
     write(&emission, &mut files)?;
     Ok(files.0)
@@ -197,7 +198,7 @@ fn the_documents_name_layers_settings_and_fusions() {
     let config = read("config.json");
     assert_eq!(config["a"]["activation_quant_params"]["act_algo"], json!("hfmg"));
     assert_eq!(config["b"]["weight_quant_params"]["channel_wise"], json!(true));
-    let fused = json!({ "match_times": "2", "effect_times": "2" });
+    let fused = json!({ "match_times": "3", "effect_times": "2" });
     assert_eq!(
         read("fusion_result.json")["session_and_graph_id_0_0"]["graph_fusion"]["fold"],
         fused

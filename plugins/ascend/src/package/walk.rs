@@ -149,7 +149,9 @@ impl<'m, F: Flavour> Walk<'m, F> {
         match term {
             Term::Quantize => {
                 let real = self.real_operand(node, 0)?;
-                self.result(node).map(|result| self.export.set(result, real));
+                if let Some(result) = self.result(node) {
+                    self.export.set(result, real);
+                }
                 Ok(())
             }
             Term::Dequantize => self.dequantize(node, &layer),
