@@ -1,5 +1,6 @@
 //! Decoding, resizing and gray beside what Pillow and OpenCV make of the same files and pixels, as
 //! `xtask/python/image_vectors.py` has recorded it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{fs, path::Path};
 
