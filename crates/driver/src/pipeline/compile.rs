@@ -180,8 +180,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             record: record.as_ref(),
         };
         let lowered = lowered(&job, session)?;
-        let mut rewritten = rewritten.clone();
-        rewritten.extend(of_target.rewritten);
+        let rewritten = both(&rewritten, of_target.rewritten);
         let mut report = report_of(&job, &lowered, &rewritten);
         let wide = emit::float_biases(&job, &lowered);
         wide.iter().for_each(|remark| session.remark(remark));
@@ -293,6 +292,16 @@ pub(crate) fn canonical(mut module: Module, switches: &Switches) -> Result<(Modu
     let rewritten = rules.run(&mut module, main).map_err(pass)?;
     whole(&module, "canonicalise")?;
     Ok((module, rewritten))
+}
+
+/// The steps of the rules that know no target and of those of one. The latter ask once more what was refused before.
+fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
+    let mut steps = canonical.clone();
+    let again =
+        |(rule, node, _): &(&str, String, _)| of_target.refused.iter().any(|new| (new.0, &new.1) == (*rule, node));
+    steps.refused.retain(|refused| !again(refused));
+    steps.extend(of_target);
+    steps
 }
 
 /// Samples to evaluate on, open, and the metrics that are ready for them.

@@ -279,7 +279,7 @@ fn cut_and_garbled_files_of_codes_do_no_harm() {
     let looked_at = |bytes: Vec<u8>| {
         let module = Model::decode(bytes.into(), Path::new("")).and_then(|model| model.read(&ReadOptions::default()));
         if let Ok(module) = &module {
-            strait_core::verifier::verify(module).unwrap();
+            verify(module).unwrap();
         }
         module.is_ok()
     };
