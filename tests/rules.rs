@@ -458,7 +458,11 @@ fn without_fusions_other_values_are_observed_and_layers_keep_their_names() {
     let (same, _) = observed(folder.path(), "{ do_fusion = true }");
     let (two, none) = observed(folder.path(), "{ do_fusion = false }");
     let (three, some) = observed(folder.path(), "{ skip_fusion_layers = ['/stem/conv/Conv'] }");
-    assert_eq!((one, same, two, three), (1, 1, 2, 3));
+    assert!(
+        one == same && same < two && two < three,
+        "{:?}",
+        [one, same, two, three]
+    );
     assert_eq!([&all, &none, &some].map(folds), [Some((4, 4)), None, Some((4, 3))]);
 }
 
