@@ -23,7 +23,7 @@ const MODEL: &str = "
       %c: f32[1,2,4,4] = conv(%x, @w) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
       %s: f32[1,2,4,4] = unary(%c) {function=silu}
       %n: f32[1,2,4,4] = batch_normalization(%s, @scale, @bias, @mean, @variance) {epsilon=0.0}
-      %y: f32[1,2,4,4] = conv(%n, @w) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+      %y: f32[1,2,6,6] = conv(%n, @w) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=1, pad_value=0}
       return %y
     }
     data @w: f32[2,2,1,1] = inline [1.0,-2.0,0.5,1.5]
@@ -44,8 +44,12 @@ impl Progress for Phases {
 
 /// The report of the model for `generic-int8` with these rules, and the phases.
 fn compiled(rules: &str, configured: &str) -> (Report, Vec<String>) {
+    compiled_model(MODEL, rules, configured)
+}
+
+fn compiled_model(model: &str, rules: &str, configured: &str) -> (Report, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
-    let module = text::parse(MODEL).unwrap();
+    let module = text::parse(model).unwrap();
     let mut model = Vec::new();
     strait_onnx::write(&module, &mut model).unwrap();
     fs::write(folder.path().join("model.onnx"), model).unwrap();
@@ -135,4 +139,48 @@ fn what_a_rule_makes_of_a_layer_is_found_by_the_name_and_the_operator_of_the_lay
     // A range is that of the result which has the layer's name, and of no value in between.
     let (report, _) = compiled(BOTH, "[[quantize.rule]]\nlayers = [\"s_1\"]\nrange = [-0.3, 4]\n");
     assert_eq!(report.rules[0].tensors, ["s"]);
+}
+
+#[test]
+fn a_fold_that_would_not_be_finite_is_skipped_with_a_warning_that_names_the_layer() {
+    let model = "
+    strait 1 float
+    graph @main(%x: f32[1,2,4,4]) {
+      %small: f32[1,2,4,4] = mul(%x, @small) {a_zero=0, b_zero=0}
+      %r: f32[1,2,4,4] = relu(%small)
+      %c: f32[1,2,4,4] = conv(%r, @w) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+      %large: f32[1,2,4,4] = mul(%c, @factors) {a_zero=0, b_zero=0}
+      return %large
+    }
+    data @w: f32[2,2,1,1] = inline [4.0,5.0,6.0,7.0]
+    data @small: f32[] = inline [1e-20]
+    data @factors: f32[2,1,1] = inline [3e38,1e20]";
+    let (report, _) = compiled_model(model, "", "");
+    let warning = "the rule `factors-into-producer` is skipped at layer `large`: a folded weight or bias is not finite";
+    assert!(report.to_string().contains(warning), "{report}");
+    assert!(
+        !applied(&report)
+            .iter()
+            .any(|(rule, _)| *rule == "factors-into-producer")
+    );
+}
+
+#[test]
+fn what_is_written_for_ascend_has_a_relu_where_saturation_is_the_upper_end_of_a_relu6() {
+    let table = include_str!("../plugins/ascend/target.toml");
+    assert!(table.contains("\"relu6-to-relu\""));
+    let model = "
+    strait 1 float
+    graph @main(%x: f32[1,2,4,4]) {
+      %c: f32[1,2,4,4] = conv(%x, @w) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+      %first: f32[1,2,4,4] = clip(%c) {min=0.0, max=6.0}
+      %d: f32[1,2,4,4] = conv(%first, @w) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+      return %d
+    }
+    data @w: f32[2,2,1,1] = inline [1.0,-2.0,0.5,1.5]";
+    let (report, _) = compiled_model(model, "rules = [\"relu6-to-relu\"]", "");
+    let remark = "1 of 1 ReLU6 are written as ReLU, among them `first`";
+    assert!(report.to_string().contains(remark), "{report}");
+    let (report, _) = compiled_model(model, "", "");
+    assert!(!report.to_string().contains("ReLU6"), "{report}");
 }

@@ -194,6 +194,8 @@ reason_codes! {
         BlockOrder = "block-order",
         /// A convolution over blocks of an image steps by more than one position.
         BlockStride = "block-stride",
+        /// The branches that a concat puts side by side are not all products that take their part, or are not alike.
+        Branches = "branches",
         /// The node cannot be computed ahead.
         CannotRun = "cannot-run",
         /// The folded constant would be too large.

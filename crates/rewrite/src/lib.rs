@@ -2,13 +2,14 @@
 //!
 //! A rule looks at one node and answers with a patch, a reason, or nothing ([`strait_core::Outcome`]); it never changes
 //! anything itself. [`canonical`] is the set that every model goes through before anything is observed, and is free of
-//! any target; [`of_target`] is the set for those that a target's table switches on. `docs/rules.md` lists them, made from
-//! the documentation of the files in [`rules`].
+//! any target; [`of_target`] is the set for those that a target's table switches on, and [`on_grids`] for those of them that
+//! look at final grids. `docs/rules.md` lists them, made from the documentation of the files in [`rules`].
 
 mod blocks;
 mod matching;
 mod pattern;
 mod permute;
+mod product;
 mod region;
 pub mod rules;
 mod view;
@@ -27,9 +28,10 @@ pub fn canonical() -> RuleSet {
 }
 
 /// The rules that a target's table switches on, in front of those for every target: what a rule of the target makes is
-/// canonical, too. What makes the opposite of it is left out.
+/// canonical, too. What makes the opposite of it is left out, and so is what looks at grids: see [`on_grids`].
 pub fn of_target(switched_on: &[FloatRule]) -> RuleSet {
-    let own = switched_on.iter().map(|&word| rule(word));
+    let own = switched_on.iter().filter(|&&word| !is_on_grids(word));
+    let own = own.map(|&word| rule(word));
     let opposite = |other: &dyn Rule| switched_on.iter().any(|&word| opposite(word) == Some(other.name()));
     let others = for_all().into_iter().filter(|other| !opposite(other.as_ref()));
     RuleSet::new(own.chain(others).collect())
@@ -53,6 +55,16 @@ fn every() -> impl Iterator<Item = Box<dyn Rule>> {
     for_all().into_iter().chain(of_targets)
 }
 
+/// The rules that a target's table switches on for the graph that is written, in which values are quantized on their final grids.
+pub fn on_grids(switched_on: &[FloatRule]) -> RuleSet {
+    let own = switched_on.iter().filter(|&&word| is_on_grids(word));
+    RuleSet::new(own.map(|&word| rule(word)).collect())
+}
+
+fn is_on_grids(word: FloatRule) -> bool {
+    word == FloatRule::Relu6ToRelu
+}
+
 fn for_all() -> Vec<Box<dyn Rule>> {
     vec![
         Box::new(rules::DeadNode),
@@ -66,8 +78,13 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::GatherToSlice),
         Box::new(rules::CanonicalGemm),
         Box::new(rules::MatMulToGemm),
-        Box::new(rules::ConstantBeforeReshape),
+        Box::new(rules::BranchesToGroupedConv),
+        Box::new(rules::BatchNormalizationSpelledOut),
         Box::new(rules::BatchNormalizationIntoProducer),
+        Box::new(rules::BatchNormalizationIntoBranches),
+        Box::new(rules::ConstantsIntoBatchNormalization),
+        Box::new(rules::ScalarIntoProducer),
+        Box::new(rules::FactorsIntoProducer),
         Box::new(rules::BatchNormalizationIntoReader),
         Box::new(rules::ConvTransposeToConv),
         Box::new(rules::DilatedConv),
@@ -84,6 +101,7 @@ fn rule(word: FloatRule) -> Box<dyn Rule> {
     match word {
         FloatRule::AveragePoolToConv => Box::new(rules::AveragePoolToConv),
         FloatRule::BatchNormalizationToConv => Box::new(rules::BatchNormalizationToConv),
+        FloatRule::Relu6ToRelu => Box::new(rules::Relu6ToRelu),
         FloatRule::SiluToSigmoid => Box::new(rules::SiluToSigmoid),
     }
 }
@@ -91,7 +109,7 @@ fn rule(word: FloatRule) -> Box<dyn Rule> {
 /// The rule for every target that would undo one of a target.
 fn opposite(word: FloatRule) -> Option<&'static str> {
     match word {
-        FloatRule::AveragePoolToConv | FloatRule::BatchNormalizationToConv => None,
+        FloatRule::AveragePoolToConv | FloatRule::BatchNormalizationToConv | FloatRule::Relu6ToRelu => None,
         FloatRule::SiluToSigmoid => Some("function"),
     }
 }

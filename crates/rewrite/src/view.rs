@@ -65,6 +65,21 @@ impl View {
         }
     }
 
+    /// Behind a slice from one shape to another: an axis that is cut is none of the value's any more.
+    pub(crate) fn cut(&self, from: &[u64], to: &[u64]) -> View {
+        let axis = |(axis, parts): (usize, &Vec<Part>)| match (from.get(axis), to.get(axis)) {
+            (Some(from), Some(to)) if from == to => parts.clone(),
+            (_, to) => joined([Part {
+                axis: usize::MAX,
+                extent: to.copied().unwrap_or(1),
+                stride: 1,
+            }]),
+        };
+        View {
+            axes: self.axes.iter().enumerate().map(axis).collect(),
+        }
+    }
+
     fn reshaped(&self, shape: &[u64]) -> Option<View> {
         let mut rest = self.axes.iter().flatten().copied();
         let mut open: Option<Part> = None;

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use strait_core::rule::ANY;
 use strait_core::{Rule, RuleSet};
-use strait_rewrite::{canonical, of_target};
+use strait_rewrite::{canonical, of_target, on_grids};
 use strait_target::spec::FloatRule;
 
 const HEAD: &str = "\
@@ -18,20 +18,30 @@ const HEAD: &str = "\
 
 Every model goes through the first of these rules before anything is observed; at a node they are tried in this order. None
 of them knows a target. Those of the last part are for targets whose tables name them under `rules`: they run between
-observing and placing, and values that they create are observed then. What a rule did stands in `report.json`.
+observing and placing, and values that they create are observed then; what looks at grids runs on the graph that is written.
+What a rule did stands in `report.json`.
 [writing-rules.md](writing-rules.md) says how to add one.
 ";
 
 /// Stands above the rules that tables switch on.
 const OF_TARGETS: &str = "\n# Rules that a target's table switches on\n";
 
-/// The rules that no table need name, and those that one must.
-fn both() -> [RuleSet; 2] {
-    [canonical(), of_target(FloatRule::ALL)]
+/// The set in front of whose rules is that of a word.
+fn of_word(word: FloatRule) -> RuleSet {
+    let set = on_grids(&[word]);
+    if set.rules().next().is_some() {
+        return set;
+    }
+    of_target(&[word])
 }
 
-fn own(set: &RuleSet) -> impl Iterator<Item = &dyn Rule> {
-    set.rules().take(FloatRule::ALL.len())
+/// The rules that no table need name, and the sets of those that one must.
+fn both() -> (RuleSet, Vec<RuleSet>) {
+    (canonical(), FloatRule::ALL.iter().map(|&word| of_word(word)).collect())
+}
+
+fn own(sets: &[RuleSet]) -> impl Iterator<Item = &dyn Rule> {
+    sets.iter().filter_map(|set| set.rules().next())
 }
 
 fn folder() -> PathBuf {
@@ -73,7 +83,7 @@ fn entry(rule: &dyn Rule) -> String {
 
 #[test]
 fn every_rule_says_its_pattern_its_reason_and_how_exact_it_is() {
-    let [all, targets] = both();
+    let (all, targets) = both();
     for rule in all.rules().chain(own(&targets)) {
         let text = documentation(rule);
         for part in ["**Pattern**:", "**Why**:", "**Exactness**:"] {
@@ -84,7 +94,7 @@ fn every_rule_says_its_pattern_its_reason_and_how_exact_it_is() {
 
 #[test]
 fn every_file_is_one_rule_of_the_set_by_its_name() {
-    let [all, targets] = both();
+    let (all, targets) = both();
     let mut rules: Vec<String> = all.rules().chain(own(&targets)).map(stem).collect();
     rules.sort();
     let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
@@ -96,7 +106,7 @@ fn every_file_is_one_rule_of_the_set_by_its_name() {
 #[test]
 fn the_word_of_a_table_is_the_name_of_its_rule() {
     for &word in FloatRule::ALL {
-        let set = of_target(&[word]);
+        let set = of_word(word);
         assert_eq!(set.rules().next().map(Rule::name), Some(word.name()));
     }
 }
@@ -104,7 +114,7 @@ fn the_word_of_a_table_is_the_name_of_its_rule() {
 #[test]
 fn the_catalogue_is_current() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules.md");
-    let [all, targets] = both();
+    let (all, targets) = both();
     let (all, targets): (String, String) = (all.rules().map(entry).collect(), own(&targets).map(entry).collect());
     let content = HEAD.to_owned() + &all + OF_TARGETS + &targets;
     if std::env::var_os("STRAIT_BLESS").is_some() {

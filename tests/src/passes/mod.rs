@@ -36,7 +36,7 @@ const PASSES: &[(&str, Pass)] = &[
 ];
 
 /// The pass called `name`.
-pub(crate) fn find(name: &str) -> Result<Pass, String> {
+pub fn find(name: &str) -> Result<Pass, String> {
     let found = PASSES.iter().find(|(known, _)| *known == name);
     found.map(|(_, pass)| *pass).ok_or_else(|| {
         let known: Vec<&str> = PASSES.iter().map(|(known, _)| *known).collect();

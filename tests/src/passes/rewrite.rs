@@ -41,20 +41,27 @@ pub(super) fn canonicalise(module: &mut Module, _: &str) -> Result<Outcome, Stri
 
 /// `rewrite RULE`: that rule alone.
 pub(super) fn rewrite(module: &mut Module, name: &str) -> Result<Outcome, String> {
-    let sets = || [strait_rewrite::canonical(), strait_rewrite::of_target(FloatRule::ALL)];
+    let sets = || {
+        let own = [
+            strait_rewrite::of_target(FloatRule::ALL),
+            strait_rewrite::on_grids(FloatRule::ALL),
+        ];
+        [strait_rewrite::canonical()].into_iter().chain(own)
+    };
     let named = |set: RuleSet| {
         let position = set.rules().position(|rule| rule.name() == name)?;
         Some(Only(set, position))
     };
     let known = || {
-        let names = sets().map(|set| set.rules().map(Rule::name).collect::<BTreeSet<_>>());
-        let [all, targets] = names;
+        let names: BTreeSet<&str> = sets()
+            .flat_map(|set| set.rules().map(Rule::name).collect::<Vec<_>>())
+            .collect();
         format!(
             "there is no rule `{name}`; there are {}",
-            Vec::from_iter(all.union(&targets).copied()).join(", ")
+            Vec::from_iter(names).join(", ")
         )
     };
-    let only = sets().into_iter().find_map(named).ok_or_else(known)?;
+    let only = sets().find_map(named).ok_or_else(known)?;
     run(&RuleSet::new(vec![Box::new(only)]), module)
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
-use strait_core::{Module, Rewritten, Switches};
+use strait_core::{Module, Reason, ReasonCode, Rewritten, Switches};
 use strait_execute::PlanOptions;
 use strait_quantize::annotate::given_away;
 use strait_samples::{InputSpec, Samples};
@@ -191,18 +191,17 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         let in_float = left_in_float(&lowered.annotated, job.target.spec());
         in_float.iter().for_each(|warning| session.remark(warning));
         lowered.remarks.iter().for_each(|remark| session.remark(remark));
+        let saturated = emit::saturated(&job, &lowered)?;
+        saturated.iter().for_each(|remark| session.remark(remark));
+        let skipped = skipped(&rewritten);
+        skipped.iter().for_each(|warning| session.remark(warning));
         report.data.clone_from(&data);
         report.not_for_deployment = sources.not_for_deployment.clone();
-        report.remarks = (remarks
-            .iter()
-            .chain(&about_data)
-            .chain(&lowered.remarks)
-            .chain(&wide)
-            .chain(&unheld)
-            .chain(&left_out)
-            .chain(&in_float))
-        .map(Into::into)
-        .collect();
+        let own = lowered.remarks.iter().chain(&wide).chain(&unheld).chain(&left_out);
+        let own = own.chain(&in_float).chain(&saturated).chain(&skipped);
+        report.remarks = (remarks.iter().chain(&about_data).chain(own))
+            .map(Into::into)
+            .collect();
         report.own_model = lowered.own_model;
         if let (Some(evaluation), Some((side, notes))) = (&evaluation, &float) {
             let float = (side.as_ref(), notes.as_slice());
@@ -302,6 +301,16 @@ fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
     steps.refused.retain(|refused| !again(refused));
     steps.extend(of_target);
     steps
+}
+
+/// The layers at which rules are skipped, since a number would be none.
+fn skipped(rewritten: &Rewritten) -> Vec<Diagnostic> {
+    let refused = rewritten.refused.iter().filter(|(_, _, reason)| reason.code == ReasonCode::NotFinite);
+    let warning = |(rule, layer, reason): &(&str, String, Reason)| {
+        let message = format!("the rule `{rule}` is skipped at layer `{layer}`: {}", reason.text);
+        Diagnostic::warning(codes::MODEL, message)
+    };
+    refused.map(warning).collect()
 }
 
 /// Samples to evaluate on, open, and the metrics that are ready for them.

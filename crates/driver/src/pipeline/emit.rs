@@ -3,9 +3,13 @@
 use std::{io, path::Path};
 
 use strait_container::{ArtifactError, ArtifactWriter};
-use strait_core::{Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten};
+use strait_core::{Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten, Term};
 use strait_lower::Parameters;
-use strait_target::{Emission, Sink, TargetError, TargetSpec, spec::Format};
+use strait_rewrite::rules::{Saturation, saturations};
+use strait_target::{
+    Emission, Sink, TargetError, TargetSpec,
+    spec::{FloatRule, Format},
+};
 
 use crate::{
     config::{KeyPath, Loaded, rule::Settings},
@@ -16,7 +20,7 @@ use crate::{
 
 use super::{
     directives::observer,
-    lowered::{Job, Lowered, whole_of},
+    lowered::{Job, Lowered, pass, whole, whole_of},
 };
 
 /// The ONNX format, as targets name it.
@@ -81,6 +85,34 @@ pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::remark(codes::OUTPUT, message))
 }
 
+/// The annotated graph with its values quantized.
+fn simulated(job: &Job<'_>, lowered: &Lowered) -> Result<Module, Stop> {
+    let module = strait_lower::simulate(&lowered.annotated, Some(job.target.spec()), Parameters::Codes);
+    module.map_err(|error| Stop::Defect(error.to_string()))
+}
+
+/// The ReLU6 that are ReLU in what is written, and for how many of them the inequality says so that AMCT documents.
+pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<Option<Diagnostic>, Stop> {
+    let mut nodes = lowered.annotated.main().nodes();
+    let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
+    if !has_clip || !job.target.spec().rules.contains(&FloatRule::Relu6ToRelu) {
+        return Ok(None);
+    }
+    let saturations = saturations(&simulated(job, lowered)?);
+    let exact: Vec<&Saturation> = saturations.iter().filter(|found| found.is_exact).collect();
+    let documented = exact.iter().filter(|found| found.is_documented).count();
+    Ok(exact.first().map(|first| {
+        let message = format!(
+            "{} of {} ReLU6 are written as ReLU, among them `{}`: on their grids 6 has the greatest code. AMCT's inequality, \
+             (greatest code - zero point) * scale < 6, holds for {documented} of these",
+            exact.len(),
+            saturations.len(),
+            first.node
+        );
+        Diagnostic::remark(codes::OUTPUT, message)
+    }))
+}
+
 /// True if the configuration names the formats.
 fn is_asked(job: &Job<'_>) -> bool {
     job.loaded.config.output.emit.is_some()
@@ -108,8 +140,12 @@ pub(super) fn emit(
             },
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
-                let module = strait_lower::simulate(&lowered.annotated, Some(job.target.spec()), Parameters::Codes);
-                let module = module.map_err(|error| Stop::Defect(error.to_string()))?;
+                let mut module = simulated(job, lowered)?;
+                let (main, rules) = (module.main, &job.target.spec().rules);
+                let rewritten = strait_rewrite::on_grids(rules).run(&mut module, main).map_err(pass)?;
+                if !rewritten.applied.is_empty() {
+                    whole(&module, "rewrite")?;
+                }
                 sink.graph(QDQ_ONNX_FILE, ONNX, &*whole_of(job.bodies, &module)?)
             }
         };

@@ -1,11 +1,13 @@
-//! **Pattern**: gemm of a batch normalization of rank 2.
-//! **Why**: with g = scale / √(variance + ε) and s = bias − mean·g, w'\[o, i\] = w\[o, i\]·g\[i\] and
-//! b'\[o\] = b\[o\] + Σ w\[o, i\]·s\[i\] make it cost nothing; what normalizes in front of a classifier has no product to fold into.
-//! **Preconditions**: the gemm alone reads the normalization, all parameters are constants, and the folded ones are finite.
+//! **Pattern**: batch normalization of a matrix of which a gemm alone is computed, and of an image of which a convolution alone is.
+//! **Why**: with x' = x·factor + summand, w'\[o, i\] = w\[o, i\]·factor\[i\] and b'\[o\] = b\[o\] + Σᵢ w\[o, i\]·summand\[i\]
+//! make of it a part of the product, where nothing in front of it takes it.
+//! **Preconditions**: all parameters, weight and bias are constants; the folded ones are finite; a convolution pads nothing, or the
+//! normalization leaves zeros what they are: the convolution pads what is normalized.
 //! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;
 use crate::matching::{GraphNode, tensor};
+use crate::product::{MOST_MAPS, is_taken};
 use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
 };
@@ -19,11 +21,11 @@ impl Rule for BatchNormalizationIntoReader {
     }
 
     fn anchors(&self) -> Vec<Term> {
-        vec![Term::Gemm]
+        vec![Term::Conv, Term::Gemm]
     }
 
     fn depth(&self) -> usize {
-        2
+        2 + MOST_MAPS
     }
 
     fn is_fusion(&self) -> bool {
@@ -38,8 +40,12 @@ impl Rule for BatchNormalizationIntoReader {
         let Some(norm) = site.producer(x, Term::BatchNormalization) else {
             return Ok(Outcome::NoMatch);
         };
-        let two = site.dims(x).is_some_and(|dims| dims.len() == 2);
-        if !two || !matches!(&site.node.op, Op::Gemm(gemm) if gemm.is_canonical()) {
+        let (groups, is_padded) = match &site.node.op {
+            Op::Conv(conv) => (conv.groups as usize, conv.pad.iter().any(|&pad| pad > 0)),
+            Op::Gemm(gemm) if gemm.is_canonical() && site.dims(x).is_some_and(|dims| dims.len() == 2) => (1, false),
+            _ => return Ok(Outcome::NoMatch),
+        };
+        if norm.input(0).is_some_and(|x| is_taken(&site, x)) {
             return Ok(Outcome::NoMatch);
         }
         let refused = |code, text: &str| Ok(Outcome::Refused(Reason::new(code, text)));
@@ -50,42 +56,45 @@ impl Rule for BatchNormalizationIntoReader {
         let (Some(affine), Some((weight, values))) = (affine(&norm), weight) else {
             return refused(ReasonCode::NotConstant, "its parameters are not constants");
         };
-        let &[outputs, inputs] = weight.shape() else {
+        if is_padded && affine.iter().any(|&(_, summand)| summand != 0.0) {
+            let text =
+                "the convolution pads with zeros what is normalized, and the normalization makes others of zeros";
+            return refused(ReasonCode::PadMode, text);
+        }
+        let &[outputs, inputs, ref kernel @ ..] = weight.shape() else {
             return Ok(Outcome::NoMatch);
         };
-        if inputs == 0 || inputs as usize != affine.len() {
+        // Of each output, the inputs of its group, and of each of these, the taps of the kernel.
+        let taps = kernel.iter().product::<u64>() as usize;
+        let (outputs, inputs) = (outputs as usize, inputs as usize);
+        let fits =
+            groups > 0 && inputs > 0 && taps > 0 && outputs.is_multiple_of(groups) && inputs * groups == affine.len();
+        if !fits || outputs == 0 {
             return Ok(Outcome::NoMatch);
         }
         let bias = match site.input(2) {
-            None => vec![0.0; outputs as usize],
-            Some(bias) => match site.per_last_axis(bias, outputs as usize) {
+            None => vec![0.0; outputs],
+            Some(bias) => match site.per_last_axis(bias, outputs) {
                 Some(bias) => bias.into_owned(),
                 None => return refused(ReasonCode::NotConstant, "the bias is no constant per channel"),
             },
         };
-        let rows = values.chunks_exact(affine.len());
-        let folded: Vec<f32> = rows
-            .clone()
-            .flat_map(|row| row.iter().zip(&affine))
-            .map(|(&w, (factor, _))| (f64::from(w) * factor) as f32)
-            .collect();
-        let summed = |row: &[f32]| {
-            row.iter()
-                .zip(&affine)
-                .map(|(&w, (_, summand))| f64::from(w) * summand)
-                .sum::<f64>()
-        };
-        let bias: Vec<f32> = bias
-            .iter()
-            .zip(rows)
-            .map(|(&b, row)| (f64::from(b) + summed(row)) as f32)
-            .collect();
-        if !folded.iter().chain(&bias).all(|v| v.is_finite()) {
+        let (mut folded, mut summed) = (Vec::with_capacity(values.len()), Vec::with_capacity(outputs));
+        for (output, (row, &bias)) in values.chunks_exact(inputs * taps).zip(&bias).enumerate() {
+            let first = output / (outputs / groups) * inputs;
+            let mut sum = f64::from(bias);
+            for (taps, &(factor, summand)) in row.chunks_exact(taps).zip(&affine[first..first + inputs]) {
+                folded.extend(taps.iter().map(|&w| (f64::from(w) * factor) as f32));
+                sum += taps.iter().map(|&w| f64::from(w) * summand).sum::<f64>();
+            }
+            summed.push(sum as f32);
+        }
+        if !folded.iter().chain(&summed).all(|v| v.is_finite()) {
             return refused(ReasonCode::NotFinite, "a folded weight or bias is not finite");
         }
         let data = vec![
             ("weight".to_string(), tensor(weight.shape(), &folded)?),
-            ("bias".to_string(), tensor(&[outputs], &bias)?),
+            ("bias".to_string(), tensor(&[outputs as u64], &summed)?),
         ];
         let operands = [
             norm.input(0).map(Source::Old),

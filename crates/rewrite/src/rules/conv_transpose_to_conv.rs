@@ -5,13 +5,19 @@
 //! each other in the channels and are put in their places, behind a function of one variable that reads them, so that a
 //! ReLU is part of the convolution. It has the products of the transposed one, and those with zeros where the stride
 //! does not divide the kernel. Grids that the model gives go along.
-//! **Preconditions**: no dilation, strides no longer than the kernel, fixed shapes, no batch normalization behind it that is
-//! folded first.
+//! **Preconditions**: no dilation, strides no longer than the kernel, fixed shapes, no normalization, product or sum behind it that
+//! is folded first.
 //! **Exactness**: exact in real numbers; sums are in another order.
 
+use super::{
+    BatchNormalizationIntoProducer, BatchNormalizationSpelledOut, BiasIntoProducer, FactorsIntoProducer,
+    ScalarIntoProducer,
+};
+use crate::blocks::{MOST_MOVES, moves};
 use crate::matching::{GraphNode, tensor};
 use smallvec::SmallVec;
 use strait_core::op::{Conv, ConvTranspose, Identity, Reshape, Slice, Transpose};
+use strait_core::rule::EVERYWHERE;
 use strait_core::{
     GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, QuantParams, Rule, Source, Term, ValueId,
 };
@@ -100,6 +106,36 @@ fn phases(weight: &[f32], inputs: usize, per_group: usize, groups: usize, axes: 
     made
 }
 
+/// True if what reads the result, behind moves, becomes a part of the transposed convolution first.
+fn is_read_first(site: &GraphNode<'_>, graph: GraphId, mut value: ValueId) -> Result<bool, PassError> {
+    let folding: [&dyn Rule; 5] = [
+        &BatchNormalizationSpelledOut,
+        &BatchNormalizationIntoProducer,
+        &ScalarIntoProducer,
+        &FactorsIntoProducer,
+        &BiasIntoProducer,
+    ];
+    for _ in 0..=MOST_MOVES {
+        let reader = site.graph.only_use(value).map(|reader| reader.node);
+        let Some((id, node)) = reader.and_then(|id| Some((id, site.graph.node(id)?))) else {
+            return Ok(false);
+        };
+        let term = node.op.term();
+        for rule in folding.iter().filter(|rule| rule.anchors().contains(&term)) {
+            if let Outcome::Apply(_) = rule.look(site.module, graph, id)? {
+                return Ok(true);
+            }
+        }
+        // Behind a product there may be the sum that makes a normalization of it.
+        let passes = moves(&node.op) || matches!(term, Term::Slice | Term::Mul);
+        match node.outputs.first().filter(|_| passes) {
+            Some(&result) => value = result,
+            None => return Ok(false),
+        }
+    }
+    Ok(false)
+}
+
 /// A grid along the outputs of a group, or of a bias, as it is where `rests` outputs stand for each.
 fn repeated(grid: &QuantParams, groups: usize, rests: usize) -> QuantParams {
     fn each<T: Copy>(per: &Per<T>, groups: usize, rests: usize) -> Per<T> {
@@ -129,7 +165,7 @@ impl Rule for ConvTransposeToConv {
     }
 
     fn depth(&self) -> usize {
-        1
+        EVERYWHERE
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
@@ -137,11 +173,11 @@ impl Rule for ConvTransposeToConv {
         let (Op::ConvTranspose(op), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };
-        let reader = site.graph.only_use(y);
-        let reader = reader.and_then(|at| Some((at.node, site.graph.node(at.node)?)));
-        if reader.is_some_and(|(_, node)| matches!(node.op, Op::BatchNormalization(_))) {
+        if is_read_first(&site, graph, y)? {
             return Ok(Outcome::NoMatch);
         }
+        let reader = site.graph.only_use(y);
+        let reader = reader.and_then(|at| Some((at.node, site.graph.node(at.node)?)));
         let function = reader.filter(|(_, node)| node.op.term().kind() == Kind::Function && node.inputs.len() == 1);
         let weight = site.input(1).and_then(|weight| site.floats(weight));
         let (Some((weight, values)), Some(from), Some(to)) = (weight, site.dims(x), site.dims(y)) else {

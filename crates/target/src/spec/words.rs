@@ -71,6 +71,8 @@ words! {
         AveragePoolToConv = "average-pool-to-conv",
         /// A batch normalization that stands alone becomes a depthwise convolution.
         BatchNormalizationToConv = "batch-normalization-to-conv",
+        /// A ReLU6 becomes a ReLU in the graph that is written, where all that read it quantize it on grids without codes above 6.
+        Relu6ToRelu = "relu6-to-relu",
         /// SiLU becomes a product of its operand and that one's sigmoid, whose range is observed.
         SiluToSigmoid = "silu-to-sigmoid",
     }

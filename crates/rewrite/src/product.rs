@@ -1,0 +1,349 @@
+//! The product with a constant in front of a value, and an affine map of its channels as a part of it.
+//!
+//! A product is a conv, a transposed conv or a gemm. Nodes that only move elements may stand between it and the value, since what is
+//! computed of each element by itself, and of all elements of a channel alike, can be computed in front of them:
+//! f(move(x)) = move(f(x)). They stay, behind the product.
+
+use crate::blocks::{MOST_MOVES, moves};
+use crate::matching::{GraphNode, tensor};
+use crate::view::View;
+use std::borrow::Cow;
+use strait_core::{NewNode, NodeId, Op, Patch, Reason, ReasonCode, Source, ValueId};
+
+/// The most moves and maps of channels that are looked through at once.
+pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
+
+/// The most branches of a concat that are looked at.
+pub(crate) const MOST_BRANCHES: usize = 1024;
+
+/// The depth of a rule that looks for a product in front of an operand.
+pub(crate) const DEPTH: usize = MOST_MOVES + 2;
+
+/// y = factor·x + summand, for each channel of a product.
+pub(crate) type Affine = Vec<(f64, f64)>;
+
+/// The node in front of a value, and the moves in between.
+pub(crate) struct InFront<'a> {
+    pub(crate) node: GraphNode<'a>,
+    /// The last one first.
+    moves: Vec<GraphNode<'a>>,
+    /// What the axes of the value are of those of the node's result.
+    view: View,
+    /// The axis of the channels of that result, and their number.
+    pub(crate) axis: usize,
+    pub(crate) channels: usize,
+    /// True if the value or one in between has another reader, too.
+    pub(crate) is_shared: bool,
+}
+
+/// The axis of the channels of a product's result.
+fn channel_axis(product: &GraphNode<'_>) -> Option<usize> {
+    match &product.node.op {
+        Op::Conv(_) | Op::ConvTranspose(_) => Some(1),
+        // A beta would scale what is added to the bias.
+        Op::Gemm(gemm) if gemm.beta == 1.0 => {
+            let result = product.graph.value(product.output()?)?;
+            result.ty.shape.len().checked_sub(1)
+        }
+        _ => None,
+    }
+}
+
+/// The axis of the channels of a batch normalization.
+fn normalized_axis(node: &GraphNode<'_>) -> Option<usize> {
+    matches!(node.node.op, Op::BatchNormalization(_)).then_some(1)
+}
+
+/// The axis that a concat joins.
+fn joined_axis(concat: &GraphNode<'_>) -> Option<usize> {
+    match &concat.node.op {
+        Op::Concat(concat) => usize::try_from(concat.axis).ok(),
+        _ => None,
+    }
+}
+
+/// True if there is a product in front of a value, and between them stand nothing but moves and maps of its channels: it takes these
+/// one after the other, and the order in which rules see them must not matter.
+pub(crate) fn is_taken(site: &GraphNode<'_>, mut value: ValueId) -> bool {
+    let is_constant = |value| numbers(site, value).is_some_and(|(shape, _)| is_list(&shape));
+    for _ in 0..MOST_MAPS {
+        let Some((id, node)) = site.graph.producer(value) else {
+            return false;
+        };
+        let node = GraphNode { id, node, ..*site };
+        if channel_axis(&node).is_some() {
+            return true;
+        }
+        let operand = match &node.node.op {
+            Op::Add(_) | Op::Mul(_) => {
+                let mut orders = node.both_orders().into_iter();
+                orders.find(|&(_, constant)| is_constant(constant)).map(|(x, _)| x)
+            }
+            op if moves(op) || matches!(op, Op::Slice(_) | Op::BatchNormalization(_)) => node.input(0),
+            _ => None,
+        };
+        match operand {
+            Some(operand) => value = operand,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// True for a shape with no more than one axis that is longer than 1.
+fn is_list(shape: &[u64]) -> bool {
+    shape.iter().filter(|&&extent| extent != 1).count() <= 1
+}
+
+/// Shape and numbers of a constant, also of a list that is moved and not folded yet: of that the order stays.
+pub(crate) fn numbers<'a>(site: &GraphNode<'a>, value: ValueId) -> Option<(Vec<u64>, Cow<'a, [f32]>)> {
+    let shape = site.dims(value)?;
+    let mut root = value;
+    for _ in 0..MOST_MOVES {
+        if let Some((_, values)) = site.floats(root) {
+            return Some((shape, values));
+        }
+        let (_, node) = site
+            .graph
+            .producer(root)
+            .filter(|(_, node)| moves(&node.op) && is_list(&shape))?;
+        root = node.inputs.first().copied().flatten()?;
+    }
+    None
+}
+
+/// A slice cuts positions off; which of them is left does not matter to what is the same for all of them.
+fn behind(view: &View, node: &GraphNode<'_>) -> Option<View> {
+    let shape = node.dims(node.output()?)?;
+    match &node.node.op {
+        Op::Slice(_) => Some(view.cut(&node.dims(node.input(0)?)?, &shape)),
+        _ => view.behind(node, &shape),
+    }
+}
+
+impl<'a> InFront<'a> {
+    /// The product in front of a value.
+    pub(crate) fn product(site: &GraphNode<'a>, value: ValueId) -> Option<InFront<'a>> {
+        InFront::find(site, value, channel_axis)
+    }
+
+    /// The concat in front of a value, whose channels are those of the axis that it joins.
+    pub(crate) fn concat(site: &GraphNode<'a>, value: ValueId) -> Option<InFront<'a>> {
+        InFront::find(site, value, joined_axis)
+    }
+
+    /// The batch normalization in front of a value.
+    pub(crate) fn normalization(site: &GraphNode<'a>, value: ValueId) -> Option<InFront<'a>> {
+        InFront::find(site, value, normalized_axis)
+    }
+
+    fn find(site: &GraphNode<'a>, value: ValueId, axis: fn(&GraphNode<'_>) -> Option<usize>) -> Option<InFront<'a>> {
+        let (mut moved, mut path) = (value, Vec::new());
+        let mut is_shared = false;
+        let (node, axis) = loop {
+            let (id, node) = site.graph.producer(moved)?;
+            let node = GraphNode { id, node, ..*site };
+            is_shared |= !site.used_once(moved);
+            if let Some(axis) = axis(&node) {
+                break (node, axis);
+            }
+            let is_move = moves(&node.node.op) || matches!(node.node.op, Op::Slice(_));
+            if !is_move || node.node.inputs.len() != 1 || path.len() == MOST_MOVES {
+                return None;
+            }
+            moved = node.input(0)?;
+            path.push(node);
+        };
+        // Where nothing moves, an extent that is not known is none of the channels.
+        let shape: Vec<u64> = match path.is_empty() {
+            true => {
+                let shape = &site.graph.value(moved)?.ty.shape;
+                shape.iter().map(|extent| extent.fixed().unwrap_or(u64::MAX)).collect()
+            }
+            false => site.dims(moved)?,
+        };
+        let mut view = View::of(&shape);
+        for node in path.iter().rev() {
+            view = behind(&view, node)?;
+        }
+        Some(InFront {
+            node,
+            moves: path,
+            view,
+            axis,
+            channels: usize::try_from(*shape.get(axis)?).ok()?,
+            is_shared,
+        })
+    }
+
+    /// The place among the numbers along an axis of the value, of which there are `count`, of each channel: where the axis is a
+    /// part of the channels and of nothing else.
+    fn places(&self, axis: usize, count: usize) -> Option<impl Iterator<Item = usize> + use<>> {
+        let (stride, extent) = match self.view.axes.get(axis)?[..] {
+            [] => (1, 1),
+            [part] if part.axis == self.axis => (part.stride, part.extent),
+            _ => return None,
+        };
+        let fits = extent == count as u64 && (extent > 1 || self.channels == 1);
+        let stride = usize::try_from(stride).ok().filter(|_| fits)?;
+        Some((0..self.channels).map(move |channel| channel / stride % count))
+    }
+
+    /// What is given along an axis of the value, for each channel.
+    pub(crate) fn spread<T: Copy>(&self, axis: usize, given: &[T]) -> Option<Vec<T>> {
+        self.places(axis, given.len())?
+            .map(|place| given.get(place).copied())
+            .collect()
+    }
+
+    /// A constant beside the value `x`, for each channel: one number, or numbers along an axis that is a part of the channels.
+    pub(crate) fn constant(&self, site: &GraphNode<'_>, x: ValueId, constant: ValueId) -> Option<Vec<f64>> {
+        let (shape, values) = numbers(site, constant)?;
+        site.keeps_type(x).then_some(())?;
+        if let [value] = *values {
+            return Some(vec![f64::from(value); self.channels]);
+        }
+        let missing = self.view.axes.len().checked_sub(shape.len())?;
+        let axis = shape.iter().position(|&extent| extent != 1)?;
+        let values = self.spread(axis + missing, &values).filter(|_| is_list(&shape))?;
+        Some(values.into_iter().map(f64::from).collect())
+    }
+
+    /// The moves again, behind the last node of a patch, in place of those that were there and of the nodes `at`, whose result is
+    /// `y`.
+    pub(crate) fn moved(&self, patch: &mut Patch, at: &[NodeId], y: ValueId) {
+        for node in self.moves.iter().rev() {
+            let last = Source::New(patch.add.len() as u16 - 1, 0);
+            patch
+                .add
+                .push(NewNode::new(node.node.op.clone(), &[Some(last)], &[node.id]));
+        }
+        patch.replace.push((y, Source::New(patch.add.len() as u16 - 1, 0)));
+        patch.remove.extend(at);
+        patch.remove.extend(self.moves.iter().map(|node| node.id));
+    }
+
+    /// The patch that makes a map of each channel a part of the product, with factors where there are some and summands where there
+    /// are some. `at` are the nodes that compute it, whose result is `y`, the last one first.
+    ///
+    /// With w and b of channel c, and b = 0 where there is none: w' = f·w, b' = f·b + s, in f64, each rounded to f32 once.
+    pub(crate) fn folded(&self, affine: &Affine, at: &[NodeId], y: ValueId) -> Result<Patch, Reason> {
+        let product = &self.node;
+        if self.is_shared {
+            let text = "its operand is used elsewhere too";
+            return Err(Reason::new(ReasonCode::SeveralUses, text));
+        }
+        let is_given = |node: &GraphNode<'_>| {
+            let result = node.output().and_then(|result| node.graph.value(result));
+            result.is_some_and(|result| result.quant.is_some())
+        };
+        if !self.moves.is_empty() && self.moves.iter().chain([product]).any(is_given) {
+            let text = "the model gives grids for what is moved between it and the product";
+            return Err(Reason::new(ReasonCode::GivenGrid, text));
+        }
+        let not_constant = |text: &str| Reason::new(ReasonCode::NotConstant, text);
+        let not_finite = || Reason::new(ReasonCode::NotFinite, "a folded weight or bias is not finite");
+        let mut patch = Patch::default();
+        let mut operands: Vec<Option<Source>> = (0..2).map(|index| product.input(index).map(Source::Old)).collect();
+        let made = |patch: &mut Patch, name: &str, shape: &[u64], values: &[f32]| {
+            let tensor = tensor(shape, values).map_err(|_| not_finite())?;
+            patch.data.push((name.to_owned(), tensor));
+            Ok(Some(Source::Data(patch.data.len() as u16 - 1)))
+        };
+        if affine.iter().any(|&(factor, _)| factor != 1.0) {
+            let weight = product.input(1).and_then(|weight| product.floats(weight));
+            let is_canonical = !matches!(&product.node.op, Op::Gemm(gemm) if !gemm.is_canonical());
+            let weight = weight.filter(|(weight, _)| {
+                is_canonical && Channels::new(&product.node.op, weight.shape()).count() == affine.len()
+            });
+            let text = "the weights of its producer are not constants";
+            let (weight, values) = weight.ok_or_else(|| not_constant(text))?;
+            let channels = Channels::new(&product.node.op, weight.shape());
+            let scaled = |(i, &w): (usize, &f32)| (f64::from(w) * affine[channels.of(i)].0) as f32;
+            let values: Vec<f32> = values.iter().enumerate().map(scaled).collect();
+            values
+                .iter()
+                .all(|w| w.is_finite())
+                .then_some(())
+                .ok_or_else(not_finite)?;
+            operands[1] = made(&mut patch, "weight", weight.shape(), &values)?;
+        }
+        let own = match product.input(2) {
+            None => None,
+            Some(bias) => {
+                let bias = product.per_last_axis(bias, affine.len());
+                let text = "there is a bias that is no constant per channel";
+                Some(bias.ok_or_else(|| Reason::new(ReasonCode::Bias, text))?)
+            }
+        };
+        if own.is_some() || affine.iter().any(|&(_, summand)| summand != 0.0) {
+            let bias = |(channel, &(factor, summand)): (usize, &(f64, f64))| {
+                let own = own.as_ref().map_or(0.0, |own| f64::from(own[channel]));
+                (own * factor + summand) as f32
+            };
+            let bias: Vec<f32> = affine.iter().enumerate().map(bias).collect();
+            bias.iter()
+                .all(|b| b.is_finite())
+                .then_some(())
+                .ok_or_else(not_finite)?;
+            operands.push(made(&mut patch, "bias", &[affine.len() as u64], &bias)?);
+        }
+        let origins: Vec<NodeId> = [product.id].iter().chain(at).copied().collect();
+        patch
+            .add
+            .push(NewNode::new(product.node.op.clone(), &operands, &origins));
+        self.moved(&mut patch, at, y);
+        patch.remove.push(product.id);
+        Ok(patch)
+    }
+}
+
+/// Output channels of the weights of a product, by the position of an element.
+struct Channels {
+    /// Elements from one channel to the next.
+    step: usize,
+    /// Channels in a row: all of them, or those of one group, which then repeat for each input of the group.
+    row: usize,
+    groups: usize,
+    /// Elements of all inputs of a group.
+    group: usize,
+}
+
+impl Channels {
+    fn new(op: &Op, shape: &[u64]) -> Channels {
+        let product = |extents: &[u64]| extents.iter().product::<u64>() as usize;
+        match (op, shape) {
+            (Op::ConvTranspose(op), &[inputs, outputs, ref kernel @ ..]) => {
+                let groups = (op.groups as usize).max(1);
+                let step = product(kernel);
+                let row = outputs as usize;
+                Channels {
+                    step,
+                    row,
+                    groups,
+                    group: (inputs as usize / groups) * row * step,
+                }
+            }
+            _ => {
+                let row = shape.first().map_or(0, |&outputs| outputs as usize);
+                let step = product(shape.get(1..).unwrap_or_default());
+                Channels {
+                    step,
+                    row,
+                    groups: 1,
+                    group: row * step,
+                }
+            }
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.row * self.groups
+    }
+
+    /// The channel of an element; there is none in an empty tensor.
+    fn of(&self, element: usize) -> usize {
+        let group = element / self.group.max(1);
+        group * self.row + element / self.step.max(1) % self.row.max(1)
+    }
+}

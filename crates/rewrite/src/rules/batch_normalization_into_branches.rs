@@ -1,0 +1,94 @@
+//! **Pattern**: batch normalization of channels that a concat puts side by side, each part of which a product makes (conv, transposed
+//! conv, or gemm of rank 2), at once or behind nodes that only move elements.
+//! **Why**: each product takes the part of the normalization that its channels have. It is how a normalization behind a group of
+//! convolutions is folded that cannot become one, since their kernels differ.
+//! **Preconditions**: all parts are products that take it, and are used by the concat alone; the parameters are constants.
+//! **Exactness**: exact: the same factors and summands for the same channels.
+
+use crate::matching::{GraphNode, tensor};
+use crate::product::{DEPTH, InFront, MOST_BRANCHES};
+use strait_core::{
+    GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
+};
+
+/// See the module's documentation.
+pub struct BatchNormalizationIntoBranches;
+
+/// The parts of a concat along axis 1 and their channels, if each is what a product makes of its own channels and of nothing else.
+pub(super) fn branches(concat: &GraphNode<'_>) -> Option<Vec<(ValueId, usize)>> {
+    let branch = |&operand: &Option<ValueId>| {
+        let value = operand?;
+        let product = InFront::product(concat, value).filter(|product| !product.is_shared)?;
+        let channels = usize::try_from(*concat.dims(value)?.get(1)?).ok()?;
+        product.spread(1, &vec![(); channels])?;
+        Some((value, channels))
+    };
+    (concat.node.inputs.len() <= MOST_BRANCHES).then_some(())?;
+    concat.node.inputs.iter().map(branch).collect()
+}
+
+impl Rule for BatchNormalizationIntoBranches {
+    fn name(&self) -> &'static str {
+        "batch-normalization-into-branches"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::BatchNormalization]
+    }
+
+    fn depth(&self) -> usize {
+        2 * DEPTH
+    }
+
+    fn is_fusion(&self) -> bool {
+        true
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let concat = site.input(0).and_then(|x| InFront::concat(&site, x));
+        let (Some(concat), Some(y)) = (concat.filter(|concat| concat.axis == 1), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let refused = |code, text: &str| Ok(Outcome::Refused(Reason::new(code, text)));
+        let Some(branches) = branches(&concat.node) else {
+            let text = "not every part of the concat is a product that takes its part of the normalization";
+            return refused(ReasonCode::Branches, text);
+        };
+        if concat.is_shared {
+            return refused(ReasonCode::SeveralUses, "its operand is used elsewhere too");
+        }
+        let parameters = [1, 2, 3, 4].map(|index| site.input(index).and_then(|value| site.floats(value)));
+        let [Some(scale), Some(bias), Some(mean), Some(variance)] = parameters else {
+            return refused(ReasonCode::NotConstant, "its parameters are not constants");
+        };
+        let mut patch = Patch::default();
+        let mut first = 0;
+        for (value, channels) in &branches {
+            let mut operands = vec![Some(Source::Old(*value))];
+            for (name, (_, values)) in [
+                ("scale", &scale),
+                ("bias", &bias),
+                ("mean", &mean),
+                ("variance", &variance),
+            ] {
+                let Some(values) = values.get(first..first + channels) else {
+                    return Ok(Outcome::NoMatch);
+                };
+                operands.push(Some(Source::Data(patch.data.len() as u16)));
+                patch.data.push((name.to_owned(), tensor(&[*channels as u64], values)?));
+            }
+            first += channels;
+            patch.add.push(NewNode::new(site.node.op.clone(), &operands, &[at]));
+        }
+        let parts: Vec<Option<Source>> = (0..branches.len())
+            .map(|part| Some(Source::New(part as u16, 0)))
+            .collect();
+        patch
+            .add
+            .push(NewNode::new(concat.node.node.op.clone(), &parts, &[concat.node.id]));
+        concat.moved(&mut patch, &[at], y);
+        patch.remove.push(concat.node.id);
+        Ok(Outcome::Apply(patch))
+    }
+}

@@ -1,0 +1,103 @@
+//! **Pattern**: x·factors + summands, one constant each for each channel of a product (conv, transposed conv, or gemm of rank 2), or
+//! of several products side by side, at once or behind nodes that only move elements.
+//! **Why**: `tf.nn.batch_normalization`, and with it Keras where it is not fused, writes a normalization so: inv = γ / √(σ² + ε)
+//! and β − µ·inv are computed of constants, with or without γ and β, and folded before; casts and identities are gone then. As one
+//! normalization it is folded in one step, with one rounding.
+//! **Preconditions**: x and the product are read by nothing else; the constants vary along the channels alone.
+//! **Exactness**: exact: scale = factor, bias = summand, mean 0, variance 1, ε 0.
+
+use super::batch_normalization_into_branches::branches;
+use crate::matching::{GraphNode, tensor};
+use crate::product::{DEPTH, InFront, numbers};
+use strait_core::op::BatchNormalization;
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+
+/// See the module's documentation.
+pub struct BatchNormalizationSpelledOut;
+
+/// The product, and what becomes of each of its channels.
+pub(super) struct Found<'a> {
+    front: InFront<'a>,
+    factors: Vec<f64>,
+    summands: Vec<f64>,
+    product: NodeId,
+}
+
+/// More than one number.
+fn is_list(site: &GraphNode<'_>, constant: ValueId) -> bool {
+    numbers(site, constant).is_some_and(|(_, values)| values.len() > 1)
+}
+
+/// A normalization whose last step is this sum.
+pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<Found<'a>> {
+    let sums = site
+        .both_orders()
+        .into_iter()
+        .filter(|_| site.node.op.term() == Term::Add);
+    sums.filter(|&(_, summands)| is_list(site, summands))
+        .find_map(|(scaled, summands)| {
+            let product = site.producer(scaled, Term::Mul).filter(|_| site.used_once(scaled))?;
+            let mut orders = product.both_orders().into_iter();
+            let (x, factors) = orders.find(|&(_, factors)| is_list(site, factors))?;
+            let side_by_side = || InFront::concat(&product, x).filter(|concat| branches(&concat.node).is_some());
+            let front = InFront::product(&product, x).or_else(side_by_side)?;
+            let is_normalized = front.axis == 1 && !front.is_shared;
+            Some(Found {
+                factors: front.constant(&product, x, factors).filter(|_| is_normalized)?,
+                summands: front.constant(site, scaled, summands)?,
+                product: product.id,
+                front,
+            })
+        })
+}
+
+impl Rule for BatchNormalizationSpelledOut {
+    fn name(&self) -> &'static str {
+        "batch-normalization-spelled-out"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Add]
+    }
+
+    fn depth(&self) -> usize {
+        2 * DEPTH + 1
+    }
+
+    fn is_fusion(&self) -> bool {
+        true
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Some(found), Some(y)) = (found(&site), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let Some(x) = found.front.node.output() else {
+            return Ok(Outcome::NoMatch);
+        };
+        let channels = found.front.channels;
+        let list = |name: &str, values: &[f64]| {
+            let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+            Ok::<_, PassError>((name.to_owned(), tensor(&[channels as u64], &values)?))
+        };
+        let mut patch = Patch {
+            data: vec![
+                list("scale", &found.factors)?,
+                list("bias", &found.summands)?,
+                list("mean", &vec![0.0; channels])?,
+                list("variance", &vec![1.0; channels])?,
+            ],
+            ..Patch::default()
+        };
+        let operands: Vec<Option<Source>> = [Source::Old(x)]
+            .into_iter()
+            .chain((0..4).map(Source::Data))
+            .map(Some)
+            .collect();
+        let op = BatchNormalization { epsilon: 0.0 };
+        patch.add.push(NewNode::new(op, &operands, &[at, found.product]));
+        found.front.moved(&mut patch, &[at, found.product], y);
+        Ok(Outcome::Apply(patch))
+    }
+}

@@ -1,0 +1,134 @@
+//! **Pattern**: concat of convolutions, each of one of the parts that a split makes of the channels, in their order.
+//! **Why**: TensorFlow had no grouped convolution for long, and graphs of then write it so. As one it is one op with one grid, and
+//! what stands behind the concat is folded into it.
+//! **Preconditions**: the parts are as many as the convolutions and of one size, and are read by them alone; the convolutions have
+//! the same attributes and weights of the same shape, which are constants, and their results are used by the concat alone.
+//! **Exactness**: exact: the same products are summed in the same order.
+
+use crate::matching::{GraphNode, tensor};
+use crate::product::MOST_BRANCHES;
+use strait_core::op::Conv;
+use strait_core::{
+    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
+};
+
+/// See the module's documentation.
+pub struct BranchesToGroupedConv;
+
+/// The convolutions, and the value that was split.
+struct Branches<'a> {
+    convs: Vec<GraphNode<'a>>,
+    split: GraphNode<'a>,
+    x: ValueId,
+}
+
+/// The convolutions in front of a concat, and the split in front of these; nothing where the operands are anything else.
+fn branches<'a>(concat: &GraphNode<'a>) -> Option<Branches<'a>> {
+    let conv = |operand: &Option<ValueId>| concat.producer((*operand)?, Term::Conv);
+    let count = concat.node.inputs.len();
+    (2..=MOST_BRANCHES).contains(&count).then_some(())?;
+    let convs: Vec<GraphNode<'a>> = concat.node.inputs.iter().map(conv).collect::<Option<_>>()?;
+    let split = concat.producer(convs.first()?.input(0)?, Term::Split)?;
+    let is_part = |(conv, &part): (&GraphNode<'a>, &ValueId)| conv.input(0) == Some(part);
+    let fits = split.node.outputs.len() == count && convs.iter().zip(&split.node.outputs).all(is_part);
+    let x = split.input(0).filter(|_| fits)?;
+    Some(Branches { convs, split, x })
+}
+
+/// The attributes of the convolutions as those of one; an error says in what they differ.
+fn joined(site: &GraphNode<'_>, branches: &Branches<'_>) -> Result<Conv, &'static str> {
+    let shape = |conv: &GraphNode<'_>| conv.input(1).and_then(|weight| site.dims(weight));
+    let first = branches.convs.first().ok_or("there are none")?;
+    let Op::Conv(op) = &first.node.op else {
+        return Err("there are none");
+    };
+    let alike = |conv: &GraphNode<'_>| conv.node.op == first.node.op && shape(conv) == shape(first);
+    if !branches.convs.iter().all(alike) {
+        return Err("the convolutions between split and concat have different kernels, strides or paddings");
+    }
+    let sizes = match &branches.split.node.op {
+        Op::Split(split) if split.axis == 1 => &split.sizes,
+        _ => return Err("what is split are not the channels"),
+    };
+    if sizes.iter().any(|size| Some(size) != sizes.first()) {
+        return Err("the parts of the split have different sizes");
+    }
+    let groups = u32::try_from(branches.convs.len())
+        .ok()
+        .and_then(|count| op.groups.checked_mul(count));
+    let groups = groups.ok_or("there are too many groups")?;
+    Ok(Conv { groups, ..*op.clone() })
+}
+
+impl Rule for BranchesToGroupedConv {
+    fn name(&self) -> &'static str {
+        "branches-to-grouped-conv"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Concat]
+    }
+
+    fn depth(&self) -> usize {
+        3
+    }
+
+    fn is_fusion(&self) -> bool {
+        true
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let is_of_channels = matches!(&site.node.op, Op::Concat(concat) if concat.axis == 1);
+        let branches = branches(&site).filter(|_| is_of_channels);
+        let (Some(branches), Some(y)) = (branches, site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let refused = |code, text: &str| Ok(Outcome::Refused(Reason::new(code, text)));
+        let conv = match joined(&site, &branches) {
+            Ok(conv) => conv,
+            Err(text) => return refused(ReasonCode::Branches, text),
+        };
+        let results = site.node.inputs.iter().flatten();
+        if !results
+            .chain(&branches.split.node.outputs)
+            .all(|&value| site.used_once(value))
+        {
+            return refused(ReasonCode::SeveralUses, "a branch is used elsewhere too");
+        }
+        let (mut weights, mut biases) = (Vec::new(), Vec::new());
+        let has_bias = branches.convs.iter().any(|conv| conv.input(2).is_some());
+        let mut shape = Vec::new();
+        for conv in &branches.convs {
+            let Some((weight, values)) = conv.input(1).and_then(|weight| site.floats(weight)) else {
+                return refused(ReasonCode::NotConstant, "the weights of a branch are not constants");
+            };
+            shape = weight.shape().to_vec();
+            weights.extend_from_slice(&values);
+            let outputs = shape.first().map_or(0, |&outputs| outputs as usize);
+            match conv.input(2).map(|bias| site.per_last_axis(bias, outputs)) {
+                None => biases.resize(biases.len() + outputs, 0.0),
+                Some(Some(bias)) => biases.extend_from_slice(&bias),
+                Some(None) => return refused(ReasonCode::Bias, "the bias of a branch is no constant per channel"),
+            }
+        }
+        let outputs = biases.len() as u64;
+        if let Some(first) = shape.first_mut() {
+            *first = outputs;
+        }
+        let mut data = vec![("weight".to_owned(), tensor(&shape, &weights)?)];
+        let mut operands = vec![Some(Source::Old(branches.x)), Some(Source::Data(0))];
+        if has_bias {
+            data.push(("bias".to_owned(), tensor(&[outputs], &biases)?));
+            operands.push(Some(Source::Data(1)));
+        }
+        let convs = branches.convs.iter().map(|conv| conv.id);
+        let gone: Vec<NodeId> = [at].into_iter().chain(convs).chain([branches.split.id]).collect();
+        Ok(Outcome::Apply(Patch {
+            data,
+            add: vec![NewNode::new(conv, &operands, &gone)],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: gone,
+        }))
+    }
+}

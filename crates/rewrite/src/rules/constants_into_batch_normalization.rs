@@ -1,0 +1,106 @@
+//! **Pattern**: product or sum of the result of a batch normalization and one constant for each of its channels, or for all, at once or
+//! behind nodes that only move elements.
+//! **Why**: γ' = m·γ and β' = m·β of a product, β' = β + a of a sum: what Caffe calls Scale, and what is left of one where no
+//! producer takes the normalization.
+//! **Preconditions**: the result is used by the product or sum alone; all parameters are constants; those that come out are finite.
+//! A product in front of the normalization takes that first.
+//! **Exactness**: exact in real numbers; computed in f64, each parameter is rounded to f32 once.
+
+use crate::matching::{GraphNode, tensor};
+use crate::product::{DEPTH, InFront, MOST_MAPS, is_taken, numbers};
+use strait_core::{
+    GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
+};
+
+/// See the module's documentation.
+pub struct ConstantsIntoBatchNormalization;
+
+impl Rule for ConstantsIntoBatchNormalization {
+    fn name(&self) -> &'static str {
+        "constants-into-batch-normalization"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Mul, Term::Add]
+    }
+
+    fn depth(&self) -> usize {
+        DEPTH + MOST_MAPS
+    }
+
+    fn is_fusion(&self) -> bool {
+        true
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let Some(y) = site.output() else {
+            return Ok(Outcome::NoMatch);
+        };
+        let mut orders = site.both_orders().into_iter();
+        let found = orders.find_map(|(x, constant)| {
+            let normalization = InFront::normalization(&site, x)?;
+            numbers(&site, constant)?;
+            Some((normalization, x, constant))
+        });
+        let Some((front, x, constant)) = found else {
+            return Ok(Outcome::NoMatch);
+        };
+        let normalization = &front.node;
+        if normalization.input(0).is_some_and(|x| is_taken(&site, x)) {
+            return Ok(Outcome::NoMatch);
+        }
+        let refused = |code, text: &str| Ok(Outcome::Refused(Reason::new(code, text)));
+        if front.is_shared {
+            return refused(ReasonCode::SeveralUses, "the normalization is used elsewhere too");
+        }
+        let own = [1, 2].map(|index| normalization.input(index).and_then(|value| site.floats(value)));
+        let [Some((_, scale)), Some((_, bias))] = own else {
+            return refused(
+                ReasonCode::NotConstant,
+                "the parameters of the normalization are not constants",
+            );
+        };
+        let constant = front
+            .constant(&site, x, constant)
+            .filter(|constant| constant.len() == scale.len());
+        let Some(constant) = constant else {
+            return refused(
+                ReasonCode::NotPerChannel,
+                "the constant varies along other axes than the channels",
+            );
+        };
+        let is_product = site.node.op.term() == Term::Mul;
+        let map = |own: &[f32], with: fn(f64, f64) -> f64| -> Vec<f32> {
+            let pairs = own.iter().zip(&constant);
+            pairs
+                .map(|(&own, &constant)| with(own.into(), constant) as f32)
+                .collect()
+        };
+        let (scale, bias) = match is_product {
+            true => (map(&scale, |own, m| own * m), map(&bias, |own, m| own * m)),
+            false => (scale.into_owned(), map(&bias, |own, a| own + a)),
+        };
+        if !scale.iter().chain(&bias).all(|value| value.is_finite()) {
+            return refused(ReasonCode::NotFinite, "a parameter that comes out is not finite");
+        }
+        let shape = [scale.len() as u64];
+        let old = |index| normalization.input(index).map(Source::Old);
+        let operands = [old(0), Some(Source::Data(0)), Some(Source::Data(1)), old(3), old(4)];
+        let mut patch = Patch {
+            data: vec![
+                ("scale".to_owned(), tensor(&shape, &scale)?),
+                ("bias".to_owned(), tensor(&shape, &bias)?),
+            ],
+            add: vec![NewNode::new(
+                normalization.node.op.clone(),
+                &operands,
+                &[normalization.id, at],
+            )],
+            ..Patch::default()
+        };
+        front.moved(&mut patch, &[at], y);
+        patch.remove.push(normalization.id);
+        Ok(Outcome::Apply(patch))
+    }
+}

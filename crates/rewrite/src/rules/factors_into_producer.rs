@@ -1,0 +1,62 @@
+//! **Pattern**: product of the result of a conv, a transposed conv or a gemm and one constant for each of its channels, or for all
+//! where `scalar-into-producer` does not take that, at once or behind nodes that only move elements.
+//! **Why**: with the factor g, w'\[o\] = w\[o\]·g\[o\] and b'\[o\] = b\[o\]·g\[o\] it costs nothing at inference.
+//! **Preconditions**: the results are used by the product alone, weights and bias are constants, and the folded ones are
+//! finite; the constant varies along the channels alone. A sum behind it that makes a batch normalization of it goes first.
+//! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
+
+use super::{batch_normalization_spelled_out, scalar_into_producer};
+use crate::matching::GraphNode;
+use crate::product::DEPTH;
+use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Rule, Term};
+
+/// See the module's documentation.
+pub struct FactorsIntoProducer;
+
+impl Rule for FactorsIntoProducer {
+    fn name(&self) -> &'static str {
+        "factors-into-producer"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Mul, Term::Add]
+    }
+
+    fn depth(&self) -> usize {
+        2 * DEPTH + 1
+    }
+
+    fn is_fusion(&self) -> bool {
+        true
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        // A product that a sum reads is looked at from there: the sum may make a normalization of it. A reader that is dead is one.
+        let readers = site.output().into_iter().flat_map(|result| site.graph.uses(result));
+        let mut readers = readers.filter_map(|reader| site.graph.node(reader.node));
+        match site.node.op.term() {
+            Term::Add if batch_normalization_spelled_out::found(&site).is_some() => return Ok(Outcome::NoMatch),
+            Term::Add => {}
+            _ if readers.any(|reader| reader.op.term() == Term::Add) => return Ok(Outcome::NoMatch),
+            _ => return Ok(folded(&site)),
+        }
+        let operands = site
+            .node
+            .inputs
+            .iter()
+            .flatten()
+            .filter(|&&value| site.used_once(value));
+        let products = operands.filter_map(|&value| site.producer(value, Term::Mul));
+        let mut outcomes = products.map(|product| folded(&product));
+        Ok(outcomes
+            .find(|outcome| !matches!(outcome, Outcome::NoMatch))
+            .unwrap_or(Outcome::NoMatch))
+    }
+}
+
+fn folded(product: &GraphNode<'_>) -> Outcome {
+    scalar_into_producer::look(product, |front, factor| {
+        !scalar_into_producer::takes(product, front, factor)
+    })
+}

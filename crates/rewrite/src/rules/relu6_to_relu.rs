@@ -1,0 +1,121 @@
+//! **Pattern**: clip from 0 to 6, every reader of which quantizes the result, on grids that have no codes above 6.
+//! **Why**: what quantizes saturates, and a ReLU is what AMCT writes in front of AscendQuant there: it is part of a requantization,
+//! while a ReLU6 stays an op of its own.
+//! **Preconditions**: the grids are final, so the rule runs on the graph that is written, behind annotation; the code of 6 is the
+//! greatest of the type, in the arithmetic of each of the readers; nothing else reads the result, and it is no output.
+//! **Exactness**: exact: every number from 6 on has the code of 6, and those below are what they were. The inequality that AMCT
+//! documents, (127 − offset)·scale < 6, holds on no other grids, and leaves out some: those whose greatest code stands for a number
+//! of which 6 is less than half a step below.
+
+use crate::matching::GraphNode;
+use strait_core::op::{self, Relu};
+use strait_core::rule::EVERYWHERE;
+use strait_core::{
+    Graph, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, QuantParams, Reason, ReasonCode, Rule,
+    Source, Term,
+};
+use strait_requantize::quantize::{Quantization, Scaling};
+use strait_requantize::{IntType, Per};
+
+/// See the module's documentation.
+pub struct Relu6ToRelu;
+
+/// The upper end of a ReLU6 on the grids of those that quantize its result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saturation {
+    /// The name of the clip.
+    pub node: String,
+    /// True if 6 has the greatest code on every grid.
+    pub is_exact: bool,
+    /// True if (the greatest code − zero point)·scale < 6 on every grid, as AMCT asks.
+    pub is_documented: bool,
+}
+
+/// Scale and zero point of each channel.
+fn grids(params: &QuantParams) -> impl Iterator<Item = (f32, i32)> + '_ {
+    let count = match &params.scale {
+        Per::Tensor(_) => 1,
+        Per::Channel(scales) => scales.len(),
+    };
+    let at = |channel: usize| Some((*params.scale.get(channel)?, *params.zero_point.get(channel)?));
+    (0..count).filter_map(at)
+}
+
+/// True for a grid on which 6 has the greatest code.
+fn saturates(op: &op::Quantize, (scale, zero): (f32, i32), to: IntType) -> bool {
+    let scaling = match op.reciprocal {
+        true => Scaling::Times(1.0 / scale),
+        false => Scaling::DividedBy(scale),
+    };
+    let quantization = Quantization::new(scaling, (zero, op.zero_point), op.rounding, to);
+    quantization.eval(6.0) == *to.range().end()
+}
+
+/// The saturation of a node, if it is a ReLU6 whose result is quantized by all that read it, and by somebody.
+fn saturation(module: &Module, graph: &Graph, node: &strait_core::Node) -> Option<Saturation> {
+    let result = *node.outputs.first()?;
+    let is_relu6 = matches!(&node.op, Op::Clip(clip) if clip.min == 0.0 && clip.max == 6.0);
+    let is_read = is_relu6 && !graph.is_output(result) && graph.uses(result).next().is_some();
+    is_read.then_some(())?;
+    let mut found = Saturation {
+        node: module.name(node.name).to_owned(),
+        is_exact: true,
+        is_documented: true,
+    };
+    for reader in graph.uses(result) {
+        let reader = graph.node(reader.node)?;
+        let Op::Quantize(op) = &reader.op else { return None };
+        let to = op.to.int_type()?;
+        let codes = graph.value(*reader.outputs.first()?)?;
+        for (scale, zero) in grids(codes.quant.as_ref()?.as_ref()) {
+            found.is_exact &= saturates(op, (scale, zero), to);
+            let reach = (f64::from(*to.range().end()) - f64::from(zero)) * f64::from(scale);
+            found.is_documented &= reach < 6.0;
+        }
+    }
+    Some(found)
+}
+
+/// Every ReLU6 of the main graph whose result is quantized by all that read it, in the order of its nodes.
+pub fn saturations(module: &Module) -> Vec<Saturation> {
+    let graph = module.main();
+    graph
+        .nodes()
+        .filter_map(|(_, node)| saturation(module, graph, node))
+        .collect()
+}
+
+impl Rule for Relu6ToRelu {
+    fn name(&self) -> &'static str {
+        "relu6-to-relu"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Clip]
+    }
+
+    /// It looks at the grids of its readers.
+    fn depth(&self) -> usize {
+        EVERYWHERE
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let Some(found) = saturation(module, site.graph, site.node) else {
+            return Ok(Outcome::NoMatch);
+        };
+        if !found.is_exact {
+            let text = "a grid behind it has codes above that of 6";
+            return Ok(Outcome::Refused(Reason::new(ReasonCode::GivenGrid, text)));
+        }
+        Ok(Outcome::Apply(Patch {
+            add: vec![NewNode::new(Relu {}, &[Some(Source::Old(x))], &[at])],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: vec![at],
+            ..Patch::default()
+        }))
+    }
+}

@@ -1,0 +1,69 @@
+//! **Pattern**: product of the result of a conv, a transposed conv or a gemm and one number without axes, at once or behind nodes
+//! that only move elements.
+//! **Why**: with the factor s, w' = s·w and b' = s·b it costs nothing at inference.
+//! **Preconditions**: the results are used by the product alone, weights and bias are constants, and the folded ones are
+//! finite; a convolution over three axes has no bias. Those are the terms on which AMCT folds; `factors-into-producer` has no such
+//! terms.
+//! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
+
+use crate::matching::GraphNode;
+use crate::product::{DEPTH, InFront, numbers};
+use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Rule, Term, ValueId};
+
+/// See the module's documentation.
+pub struct ScalarIntoProducer;
+
+/// True for a factor that the rule takes beside what the product makes.
+pub(super) fn takes(site: &GraphNode<'_>, product: &InFront<'_>, factor: ValueId) -> bool {
+    let has_no_axes = site.dims(factor).is_some_and(|dims| dims.is_empty());
+    let rank = product.node.output().and_then(|result| site.dims(result));
+    let is_volume = product.node.node.op.term() != Term::Gemm && rank.is_some_and(|dims| dims.len() == 5);
+    has_no_axes && !(is_volume && product.node.input(2).is_some())
+}
+
+/// The product in front of one operand, and the map that the other is of its channels, if one of the two rules takes them.
+pub(super) fn look(site: &GraphNode<'_>, takes: impl Fn(&InFront<'_>, ValueId) -> bool) -> Outcome {
+    let Some(y) = site.output() else {
+        return Outcome::NoMatch;
+    };
+    for (x, factor) in site.both_orders() {
+        let Some(product) = InFront::product(site, x) else {
+            continue;
+        };
+        if numbers(site, factor).is_none() || !takes(&product, factor) {
+            continue;
+        }
+        let Some(factors) = product.constant(site, x, factor) else {
+            return Outcome::NoMatch;
+        };
+        let affine = factors.into_iter().map(|factor| (factor, 0.0)).collect();
+        return match product.folded(&affine, &[site.id], y) {
+            Ok(patch) => Outcome::Apply(patch),
+            Err(reason) => Outcome::Refused(reason),
+        };
+    }
+    Outcome::NoMatch
+}
+
+impl Rule for ScalarIntoProducer {
+    fn name(&self) -> &'static str {
+        "scalar-into-producer"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Mul]
+    }
+
+    fn depth(&self) -> usize {
+        DEPTH
+    }
+
+    fn is_fusion(&self) -> bool {
+        true
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        Ok(look(&site, |product, factor| takes(&site, product, factor)))
+    }
+}
