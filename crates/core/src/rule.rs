@@ -58,7 +58,7 @@ pub struct Rewritten {
     pub refused: Vec<(&'static str, String, Reason)>,
 }
 
-/// How often a rule found what it looks for, and how often it changed it.
+/// Numbers of the places where a rule found its pattern, and where it changed the graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Patterns that were there: applied, or refused to the end.
@@ -89,7 +89,7 @@ impl Rewritten {
     }
 }
 
-/// What a user does without.
+/// Rules and layers that a user has taken out.
 #[derive(Clone, Debug, Default)]
 pub struct Switches {
     /// The names of rules that are off.

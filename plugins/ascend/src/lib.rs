@@ -14,8 +14,8 @@ use strait_plugin_sdk::form::Requantization;
 use strait_plugin_sdk::graph::Module;
 use strait_plugin_sdk::kernel::Loops;
 use strait_plugin_sdk::{
-    Emission, FormKernel, Recorded, Sink, TableTarget, Target, TargetError, TargetFactory, TargetSpec, dialect::Dialect,
-    inventory,
+    Emission, FormKernel, Recorded, Sink, TableTarget, Target, TargetError, TargetFactory, TargetSpec,
+    dialect::Dialect, inventory,
 };
 
 inventory::submit! {

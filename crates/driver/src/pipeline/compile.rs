@@ -199,9 +199,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         report.not_for_deployment = sources.not_for_deployment.clone();
         let own = lowered.remarks.iter().chain(&wide).chain(&unheld).chain(&left_out);
         let own = own.chain(&in_float).chain(&saturated).chain(&skipped);
-        report.remarks = (remarks.iter().chain(&about_data).chain(own))
-            .map(Into::into)
-            .collect();
+        report.remarks = (remarks.iter().chain(&about_data).chain(own)).map(Into::into).collect();
         report.own_model = lowered.own_model;
         if let (Some(evaluation), Some((side, notes))) = (&evaluation, &float) {
             let float = (side.as_ref(), notes.as_slice());
@@ -305,7 +303,10 @@ fn both(canonical: &Rewritten, of_target: Rewritten) -> Rewritten {
 
 /// The layers at which rules are skipped, since a number would be none.
 fn skipped(rewritten: &Rewritten) -> Vec<Diagnostic> {
-    let refused = rewritten.refused.iter().filter(|(_, _, reason)| reason.code == ReasonCode::NotFinite);
+    let refused = rewritten
+        .refused
+        .iter()
+        .filter(|(_, _, reason)| reason.code == ReasonCode::NotFinite);
     let warning = |(rule, layer, reason): &(&str, String, Reason)| {
         let message = format!("the rule `{rule}` is skipped at layer `{layer}`: {}", reason.text);
         Diagnostic::warning(codes::MODEL, message)

@@ -155,12 +155,7 @@ pub(super) fn emit(
 }
 
 /// Lets the target write its package.
-fn package(
-    job: &Job<'_>,
-    lowered: &Lowered,
-    rewritten: &Rewritten,
-    sink: &mut dyn Sink,
-) -> Result<(), TargetError> {
+fn package(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten, sink: &mut dyn Sink) -> Result<(), TargetError> {
     if let Some((node, why)) = strait_onnx::left_out(job.canonical).filter(|_| !is_asked(job)) {
         let text = format!("in `{node}`, {why}");
         return Err(Reason::new(ReasonCode::Foreign, text).into());

@@ -163,7 +163,9 @@ fn opened(loaded: &Loaded, wanted: Wanted, specs: &[InputSpec]) -> Result<Sample
     if !wanted.evaluation {
         let Some(data) = &calibration.data else {
             let path = KeyPath::of(&["calibration"]);
-            return Err(loaded.error(codes::RULE, &path, "there are no samples: `record` has the grids", "").into());
+            return Err(loaded
+                .error(codes::RULE, &path, "there are no samples: `record` has the grids", "")
+                .into());
         };
         let data = (data, calibration.unreadable);
         let most = wanted.most.or(calibration.samples);

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use strait_plugin_sdk::{Counts, Emission};
 use strait_plugin_sdk::graph::{Attribute, Module};
+use strait_plugin_sdk::{Counts, Emission};
 
 use super::walk::Layer;
 
