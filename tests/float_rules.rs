@@ -77,7 +77,10 @@ fn compiled_model(model: &str, rules: &str, configured: &str) -> (Report, Vec<St
 }
 
 fn applied(report: &Report) -> Vec<(&str, usize)> {
-    let applied = report.rewrites.iter().filter(|rewrite| rewrite.rule != "dead-node");
+    let applied = report
+        .rewrites
+        .iter()
+        .filter(|rewrite| rewrite.rule != "dead-node" && rewrite.applied > 0);
     applied
         .map(|rewrite| (rewrite.rule.as_str(), rewrite.applied))
         .collect()

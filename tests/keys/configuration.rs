@@ -324,10 +324,8 @@ const CASES: &[Case] = &[
     given(
         "quantize.rule[].observer_options.lower_percentile",
         Bits,
-        &["quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='percentile' }]"],
-        &[
-            "quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='percentile', observer_options={ lower_percentile=60 } }]",
-        ],
+        &["quantize.rule=[{ tensors=['**'], observer='percentile' }]"],
+        &["quantize.rule=[{ tensors=['**'], observer='percentile', observer_options={ lower_percentile=60 } }]"],
     ),
     given(
         "quantize.rule[].observer_options.bins",

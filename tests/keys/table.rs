@@ -42,9 +42,11 @@ const fn given(key: &'static str, effect: Effect, before: Changes, change: Chang
     }
 }
 
+/// Of Ascend's table without its code, which writes the package.
 const fn of_ascend(key: &'static str, effect: Effect, change: Changes) -> Case {
     Case {
         table: ASCEND,
+        before: &[("[\"qdq-onnx\", \"package\"]", "[\"qdq-onnx\"]")],
         ..case(key, effect, change)
     }
 }

@@ -88,7 +88,7 @@ fn quantizations_stand_where_codes_are_read_and_equal_ones_are_one() {
     let files = files(TEXT).unwrap();
     let expected = [
         "a.quant.output0 = a.quant AscendQuant(x)",
-        "a.output0 = a Conv(a.quant.output0, a.weight)",
+        "a.output0 = a Conv(a.quant.output0, a.weight, a.bias)",
         "a.dequant.output0 = a.dequant AscendDequant(a.output0, a.dequant.param)",
         "y = a.relu Relu(a.dequant.output0)",
         "m = m max_pool(y)",
