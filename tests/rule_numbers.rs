@@ -1,4 +1,4 @@
-//! What a rule makes of each graph of its filetests computes the numbers of that graph.
+//! Each graph of a rule's filetests computes the same numbers after the rule.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::fs;

@@ -9,7 +9,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// What an artifact makes of samples in a file, byte by byte; codes where outputs have them.
+/// Results of an artifact for samples in a file, byte by byte; codes where outputs have them.
 fn outputs(artifact: &Path, samples: &Path, folder: &Path) -> Vec<Vec<u8>> {
     let opened = Opened::open(artifact, &targets::registry([]).unwrap()).unwrap();
     let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);

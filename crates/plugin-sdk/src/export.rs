@@ -35,7 +35,7 @@ pub struct Foreign<'a> {
     pub name: &'a str,
     /// The node of the source whose names of the model it answers for, if it does.
     pub of: Option<NodeId>,
-    /// What it reads.
+    /// Its operands.
     pub operands: &'a [ValueId],
     /// The element type of its one result.
     pub elem: Elem,
@@ -74,7 +74,7 @@ impl<'m> Export<'m> {
         export
     }
 
-    /// What stands for a value of the source; a constant is copied when first asked for.
+    /// The value that stands for one of the source; a constant is copied when first asked for.
     pub fn made(&mut self, value: ValueId) -> Option<ValueId> {
         if let Some(made) = self.made.get(value.index()).copied().flatten() {
             return Some(made);

@@ -27,7 +27,7 @@ pub(crate) struct InFront<'a> {
     pub(crate) node: GraphNode<'a>,
     /// The last one first.
     moves: Vec<GraphNode<'a>>,
-    /// What the axes of the value are of those of the node's result.
+    /// The axes of the value, as those of the node's result.
     view: View,
     /// The axis of the channels of that result, and their number.
     pub(crate) axis: usize,
@@ -189,7 +189,7 @@ impl<'a> InFront<'a> {
         Some((0..self.channels).map(move |channel| channel / stride % count))
     }
 
-    /// What is given along an axis of the value, for each channel.
+    /// Elements that are given along an axis of the value, for each channel.
     pub(crate) fn spread<T: Copy>(&self, axis: usize, given: &[T]) -> Option<Vec<T>> {
         self.places(axis, given.len())?
             .map(|place| given.get(place).copied())

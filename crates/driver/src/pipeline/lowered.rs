@@ -67,7 +67,7 @@ pub(super) struct Lowered {
     pub(super) annotated: Module,
     /// Findings of annotation, which cost accuracy.
     pub(super) findings: Findings,
-    /// What is to be told of the grids that the model has.
+    /// Remarks on the grids that the model has.
     pub(super) remarks: Vec<Diagnostic>,
     pub(super) fusion: Fusion,
     /// The rows of the target's table by which its nodes were made, by the nodes' names.
@@ -201,7 +201,7 @@ struct Quantized {
     annotated: Module,
     integer: strait_lower::Lowered,
     findings: Findings,
-    /// What is to be told of the grids that the model has.
+    /// Remarks on the grids that the model has.
     remarks: Vec<Diagnostic>,
 }
 

@@ -1,4 +1,4 @@
-//! What is told of the grids that a quantized model comes with.
+//! Remarks on the grids that a quantized model comes with.
 
 use std::collections::{BTreeMap, BTreeSet};
 

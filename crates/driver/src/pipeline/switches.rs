@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Stands for all fusions in a switch file.
 const ALL: &str = "ALL";
 
-/// What `[rewrite]` says for a module as it was read, and the digest of the switch file, which is a setting.
+/// The switches of `[rewrite]` for a module as it was read, and the digest of the switch file, which is a setting.
 ///
 /// # Errors
 /// A rule or a layer that there is not, with the nearest name; a switch file that cannot be read.

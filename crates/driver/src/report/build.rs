@@ -34,7 +34,7 @@ pub struct Material<'a> {
     pub given_away: &'a [GivenAway],
     /// Findings of annotation, which cost accuracy.
     pub findings: &'a Findings,
-    /// How often the rules over the float graph matched and applied.
+    /// Numbers of matches and applications of the rules over the float graph.
     pub rewrites: &'a BTreeMap<&'static str, Counts>,
 }
 

@@ -348,7 +348,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
     }
 
-    /// What stands for a value in real numbers.
+    /// The value that stands for another in real numbers.
     fn real(&mut self, value: ValueId) -> Result<ValueId, TargetError> {
         let name = || {
             self.graph
