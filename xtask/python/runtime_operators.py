@@ -92,7 +92,8 @@ def layers_of_codes():
     joined = [*grid(0.043, 130), a, *grid(0.031, 121), b, *grid(0.017, 99)]
     yield "codes_concat", "own", "QLinearConcat", joined, {"axis": 1}, [0, 1, 3, 4, 6, 7]
     weights, scales = codes(-127, 128, np.int8, 5, 6), np.float32([0.011, 0.007, 0.013, 0.003, 0.017, 0.005])
-    rows, bias = codes(0, 256, np.uint8, 4, 5), codes(-900, 900, np.int32, 6)
+    # Codes up to 127: on processors with AVX2 and without VNNI, ONNX Runtime saturates sums of two larger products at 16 bits.
+    rows, bias = codes(0, 128, np.uint8, 4, 5), codes(-900, 900, np.int32, 6)
     product = [rows, *grid(0.031, 121), weights, scales, np.zeros(6, np.int8), bias]
     yield "codes_gemm", "own", "QGemm", [*product, *grid(0.21, 77)], {}, [1, 2, 3, 4, 5, 6, 7, 8]
     yield "codes_gemm_real", "own", "QGemm", product, {}, [1, 2, 3, 4, 5, 6]
