@@ -53,7 +53,7 @@ VARIANTS = {"generic-int8": {"weights with a zero point": UNSIGNED}}
 WEIGHTS_TOLERANCE = 1e-4
 WEIGHTS = [(target, bits, None) for target in ("generic-int8", "ascend") for bits in ("int8", "int4")]
 WEIGHTS += [("generic-int8", bits, size) for bits in ("int8", "int4") for size in (16, 32)]
-ASCEND_MODELS = ["cifar_resnet20", "mobilenet_v1_0.25_224", "mlperf_kws"]
+ASCEND_MODELS = ["cifar_resnet20", "mlperf_kws"]
 ASCEND_SAMPLES = 4  # of each of them
 METRICS_TOLERANCE = 0.0025  # of the value: on another CPU one close call of 400 may fall the other way
 
