@@ -3,11 +3,15 @@
 
 Usage: image_vectors.py FOLDER      (numpy, pillow and opencv-python-headless)
 
-Each jpeg-NAME.jpg has beside it what Pillow decodes of it. The source of everything else is a PNG, so that both libraries and the tests begin with the same pixels. Each result is a PNG named
+Each jpeg-NAME.jpg has beside it what Pillow decodes of it, and each kind-NAME.png, which is a PNG of another kind than plain
+red, green and blue, what OpenCV decodes of it, as seen-NAME.png; Pillow decodes the same but where FEW_BITS says so. The source
+of everything else is a PNG, so that both libraries and the tests begin with the same pixels. Each result is a PNG named
 LIBRARY-WHAT-WIDTHxHEIGHT.png; WHAT is a filter of `resize`, or `gray`.
 """
 
+import struct
 import sys
+import zlib
 from pathlib import Path
 
 import cv2
@@ -31,6 +35,10 @@ OPENCV = {
     "bicubic": cv2.INTER_CUBIC,
     "area": cv2.INTER_AREA,
 }
+# Gray of 16 bits becomes 255 in Pillow wherever it is more than that; OpenCV and we take the upper 8 bits.
+FEW_BITS = {"gray-16"}
+# Start and step of rows and columns in each pass of Adam7.
+ADAM7 = [(0, 8, 0, 8), (0, 8, 4, 8), (4, 8, 0, 4), (0, 4, 2, 4), (2, 4, 0, 2), (0, 2, 1, 2), (1, 2, 0, 1)]
 
 
 def source():
@@ -63,6 +71,49 @@ def jpegs(image):
     yield "turned", small, {"quality": 75, "exif": turned}
 
 
+def interlaced(path, levels):
+    """A PNG in the seven passes of Adam7, which neither library writes."""
+    height, width, _ = levels.shape
+    passes = [levels[row::rows, column::columns] for row, rows, column, columns in ADAM7]
+    lines = b"".join(b"\0" + line.tobytes() for part in passes if part.size for line in part)
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 1)),
+        (b"IDAT", zlib.compress(lines)),
+        (b"IEND", b""),
+    ]
+    coded = (struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(coded))
+
+
+def pngs(image, path):
+    """Writes a PNG of each kind, and answers with their names."""
+    small = image.crop((9, 5, 30, 18))
+    levels = np.asarray(small)
+    alpha = Image.fromarray((levels[..., 0] // 2 + levels[..., 1] // 2).astype(np.uint8))
+    palette = small.quantize(40)
+    wide = levels.astype(np.uint16) * 257 ^ 0x5A
+    kinds = {
+        "palette": (palette, {}),
+        "palette-alpha": (palette, {"transparency": bytes(range(100, 140))}),
+        "palette-4": (small.quantize(11), {"bits": 4}),
+        "palette-2": (small.quantize(4), {"bits": 2}),
+        "gray": (small.convert("L"), {}),
+        "gray-alpha": (Image.merge("LA", (small.convert("L"), alpha)), {}),
+        "gray-transparent": (small.convert("L"), {"transparency": 90}),
+        "gray-16": (Image.fromarray(np.ascontiguousarray(wide[..., 1])), {}),
+        "gray-1": (small.convert("1"), {}),
+        "rgb-alpha": (Image.merge("RGBA", (*small.split(), alpha)), {}),
+        "rgb-transparent": (small, {"transparency": tuple(int(level) for level in levels[0, 0])}),
+        "animated": (small, {"save_all": True, "append_images": [Image.fromarray(255 - levels)]}),
+    }
+    for name, (picture, settings) in kinds.items():
+        picture.save(path(name), "PNG", **settings)
+    cv2.imwrite(str(path("rgb-16")), wide[..., ::-1])
+    cv2.imwrite(str(path("rgb-alpha-16")), np.dstack([wide[..., ::-1], wide[..., 0]]))
+    interlaced(path("interlaced"), levels)
+    return [*kinds, "rgb-16", "rgb-alpha-16", "interlaced"]
+
+
 def main():
     folder = Path(sys.argv[1])
     for old in [*folder.glob("*.png"), *folder.glob("*.jpg")]:
@@ -85,6 +136,15 @@ def main():
         path = folder / f"jpeg-{name}.jpg"
         part.save(path, "JPEG", **settings)
         save(f"jpeg-{name}", np.asarray(Image.open(path).convert("RGB")))
+    def path(name):
+        return folder / f"kind-{name}.png"
+
+    for name in pngs(pillow, path):
+        seen = cv2.cvtColor(cv2.imread(str(path(name)), cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+        same = np.array_equal(seen, np.asarray(Image.open(path(name)).convert("RGB")))
+        if same == (name in FEW_BITS):
+            sys.exit(f"{name}: Pillow decodes it {'as OpenCV' if same else 'otherwise'}")
+        save(f"seen-{name}", seen)
     (folder / "libraries.txt").write_text(f"Pillow {Image.__version__}, OpenCV {cv2.__version__}\n")
 
 

@@ -11,21 +11,18 @@ fn read(name: &str) -> Vec<u8> {
     fs::read(folder.join(name)).unwrap()
 }
 
+/// Names of recorded results of a library, without their ends.
 fn recorded() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
-    let names = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names
-        .filter(|name| name.starts_with("pillow-") || name.starts_with("opencv-"))
-        .collect();
-    names.sort();
-    names
+    let of = |library: &str| {
+        let results = names(library, ".png").into_iter();
+        results.map(move |name| format!("{library}{name}")).collect::<Vec<_>>()
+    };
+    [of("pillow-"), of("opencv-")].concat()
 }
 
 /// The step that a name of a recorded image stands for.
 fn step(name: &str) -> (Like, Step) {
-    let parts: Vec<&str> = name.trim_end_matches(".png").split('-').collect();
+    let parts: Vec<&str> = name.split('-').collect();
     let like = match parts[0] {
         "pillow" => Like::Pillow,
         _ => Like::Opencv,
@@ -67,16 +64,21 @@ fn distance(found: &Pixels, expected: &Pixels) -> (u8, usize) {
     })
 }
 
-fn jpegs() -> Vec<String> {
+/// Names of recorded files between a beginning and an end.
+fn names(beginning: &str, end: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
     let names = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names
-        .filter_map(|name| Some(name.strip_suffix(".jpg")?.to_owned()))
+        .filter_map(|name| Some(name.strip_prefix(beginning)?.strip_suffix(end)?.to_owned()))
         .collect();
     names.sort();
     names
+}
+
+fn jpegs() -> Vec<String> {
+    names("", ".jpg")
 }
 
 #[test]
@@ -87,6 +89,17 @@ fn every_kind_of_jpeg_has_the_levels_that_pillow_decodes() {
         let found = decode(&read(&format!("{name}.jpg")), false).unwrap_or_else(|error| panic!("{name}: {error}"));
         let expected = decode(&read(&format!("{name}.png")), false).unwrap();
         assert_eq!(distance(&found, &expected), (0, 0), "{name}");
+    }
+}
+
+#[test]
+fn every_kind_of_png_has_the_levels_that_opencv_decodes() {
+    let kinds = names("kind-", ".png");
+    assert_eq!(kinds.len(), 15);
+    for kind in kinds {
+        let found = decode(&read(&format!("kind-{kind}.png")), false).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        let expected = decode(&read(&format!("seen-{kind}.png")), false).unwrap();
+        assert_eq!(distance(&found, &expected), (0, 0), "{kind}");
     }
 }
 
@@ -108,7 +121,10 @@ fn damaged_files_are_refused_or_read_without_harm() {
         .into_iter()
         .map(|name| format!("{name}.jpg"))
         .filter(|name| !name.contains("line"));
-    for name in files.chain(["opencv-area-17x11.png".to_owned(), "pillow-gray-48x36.png".to_owned()]) {
+    // Of several frames the first is whole in front of the end.
+    let kinds = names("kind-", ".png").into_iter().filter(|kind| kind != "animated");
+    let kinds = kinds.map(|kind| format!("kind-{kind}.png"));
+    for name in files.chain(kinds) {
         let whole = read(&name);
         // What is cut in front of the last code has no image; the end itself may be missing.
         for length in (0..whole.len()).step_by(1 + whole.len() / 80) {
@@ -164,7 +180,7 @@ fn levels_are_those_of_pillow_and_at_most_one_from_those_of_opencv() {
             steps: vec![step],
         };
         let found = pipeline.run(&source).unwrap();
-        let (most, count) = distance(&found, &decode(&read(&name), false).unwrap());
+        let (most, count) = distance(&found, &decode(&read(&format!("{name}.png")), false).unwrap());
         let allowed = match like {
             Like::Pillow => 0,
             Like::Opencv => 1,
