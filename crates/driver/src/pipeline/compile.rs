@@ -146,9 +146,11 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let evaluated = evaluation
         .as_ref()
         .map(|evaluation| ("evaluation", &evaluation.samples));
-    for (role, samples) in [("calibration", &samples)].into_iter().chain(evaluated) {
+    if let Some((role, samples)) = evaluated {
         let digest = samples.digest().map_err(failure::data)?;
-        sources.data.entry(role.to_owned()).or_insert(Digest(digest));
+        sources.data.insert(role.to_owned(), Digest(digest));
+    }
+    for (role, samples) in [("calibration", &samples)].into_iter().chain(evaluated) {
         if let Some(read) = DataReport::of(samples) {
             sources.readers.insert(role.to_owned(), read.reader());
             data.insert(role.to_owned(), read);
