@@ -109,7 +109,9 @@ def measure(arguments, model):
     }
     failures, varied = {}, {}
     if HELD_TO_MARKS in arguments.targets:
-        settings = ["--set", f"model.file='{written(folder)}'"]
+        # Cuts and extents of a frozen graph are none of the file.
+        assigned = "model={{ file = '{}' }}" if model.graph else "model.file='{}'"
+        settings = ["--set", assigned.format(written(folder))]
         try:
             outputs = our_outputs(arguments, model, HELD_TO_MARKS, folder / "of onnxruntime's file", settings)
             scores[WRITTEN] = score.score(model, arguments.data, outputs, reference, peer)
