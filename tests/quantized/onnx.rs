@@ -107,7 +107,7 @@ fn constant(message: &mut Message, text: &str) {
     message.bytes(9, tensor.bytes());
 }
 
-/// `y, z = Op(x, , w) {axis=0, alpha=0.5, perm=[0, 1]}`; `com.microsoft.Op(…)` is of that domain.
+/// `y, z = Op(x, , w) {axis=0, alpha=0.5, perm=[0, 1], mode='linear'}`; `com.microsoft.Op(…)` is of that domain.
 fn node(message: &mut Message, text: &str) {
     let (call, attributes) = text.split_once(" {").unwrap_or((text, ""));
     let (outputs, call) = call.split_once(" = ").unwrap();
@@ -136,6 +136,9 @@ fn node(message: &mut Message, text: &str) {
                     message.int(8, number.trim().parse().unwrap());
                 }
                 message.int(20, 7);
+            } else if let Some(word) = value.strip_prefix('\'') {
+                message.text(4, word.trim_end_matches('\''));
+                message.int(20, 3);
             } else if let Ok(number) = value.parse() {
                 message.int(3, number);
                 message.int(20, 2);

@@ -39,6 +39,19 @@ fn compile(loaded: &config::Loaded) -> PathBuf {
     compiled.unwrap_or_else(|stop| panic!("{stop}")).remove(0).folder
 }
 
+/// Compiles a file by a configuration that says nothing else.
+fn compile_for(target: &str, file: &Path, samples: &Path, folder: &Path) -> PathBuf {
+    let text = format!(
+        "schema = 1\nmodel.file = '{}'\ntarget.use = ['{target}']\ncalibration.data = '{}'\n\
+         calibration.cache = '{}'\noutput.dir = '{}'\n",
+        file.display(),
+        samples.display(),
+        folder.with_extension("cache").display(),
+        folder.display()
+    );
+    compile(&config::parse("model.toml", text, folder, &[]).unwrap())
+}
+
 #[test]
 fn the_files_of_the_digits_read_back_to_the_same_bytes() {
     for target in TARGETS {
@@ -60,6 +73,52 @@ fn the_files_of_the_digits_read_back_to_the_same_bytes() {
     }
 }
 
+/// Functions that the written operator set has as several nodes.
+const FUNCTIONS: [&str; 5] = [
+    "Y = Gelu(X)",
+    "Y = Gelu(X) {approximate='tanh'}",
+    "Y = Mish(X)",
+    "Z = Sigmoid(X)\nY = Mul(X, Z)",
+    "Y = RMSNormalization(X, ones) {epsilon=0.001}",
+];
+
+/// A network with one of these functions behind each product.
+fn functions() -> String {
+    let weights = |at: usize| -> String {
+        let number = |index: usize| ((index * 53 + at * 29) % 97) as f32 / 97.0 - 0.5;
+        (0..64).map(|index| format!("{:.3} ", number(index))).collect()
+    };
+    let mut text = format!("opset 23\ninput x: f32[1,8]\nconst ones: f32[8] = {}\n", "1 ".repeat(8));
+    let mut last = "x".to_owned();
+    for (at, function) in FUNCTIONS.iter().enumerate() {
+        let [x, y, z] = ["x", "y", "z"].map(|name| format!("{name}{at}"));
+        let function = function.replace('X', &x).replace('Y', &y).replace('Z', &z);
+        text += &format!(
+            "const w{at}: f32[8,8] = {}\n{x} = MatMul({last}, w{at})\n{function}\n",
+            weights(at)
+        );
+        last = y;
+    }
+    let at = FUNCTIONS.len();
+    text + &format!(
+        "const w{at}: f32[8,8] = {}\ny = MatMul({last}, w{at})\noutput y\n",
+        weights(at)
+    )
+}
+
+#[test]
+fn functions_that_are_written_as_several_nodes_read_back_to_the_same_bytes() {
+    let (text, folder) = (functions(), tempfile::tempdir().unwrap());
+    let model = folder.path().join("model.onnx");
+    fs::write(&model, onnx::file(&text)).unwrap();
+    samples(folder.path(), &text);
+    let samples = folder.path().join("x.npy");
+    for target in TARGETS {
+        let of = |folder: &Path, file: Option<&Path>| compile_for(target, file.unwrap_or(&model), &samples, folder);
+        reads_back(of, &samples, target);
+    }
+}
+
 #[test]
 fn the_files_of_real_models_read_back_to_the_same_bytes() {
     let shared = repository().join("../shared/data");
@@ -73,21 +132,12 @@ fn the_files_of_real_models_read_back_to_the_same_bytes() {
         "mlperf_ad",
         "mlperf_vww",
         "cifar_resnet20",
+        "kwt1_transformer",
     ] {
         let samples = shared.join(format!("golden/{name}.in.npy"));
         for target in TARGETS {
-            let of = |folder: &Path, file: Option<&Path>| {
-                let model = shared.join(format!("models/{name}.onnx"));
-                let text = format!(
-                    "schema = 1\nmodel.file = '{}'\ntarget.use = ['{target}']\ncalibration.data = '{}'\n\
-                     calibration.cache = '{}'\noutput.dir = '{}'\n",
-                    file.unwrap_or(&model).display(),
-                    samples.display(),
-                    folder.with_extension("cache").display(),
-                    folder.display()
-                );
-                compile(&config::parse("model.toml", text, folder, &[]).unwrap())
-            };
+            let model = shared.join(format!("models/{name}.onnx"));
+            let of = |folder: &Path, file: Option<&Path>| compile_for(target, file.unwrap_or(&model), &samples, folder);
             reads_back(of, &samples, &format!("{name} for {target}"));
         }
     }

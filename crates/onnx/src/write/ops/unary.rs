@@ -45,7 +45,7 @@ pub(super) fn unary(emitter: &mut Emitter<'_>, at: At<'_>, function: Function) -
     }
     let (elem, _) = at.operand_type(emitter);
     let x = at.input(emitter, 0);
-    // All of them are x times a factor.
+    // All of them are x times a factor, in a shape that the rule `function` and other tools put together again.
     let factor = match function {
         Function::Mish => {
             let softplus = emitter.step("Softplus", at.name, vec![x.clone()], vec![]);
@@ -59,14 +59,15 @@ pub(super) fn unary(emitter: &mut Emitter<'_>, at: At<'_>, function: Function) -
             half_of_one_plus(emitter, at, elem, erf)?
         }
         Function::GeluTanh => {
-            // (1 + tanh(x·(√(2/π) + √(2/π)·0.044715·x²)))/2
-            let linear = (2.0 / std::f64::consts::PI).sqrt();
-            let cubic = scalar(emitter, at, "cubic", elem, (linear * 0.044_715) as f32)?;
-            let linear = scalar(emitter, at, "linear", elem, linear as f32)?;
+            // (1 + tanh(√(2/π)·(x + 0.044715·x³)))/2
+            let root = (2.0 / std::f64::consts::PI).sqrt();
+            let root = scalar(emitter, at, "root", elem, root as f32)?;
+            let factor = scalar(emitter, at, "cubic", elem, 0.044_715)?;
             let square = emitter.step("Mul", at.name, vec![x.clone(), x.clone()], vec![]);
-            let cubic = emitter.step("Mul", at.name, vec![square, cubic], vec![]);
-            let sum = emitter.step("Add", at.name, vec![cubic, linear], vec![]);
-            let inner = emitter.step("Mul", at.name, vec![sum, x.clone()], vec![]);
+            let cube = emitter.step("Mul", at.name, vec![square, x.clone()], vec![]);
+            let cubic = emitter.step("Mul", at.name, vec![cube, factor], vec![]);
+            let sum = emitter.step("Add", at.name, vec![x.clone(), cubic], vec![]);
+            let inner = emitter.step("Mul", at.name, vec![sum, root], vec![]);
             let tanh = emitter.step("Tanh", at.name, vec![inner], vec![]);
             half_of_one_plus(emitter, at, elem, tanh)?
         }
@@ -79,7 +80,8 @@ pub(super) fn unary(emitter: &mut Emitter<'_>, at: At<'_>, function: Function) -
 
 /// (1 + y)/2.
 fn half_of_one_plus(emitter: &mut Emitter<'_>, at: At<'_>, elem: Elem, y: String) -> Result<String, WriteError> {
+    let one = scalar(emitter, at, "one", elem, 1.0)?;
     let half = scalar(emitter, at, "half", elem, 0.5)?;
-    let halved = emitter.step("Mul", at.name, vec![y, half.clone()], vec![]);
-    Ok(emitter.step("Add", at.name, vec![halved, half], vec![]))
+    let sum = emitter.step("Add", at.name, vec![y, one], vec![]);
+    Ok(emitter.step("Mul", at.name, vec![sum, half], vec![]))
 }

@@ -285,7 +285,12 @@ fn functions_that_onnx_lacks_become_several_nodes() {
     assert_eq!(of("mish"), "y_1 = Softplus(x); y_2 = Tanh(y_1); y = Mul(x, y_2)");
     assert_eq!(
         of("gelu"),
-        "y_1 = Mul(x, y_root); y_2 = Erf(y_1); y_3 = Mul(y_2, y_half); y_4 = Add(y_3, y_half); y = Mul(x, y_4)"
+        "y_1 = Mul(x, y_root); y_2 = Erf(y_1); y_3 = Add(y_2, y_one); y_4 = Mul(y_3, y_half); y = Mul(x, y_4)"
+    );
+    assert_eq!(
+        of("gelu_tanh"),
+        "y_1 = Mul(x, x); y_2 = Mul(y_1, x); y_3 = Mul(y_2, y_cubic); y_4 = Add(x, y_3); y_5 = Mul(y_4, y_root); \
+         y_6 = Tanh(y_5); y_7 = Add(y_6, y_one); y_8 = Mul(y_7, y_half); y = Mul(x, y_8)"
     );
 }
 
