@@ -33,6 +33,7 @@ class Tensor:
     zero: int = 0
     axis: int = 0
     packed: bool = False  # codes of four bits, two in a byte, the first in its low half
+    variable: bool = False  # a state, which has no elements in the file
 
 
 def result(shape, elements, scale=None, zero=0):
@@ -86,7 +87,8 @@ def written(operator, operator_options, inputs, constants, outputs, order=None, 
         entry = schema.TensorT()
         entry.name, entry.shape = f"tensor{len(graph.tensors)}", list(tensor.values.shape)
         entry.type, entry.buffer = FOUR_BITS if tensor.packed else TYPES[tensor.values.dtype.name], 0
-        if constant:
+        entry.isVariable = tensor.variable
+        if constant and not tensor.variable:
             buffer = schema.BufferT()
             buffer.data = np.frombuffer(stored(tensor).tobytes(), np.uint8)
             entry.buffer = len(model.buffers)

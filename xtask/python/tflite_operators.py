@@ -280,7 +280,54 @@ def resizes():
                            version=3)  # fmt: skip
 
 
-FAMILIES = [functions, arithmetic, convolutions, products, shapes, places, reductions, truths, resizes]
+def lstm(inputs, hidden, own=True, peepholes=False):
+    """The operands of a direction of an LSTM from its weights to its projection; None for what is left out."""
+    gates = [own, True, True, True]
+    weights = [[normal(hidden, length) / 2 if has else None for has in gates] for length in (inputs, hidden)]
+    looks = [normal(hidden) if peepholes and (own or gate) else None for gate in range(3)]
+    biases = [normal(hidden) if has else None for has in gates]
+    return [*weights[0], *weights[1], *looks, *biases, None, None]
+
+
+def with_states(x, operands, states):
+    """The arrays of a recurrent layer, and their order: states are variables, and None is left out."""
+    order, there = [0], [x]
+    for operand in [*operands, *(Tensor(np.zeros(shape, np.float32), variable=True) for shape in states)]:
+        order.append(-1 if operand is None else len(there))
+        if operand is not None:
+            there.append(operand)
+    return there, order
+
+
+def recurrent():
+    steps, batch, size, hidden = 5, 2, 3, 4
+    for by_time in [False, True]:
+        x = normal(*((steps, batch) if by_time else (batch, steps)), size)
+        state = (batch, hidden)
+        for name, word, more in [("", "TANH", {}), ("_coupled", "TANH", {"own": False}), ("_peepholes", "TANH", {"peepholes": True}),
+                                 ("_coupled_peepholes", "TANH", {"own": False, "peepholes": True}), ("_relu", "RELU", {})]:  # fmt: skip
+            made = options("UnidirectionalSequenceLSTMOptions", fusedActivationFunction=activation(word), timeMajor=by_time)
+            arrays, order = with_states(x, lstm(size, hidden, **more), [state, state])
+            yield Case(f"lstm{name}_{by_time}", "UNIDIRECTIONAL_SEQUENCE_LSTM", arrays, made, order=order)
+        for word in ["TANH", "RELU", "NONE"]:
+            made = options("SequenceRNNOptions", fusedActivationFunction=activation(word), timeMajor=by_time)
+            arrays, order = with_states(x, [normal(hidden, size), normal(hidden, hidden) / 2, normal(hidden)], [state])
+            yield Case(f"rnn_{word.lower()}_{by_time}", "UNIDIRECTIONAL_SEQUENCE_RNN", arrays, made, order=order)
+        for merged in [False, True]:
+            more = {"fusedActivationFunction": activation("TANH"), "timeMajor": by_time, "mergeOutputs": merged}
+            kinds = ["float32"] if merged else ["float32"] * 2
+            other = hidden if merged else 6
+            sides = [normal(hidden, size), normal(hidden, hidden) / 2, normal(hidden), Tensor(np.zeros(state, np.float32), variable=True),
+                     normal(other, size), normal(other, other) / 2, normal(other)]  # fmt: skip
+            arrays, order = with_states(x, sides, [(batch, other)])
+            yield Case(f"rnn_both_{by_time}_{merged}", "BIDIRECTIONAL_SEQUENCE_RNN", arrays,
+                       options("BidirectionalSequenceRNNOptions", **more), order=[*order, -1, -1, -1], kinds=kinds)  # fmt: skip
+            arrays, order = with_states(x, lstm(size, hidden) + lstm(size, hidden), [state] * 4)
+            yield Case(f"lstm_both_{by_time}_{merged}", "BIDIRECTIONAL_SEQUENCE_LSTM", arrays,
+                       options("BidirectionalSequenceLSTMOptions", **more), order=order + [-1] * 9, kinds=kinds)  # fmt: skip
+
+
+FAMILIES = [functions, arithmetic, convolutions, products, shapes, places, reductions, truths, resizes, recurrent]
 
 
 def main():

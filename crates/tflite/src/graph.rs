@@ -45,6 +45,8 @@ pub(crate) struct Tensor {
     pub(crate) grid: Option<QuantParams>,
     /// The scale that the file says of a summand, which is on the grid of products.
     pub(crate) said: Option<f32>,
+    /// True for a state that is kept from run to run, which only some operators take.
+    pub(crate) is_variable: bool,
     /// Reason why it is not read, whoever takes it.
     pub(crate) refused: Option<&'static str>,
 }
@@ -334,9 +336,7 @@ fn tensors<'a>(
         }
         let elem = view.type_().map_err(broken)?;
         let (grid, not_read) = grid(&view, elem, budget)?;
-        let refused = if view.is_variable().map_err(broken)? {
-            Some("is a variable: a state that is kept from run to run")
-        } else if view.sparsity().map_err(broken)?.is_some() {
+        let refused = if view.sparsity().map_err(broken)?.is_some() {
             Some("is sparse")
         } else if view.external_buffer().map_err(broken)? != 0 {
             Some("stands in another file")
@@ -351,6 +351,7 @@ fn tensors<'a>(
             data,
             grid,
             said: None,
+            is_variable: view.is_variable().map_err(broken)?,
             refused,
         });
     }

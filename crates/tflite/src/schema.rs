@@ -1601,6 +1601,224 @@ mod root {
             }
         }
 
+        /// Reference to a deserialized [SequenceRnnOptions].
+        #[derive(Copy, Clone)]
+        pub struct SequenceRnnOptionsRef<'a>(#[allow(dead_code)] ::planus::table_reader::Table<'a>);
+
+        impl<'a> SequenceRnnOptionsRef<'a> {
+            /// Getter for the [`time_major` field](SequenceRnnOptions#structfield.time_major).
+            #[inline]
+            pub fn time_major(&self) -> ::planus::Result<bool> {
+                ::core::result::Result::Ok(self.0.access(0, "SequenceRnnOptions", "time_major")?.unwrap_or(false))
+            }
+
+            /// Getter for the [`fused_activation_function` field](SequenceRnnOptions#structfield.fused_activation_function).
+            #[inline]
+            pub fn fused_activation_function(&self) -> ::planus::Result<self::Activation> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(1, "SequenceRnnOptions", "fused_activation_function")?
+                        .unwrap_or(self::Activation::None),
+                )
+            }
+
+            /// Getter for the [`asymmetric_quantize_inputs` field](SequenceRnnOptions#structfield.asymmetric_quantize_inputs).
+            #[inline]
+            pub fn asymmetric_quantize_inputs(&self) -> ::planus::Result<bool> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(2, "SequenceRnnOptions", "asymmetric_quantize_inputs")?
+                        .unwrap_or(false),
+                )
+            }
+        }
+
+        impl<'a> ::planus::TableRead<'a> for SequenceRnnOptionsRef<'a> {
+            #[inline]
+            fn from_buffer(
+                buffer: ::planus::SliceWithStartOffset<'a>,
+                offset: usize,
+            ) -> ::core::result::Result<Self, ::planus::errors::ErrorKind> {
+                ::core::result::Result::Ok(Self(::planus::table_reader::Table::from_buffer(buffer, offset)?))
+            }
+        }
+
+        /// Reference to a deserialized [BidirectionalSequenceLstmOptions].
+        #[derive(Copy, Clone)]
+        pub struct BidirectionalSequenceLstmOptionsRef<'a>(#[allow(dead_code)] ::planus::table_reader::Table<'a>);
+
+        impl<'a> BidirectionalSequenceLstmOptionsRef<'a> {
+            /// Getter for the [`fused_activation_function` field](BidirectionalSequenceLstmOptions#structfield.fused_activation_function).
+            #[inline]
+            pub fn fused_activation_function(&self) -> ::planus::Result<self::Activation> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(0, "BidirectionalSequenceLstmOptions", "fused_activation_function")?
+                        .unwrap_or(self::Activation::None),
+                )
+            }
+
+            /// Getter for the [`cell_clip` field](BidirectionalSequenceLstmOptions#structfield.cell_clip).
+            #[inline]
+            pub fn cell_clip(&self) -> ::planus::Result<f32> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(1, "BidirectionalSequenceLstmOptions", "cell_clip")?
+                        .unwrap_or(0.0),
+                )
+            }
+
+            /// Getter for the [`proj_clip` field](BidirectionalSequenceLstmOptions#structfield.proj_clip).
+            #[inline]
+            pub fn proj_clip(&self) -> ::planus::Result<f32> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(2, "BidirectionalSequenceLstmOptions", "proj_clip")?
+                        .unwrap_or(0.0),
+                )
+            }
+
+            /// Getter for the [`merge_outputs` field](BidirectionalSequenceLstmOptions#structfield.merge_outputs).
+            #[inline]
+            pub fn merge_outputs(&self) -> ::planus::Result<bool> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(3, "BidirectionalSequenceLstmOptions", "merge_outputs")?
+                        .unwrap_or(false),
+                )
+            }
+
+            /// Getter for the [`time_major` field](BidirectionalSequenceLstmOptions#structfield.time_major).
+            #[inline]
+            pub fn time_major(&self) -> ::planus::Result<bool> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(4, "BidirectionalSequenceLstmOptions", "time_major")?
+                        .unwrap_or(true),
+                )
+            }
+
+            /// Getter for the [`asymmetric_quantize_inputs` field](BidirectionalSequenceLstmOptions#structfield.asymmetric_quantize_inputs).
+            #[inline]
+            pub fn asymmetric_quantize_inputs(&self) -> ::planus::Result<bool> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(5, "BidirectionalSequenceLstmOptions", "asymmetric_quantize_inputs")?
+                        .unwrap_or(false),
+                )
+            }
+        }
+
+        impl<'a> ::planus::TableRead<'a> for BidirectionalSequenceLstmOptionsRef<'a> {
+            #[inline]
+            fn from_buffer(
+                buffer: ::planus::SliceWithStartOffset<'a>,
+                offset: usize,
+            ) -> ::core::result::Result<Self, ::planus::errors::ErrorKind> {
+                ::core::result::Result::Ok(Self(::planus::table_reader::Table::from_buffer(buffer, offset)?))
+            }
+        }
+
+        /// Reference to a deserialized [BidirectionalSequenceRnnOptions].
+        #[derive(Copy, Clone)]
+        pub struct BidirectionalSequenceRnnOptionsRef<'a>(#[allow(dead_code)] ::planus::table_reader::Table<'a>);
+
+        impl<'a> BidirectionalSequenceRnnOptionsRef<'a> {
+            /// Getter for the [`time_major` field](BidirectionalSequenceRnnOptions#structfield.time_major).
+            #[inline]
+            pub fn time_major(&self) -> ::planus::Result<bool> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(0, "BidirectionalSequenceRnnOptions", "time_major")?
+                        .unwrap_or(false),
+                )
+            }
+
+            /// Getter for the [`fused_activation_function` field](BidirectionalSequenceRnnOptions#structfield.fused_activation_function).
+            #[inline]
+            pub fn fused_activation_function(&self) -> ::planus::Result<self::Activation> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(1, "BidirectionalSequenceRnnOptions", "fused_activation_function")?
+                        .unwrap_or(self::Activation::None),
+                )
+            }
+
+            /// Getter for the [`merge_outputs` field](BidirectionalSequenceRnnOptions#structfield.merge_outputs).
+            #[inline]
+            pub fn merge_outputs(&self) -> ::planus::Result<bool> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(2, "BidirectionalSequenceRnnOptions", "merge_outputs")?
+                        .unwrap_or(false),
+                )
+            }
+
+            /// Getter for the [`asymmetric_quantize_inputs` field](BidirectionalSequenceRnnOptions#structfield.asymmetric_quantize_inputs).
+            #[inline]
+            pub fn asymmetric_quantize_inputs(&self) -> ::planus::Result<bool> {
+                ::core::result::Result::Ok(
+                    self.0
+                        .access(3, "BidirectionalSequenceRnnOptions", "asymmetric_quantize_inputs")?
+                        .unwrap_or(false),
+                )
+            }
+        }
+
+        impl<'a> ::planus::TableRead<'a> for BidirectionalSequenceRnnOptionsRef<'a> {
+            #[inline]
+            fn from_buffer(
+                buffer: ::planus::SliceWithStartOffset<'a>,
+                offset: usize,
+            ) -> ::core::result::Result<Self, ::planus::errors::ErrorKind> {
+                ::core::result::Result::Ok(Self(::planus::table_reader::Table::from_buffer(buffer, offset)?))
+            }
+        }
+
+        /// Reference to a deserialized [UniqueOptions].
+        #[derive(Copy, Clone)]
+        pub struct UniqueOptionsRef<'a>(#[allow(dead_code)] ::planus::table_reader::Table<'a>);
+
+        impl<'a> UniqueOptionsRef<'a> {
+            /// Getter for the [`idx_out_type` field](UniqueOptions#structfield.idx_out_type).
+            #[inline]
+            pub fn idx_out_type(&self) -> ::planus::Result<i8> {
+                ::core::result::Result::Ok(self.0.access(0, "UniqueOptions", "idx_out_type")?.unwrap_or(2))
+            }
+        }
+
+        impl<'a> ::planus::TableRead<'a> for UniqueOptionsRef<'a> {
+            #[inline]
+            fn from_buffer(
+                buffer: ::planus::SliceWithStartOffset<'a>,
+                offset: usize,
+            ) -> ::core::result::Result<Self, ::planus::errors::ErrorKind> {
+                ::core::result::Result::Ok(Self(::planus::table_reader::Table::from_buffer(buffer, offset)?))
+            }
+        }
+
+        /// Reference to a deserialized [BucketizeOptions].
+        #[derive(Copy, Clone)]
+        pub struct BucketizeOptionsRef<'a>(#[allow(dead_code)] ::planus::table_reader::Table<'a>);
+
+        impl<'a> BucketizeOptionsRef<'a> {
+            /// Getter for the [`boundaries` field](BucketizeOptions#structfield.boundaries).
+            #[inline]
+            pub fn boundaries(&self) -> ::planus::Result<::core::option::Option<::planus::Vector<'a, f32>>> {
+                self.0.access(0, "BucketizeOptions", "boundaries")
+            }
+        }
+
+        impl<'a> ::planus::TableRead<'a> for BucketizeOptionsRef<'a> {
+            #[inline]
+            fn from_buffer(
+                buffer: ::planus::SliceWithStartOffset<'a>,
+                offset: usize,
+            ) -> ::core::result::Result<Self, ::planus::errors::ErrorKind> {
+                ::core::result::Result::Ok(Self(::planus::table_reader::Table::from_buffer(buffer, offset)?))
+            }
+        }
+
         /// Reference to a deserialized [BuiltinOptions].
         #[derive(Copy, Clone)]
         pub enum BuiltinOptionsRef<'a> {
@@ -1634,7 +1852,7 @@ mod root {
             SubOptions(self::SubOptionsRef<'a>),
             DivOptions(self::DivOptionsRef<'a>),
             SqueezeOptions(self::SqueezeOptionsRef<'a>),
-            SequenceRnnOptions(self::NothingRef<'a>),
+            SequenceRnnOptions(self::SequenceRnnOptionsRef<'a>),
             StridedSliceOptions(self::StridedSliceOptionsRef<'a>),
             ExpOptions(self::NothingRef<'a>),
             TopKv2Options(self::NothingRef<'a>),
@@ -1672,8 +1890,8 @@ mod root {
             SquareOptions(self::NothingRef<'a>),
             ZerosLikeOptions(self::NothingRef<'a>),
             FillOptions(self::NothingRef<'a>),
-            BidirectionalSequenceLstmOptions(self::NothingRef<'a>),
-            BidirectionalSequenceRnnOptions(self::NothingRef<'a>),
+            BidirectionalSequenceLstmOptions(self::BidirectionalSequenceLstmOptionsRef<'a>),
+            BidirectionalSequenceRnnOptions(self::BidirectionalSequenceRnnOptionsRef<'a>),
             UnidirectionalSequenceLstmOptions(self::UnidirectionalSequenceLstmOptionsRef<'a>),
             FloorModOptions(self::NothingRef<'a>),
             RangeOptions(self::NothingRef<'a>),
@@ -1683,7 +1901,7 @@ mod root {
             MirrorPadOptions(self::MirrorPadOptionsRef<'a>),
             AbsOptions(self::NothingRef<'a>),
             SplitVOptions(self::SplitVOptionsRef<'a>),
-            UniqueOptions(self::NothingRef<'a>),
+            UniqueOptions(self::UniqueOptionsRef<'a>),
             ReverseV2Options(self::NothingRef<'a>),
             AddNOptions(self::NothingRef<'a>),
             GatherNdOptions(self::NothingRef<'a>),
@@ -1718,7 +1936,7 @@ mod root {
             ReadVariableOptions(self::NothingRef<'a>),
             AssignVariableOptions(self::NothingRef<'a>),
             RandomOptions(self::NothingRef<'a>),
-            BucketizeOptions(self::NothingRef<'a>),
+            BucketizeOptions(self::BucketizeOptionsRef<'a>),
             GeluOptions(self::GeluOptionsRef<'a>),
             DynamicUpdateSliceOptions(self::NothingRef<'a>),
             UnsortedSegmentProdOptions(self::NothingRef<'a>),

@@ -80,8 +80,12 @@ fn operators_that_are_not_read_are_named_with_their_cut() {
             kind(19, 99),
             "RELU, version 99): version 99 of it is not read; versions up to 3 are",
         ),
-        (kind(26 + 4000, 1), "builtin operator 4026"),
-        (kind(16, 1), "(LSTM, version 1): the operator is not read"),
+        (
+            kind(26 + 4000, 1),
+            "(builtin operator 4026, version 1): the format has no operator of this number that is known",
+        ),
+        (kind(118, 1), "(IF, version 1): only the main graph of a file is read"),
+        (kind(16, 1), "(LSTM, version 1): it takes one step from a state"),
         (
             kind(32, 1).text(1, "MyOp"),
             "(custom operator MyOp): custom operators are not read",

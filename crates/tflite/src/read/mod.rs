@@ -172,8 +172,10 @@ fn wiring<'g>(graph: &'g Graph<'_>) -> Result<Wiring<'g>, ReadError> {
             wiring.constant(&tensor.name)?;
         }
     }
+    // Nothing in the file makes a variable: it stands for itself.
+    let is_there = |&index: &usize| !graph.tensors[index].is_variable || is_made[index];
     for (position, node) in graph.nodes.iter().enumerate() {
-        let operands = node.inputs.iter().map(|operand| operand.map(name));
+        let operands = node.inputs.iter().map(|operand| operand.filter(is_there).map(name));
         let results = node.outputs.iter().map(|result| result.map(name));
         wiring.node(node_name(graph, position), operands, [], results)?;
     }

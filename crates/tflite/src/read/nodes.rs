@@ -19,13 +19,16 @@ impl<'g> Reader<'g> for Nodes<'g> {
         let around = |why: String, builder: &Builder<'g>| {
             Refusal::Unsupported(format!("{why}{}", builder.ways_around(position)))
         };
-        let map = found.map_err(|why| around(why, builder))?;
-        for &index in node.inputs.iter().chain(&node.outputs).flatten() {
-            tensors::check(&self.graph.tensors[index]).map_err(|why| around(why, builder))?;
+        let row = found.map_err(|why| around(why, builder))?;
+        let operands = node.inputs.iter().flatten().map(|&index| &self.graph.tensors[index]);
+        let results = node.outputs.iter().flatten().map(|&index| &self.graph.tensors[index]);
+        let operands = operands.filter(|tensor| !(row.has_states && tensor.is_variable));
+        for tensor in operands.chain(results) {
+            tensors::check(tensor).map_err(|why| around(why, builder))?;
         }
         grids::check(self.graph, position).map_err(|why| around(why, builder))?;
         let mut site = Site::new(builder, self.graph, position, self.hybrid_as_float);
-        map(&mut site).map_err(|refusal| match refusal {
+        (row.map)(&mut site).map_err(|refusal| match refusal {
             Refusal::Unsupported(why) => around(why, site.builder),
             other => other,
         })?;

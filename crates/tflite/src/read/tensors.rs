@@ -14,6 +14,10 @@ pub(super) struct Tensors<'g> {
 
 /// Refuses a tensor that nobody can take.
 pub(super) fn check(tensor: &Tensor) -> Result<(), String> {
+    if tensor.is_variable {
+        let text = format!("`{}` is a variable: a state that is kept from run to run", tensor.name);
+        return Err(text);
+    }
     if let Some(why) = tensor.refused {
         return Err(format!("`{}` {why}", tensor.name));
     }

@@ -11,7 +11,9 @@ mod logic;
 mod normalization;
 mod pad;
 mod pool;
+mod recurrent;
 mod reduce;
+mod refused;
 mod resize;
 mod shape;
 mod slice;
@@ -22,18 +24,30 @@ use super::site::{Refusal, Site};
 use crate::graph::Code;
 
 /// The function that reads an operator.
-pub(super) type Map = fn(&mut Site<'_, '_>) -> Result<(), Refusal>;
+type Map = fn(&mut Site<'_, '_>) -> Result<(), Refusal>;
 
 /// An operator: its name in the format, the last version of it that is read, and the function that reads it.
-struct Row {
+pub(super) struct Row {
     name: &'static str,
     last: i32,
-    map: Map,
+    pub(super) map: Map,
+    /// True if it takes variables that are its states.
+    pub(super) has_states: bool,
 }
 
 impl Row {
     const fn new(name: &'static str, last: i32, map: Map) -> Row {
-        Row { name, last, map }
+        Row {
+            name,
+            last,
+            map,
+            has_states: false,
+        }
+    }
+
+    const fn with_states(mut self) -> Row {
+        self.has_states = true;
+        self
     }
 }
 
@@ -49,6 +63,7 @@ const FAMILIES: &[&[Row]] = &[
     normalization::ROWS,
     pad::ROWS,
     pool::ROWS,
+    recurrent::ROWS,
     reduce::ROWS,
     resize::ROWS,
     shape::ROWS,
@@ -78,8 +93,8 @@ pub fn operators() -> Vec<Operator> {
     all
 }
 
-/// The function that reads operators of a kind, or the reason why there is none.
-pub(super) fn find(code: &Code<'_>) -> Result<Map, String> {
+/// The row of operators of a kind, or the reason why there is none.
+pub(super) fn find(code: &Code<'_>) -> Result<&'static Row, String> {
     let name = code.name();
     match code.custom {
         Some(_) if name.starts_with("Flex") => {
@@ -92,9 +107,9 @@ pub(super) fn find(code: &Code<'_>) -> Result<Map, String> {
         None => {}
     }
     let row = FAMILIES.iter().copied().flatten().find(|row| row.name == name);
-    let row = row.ok_or("the operator is not read")?;
+    let row = row.ok_or_else(|| refused::why(&name))?;
     match (1..=row.last).contains(&code.version) {
-        true => Ok(row.map),
+        true => Ok(row),
         false => Err(format!(
             "version {} of it is not read; versions up to {} are",
             code.version, row.last

@@ -1,0 +1,165 @@
+//! Builtin operators that are not read, with the reason of each family.
+
+/// Families of operators, and the reason why none of them is read.
+const FAMILIES: &[(&str, &[&str])] = &[
+    (
+        "it takes one step from a state that is kept from run to run; recurrent layers over whole sequences are read",
+        &["LSTM", "RNN", "SVDF"],
+    ),
+    (
+        "variables that are kept from run to run are not read",
+        &["ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"],
+    ),
+    (
+        "tables of keys and values are left to the host program",
+        &[
+            "HASHTABLE",
+            "HASHTABLE_FIND",
+            "HASHTABLE_IMPORT",
+            "HASHTABLE_LOOKUP",
+            "HASHTABLE_SIZE",
+        ],
+    ),
+    (
+        "features of text and of sparse lists are left to the host program",
+        &["EMBEDDING_LOOKUP_SPARSE", "LSH_PROJECTION", "SKIP_GRAM"],
+    ),
+    (
+        "its numbers are drawn by chance, and no two runs have the same",
+        &[
+            "MULTINOMIAL",
+            "RANDOM_STANDARD_NORMAL",
+            "RANDOM_UNIFORM",
+            "STABLEHLO_RNG_BIT_GENERATOR",
+        ],
+    ),
+    (
+        "complex numbers are not read",
+        &["COMPLEX_ABS", "IMAG", "REAL", "RFFT2D"],
+    ),
+    (
+        "only the main graph of a file is read, and this runs another one",
+        &["IF", "STABLEHLO_COMPOSITE", "WHILE"],
+    ),
+    (
+        "the operator is not read",
+        &[
+            "ATAN2",
+            "BITCAST",
+            "BROADCAST_ARGS",
+            "BUCKETIZE",
+            "CONV_3D_TRANSPOSE",
+            "DYNAMIC_UPDATE_SLICE",
+            "EMBEDDING_LOOKUP",
+            "MATRIX_DIAG",
+            "MATRIX_SET_DIAG",
+            "NON_MAX_SUPPRESSION_V4",
+            "NON_MAX_SUPPRESSION_V5",
+            "REVERSE_SEQUENCE",
+            "RIGHT_SHIFT",
+            "SCATTER_ND",
+            "SEGMENT_SUM",
+            "SPARSE_TO_DENSE",
+            "STABLEHLO_ADD",
+            "STABLEHLO_MAXIMUM",
+            "STABLEHLO_MINIMUM",
+            "STABLEHLO_MULTIPLY",
+            "UNIQUE",
+            "UNSORTED_SEGMENT_MAX",
+            "UNSORTED_SEGMENT_MIN",
+            "UNSORTED_SEGMENT_PROD",
+            "UNSORTED_SEGMENT_SUM",
+        ],
+    ),
+    (
+        "tensors of which only some elements are stored are not read",
+        &["DENSIFY"],
+    ),
+    ("custom operators are not read", &["CUSTOM"]),
+    (
+        "it names what one runtime does with a model, and no function",
+        &["DELEGATE", "PLACEHOLDER_FOR_GREATER_OP_CODES"],
+    ),
+    ("LiteRT has no kernel of it", &["CALL", "CONCAT_EMBEDDINGS"]),
+    (
+        "it is one of StableHLO's; a converter writes the builtin operators that do the same where it is asked for these",
+        &[
+            "STABLEHLO_GATHER",
+            "STABLEHLO_PAD",
+            "STABLEHLO_REDUCE_WINDOW",
+            "STABLEHLO_SCATTER",
+        ],
+    ),
+    (
+        "windows and gaps of any kind, as StableHLO has them, are not read",
+        &["DILATE", "REDUCE_WINDOW"],
+    ),
+    (
+        "it is one of StableHLO's, of which LiteRT has no kernel; a converter writes builtin operators in their place",
+        &[
+            "STABLEHLO_ABS",
+            "STABLEHLO_AND",
+            "STABLEHLO_BROADCAST_IN_DIM",
+            "STABLEHLO_CASE",
+            "STABLEHLO_CBRT",
+            "STABLEHLO_CLAMP",
+            "STABLEHLO_COMPARE",
+            "STABLEHLO_CONCATENATE",
+            "STABLEHLO_CONVERT",
+            "STABLEHLO_CONVOLUTION",
+            "STABLEHLO_COSINE",
+            "STABLEHLO_CUSTOM_CALL",
+            "STABLEHLO_DIVIDE",
+            "STABLEHLO_DOT_GENERAL",
+            "STABLEHLO_DYNAMIC_SLICE",
+            "STABLEHLO_DYNAMIC_UPDATE_SLICE",
+            "STABLEHLO_EXPONENTIAL",
+            "STABLEHLO_FLOOR",
+            "STABLEHLO_IOTA",
+            "STABLEHLO_LOG",
+            "STABLEHLO_LOGISTIC",
+            "STABLEHLO_NEGATE",
+            "STABLEHLO_OR",
+            "STABLEHLO_POWER",
+            "STABLEHLO_REDUCE",
+            "STABLEHLO_REMAINDER",
+            "STABLEHLO_RESHAPE",
+            "STABLEHLO_RSQRT",
+            "STABLEHLO_SELECT",
+            "STABLEHLO_SHIFT_LEFT",
+            "STABLEHLO_SLICE",
+            "STABLEHLO_SORT",
+            "STABLEHLO_SUBTRACT",
+            "STABLEHLO_TANH",
+            "STABLEHLO_TRANSPOSE",
+            "STABLEHLO_WHILE",
+        ],
+    ),
+];
+
+/// The reason why an operator without a row is not read.
+pub(super) fn why(name: &str) -> &'static str {
+    let family = FAMILIES.iter().find(|(_, names)| names.contains(&name));
+    family.map_or("the format has no operator of this number that is known", |(why, _)| {
+        *why
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::OPERATORS;
+    use crate::read::operators;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_builtin_operator_has_a_row_or_a_reason_and_none_has_both() {
+        let read: Vec<&str> = operators().iter().map(|operator| operator.name).collect();
+        let refused = FAMILIES.iter().flat_map(|(_, names)| names.iter().copied());
+        let listed: Vec<&str> = read.into_iter().chain(refused).collect();
+        let distinct: BTreeSet<&str> = listed.iter().copied().collect();
+        assert_eq!(listed.len(), distinct.len(), "an operator stands twice");
+        let all: BTreeSet<&str> = OPERATORS.iter().copied().collect();
+        assert_eq!(distinct, all);
+    }
+}
