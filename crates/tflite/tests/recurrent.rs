@@ -45,6 +45,12 @@ fn read(root: &Table) -> Result<String, String> {
 #[test]
 fn the_states_of_an_lstm_are_variables_that_begin_at_zero() {
     let text = read(&lstm(Table::default().bits(0, TANH), &[])).unwrap();
+    let clipped = Table::default().bits(0, TANH).bits(1, f32::to_bits(10.0).into());
+    let bounded = read(&lstm(clipped, &[])).unwrap();
+    assert!(
+        bounded.contains("cell_clip=10.0") && !text.contains("cell_clip"),
+        "{bounded}"
+    );
     assert!(text.contains("recurrent(") && text.contains("cell=lstm"), "{text}");
     // The gates i, o, f and c, one product over all steps; no operand stands for a state.
     assert!(text.contains("[0.5,7.0,0.5,7.0,0.5,7.0,0.5,7.0]"), "{text}");
@@ -68,11 +74,6 @@ fn layers_of_other_kinds_are_refused_by_name() {
         (tanh(), (18, 3), "operand 18, a state, is no variable"),
         (tanh(), (3, -1), "operand 3 is missing"),
         (tanh().bits(5, 1), (4, 1), "the weights of its state are diagonals"),
-        (
-            tanh().bits(1, f32::to_bits(1.5).into()),
-            (4, 1),
-            "the state of its cell is cut off at 1.5",
-        ),
         (
             Table::default().bits(0, 3),
             (4, 1),

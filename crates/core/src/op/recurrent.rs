@@ -109,6 +109,33 @@ impl Field for Activations {
     }
 }
 
+/// A bound of numbers above and, with the other sign, below; infinite where there is none, which is so if nothing is said.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound(pub f32);
+
+impl Bound {
+    /// None.
+    pub const NONE: Bound = Bound(f32::INFINITY);
+}
+
+impl Field for Bound {
+    fn to_attribute(&self) -> Attribute {
+        self.0.to_attribute()
+    }
+
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        f32::from_attribute(attribute).map(Bound)
+    }
+
+    fn allowed() -> String {
+        <f32 as Field>::allowed()
+    }
+
+    fn implied() -> Option<Self> {
+        Some(Bound::NONE)
+    }
+}
+
 op! {
     /// A recurrent layer over T steps of N sequences, with D directions (1 or 2), G gates and a state of H numbers.
     ///
@@ -119,7 +146,7 @@ op! {
     ///
     /// Results: the states behind each step `[T, D, N, H]`, 0 past the end of a sequence; the last one `[D, N, H]`; of an
     /// lstm that of its cell, likewise.
-    Recurrent = "recurrent" v 1 {
+    Recurrent = "recurrent" v 2 {
         /// The way in which the state goes on.
         cell: Cell,
         /// The order of the steps.
@@ -134,6 +161,8 @@ op! {
         clip: f32,
         /// The gate f of an lstm is 1 − i.
         coupled: bool,
+        /// Bound of the state of an lstm's cell behind each step.
+        cell_clip: Bound,
     }
 }
 
@@ -161,6 +190,13 @@ impl Infer for Recurrent {
         support::ensure(self.clip > 0.0, ReasonCode::Operands, || {
             format!("states are cut off at {}, which is not positive", self.clip)
         })?;
+        let of_lstm = self.cell == Cell::Lstm;
+        let Bound(bound) = self.cell_clip;
+        support::ensure(
+            bound > 0.0 && (of_lstm || bound.is_infinite()),
+            ReasonCode::Operands,
+            || format!("the cell of a {} is cut off at {bound}", self.cell.name()),
+        )?;
         let (Some(weights), [steps, batch, inner]) = (weight.dims(), &x.shape[..]) else {
             let text = format!("the pre-activations {x} have no three axes, or the weight {weight} is symbolic");
             return Err(Reason::new(ReasonCode::Operands, text));
@@ -177,7 +213,6 @@ impl Infer for Recurrent {
             },
         )?;
         let state: Shape = smallvec![Dim::Fixed(directions), *batch, Dim::Fixed(hidden)];
-        let of_lstm = self.cell == Cell::Lstm;
         let fixed = |numbers: &[u64]| -> Shape { numbers.iter().map(|&n| Dim::Fixed(n)).collect() };
         let others: [(&str, Elem, Shape, bool); 5] = [
             ("lengths", Elem::I64, smallvec![*batch], true),

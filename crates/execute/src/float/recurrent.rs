@@ -32,6 +32,22 @@ pub(crate) fn prepare(op: &op::Recurrent, site: &NodeSlots<'_>) -> Result<Box<dy
     }))
 }
 
+/// Numbers beyond a bound become that bound; NaN stays.
+fn cut_off(values: &mut [f32], bound: f32) {
+    if bound.is_infinite() {
+        return;
+    }
+    values.iter_mut().for_each(|x| {
+        *x = if *x > bound {
+            bound
+        } else if *x < -bound {
+            -bound
+        } else {
+            *x
+        }
+    });
+}
+
 /// An activation with its parameters, and the bound of what goes into it.
 #[derive(Clone, Copy)]
 struct Function {
@@ -45,17 +61,7 @@ impl Function {
     /// Applies itself to each element; `copy` is as long.
     fn apply(self, context: &Context, values: &mut [f32], copy: &mut [f32]) -> Result<(), StepError> {
         let Function { activation, a, b, clip } = self;
-        if clip.is_finite() {
-            values.iter_mut().for_each(|x| {
-                *x = if *x > clip {
-                    clip
-                } else if *x < -clip {
-                    -clip
-                } else {
-                    *x
-                }
-            });
-        }
+        cut_off(values, clip);
         let copy = &mut copy[..values.len()];
         let mut elementary = |function: Unary, scale: f32, values: &mut [f32]| {
             for (copy, &x) in copy.iter_mut().zip(&*values) {
@@ -209,6 +215,7 @@ impl Recurrent {
                 for (((f, c), i), g) in f.iter_mut().zip(&*c).zip(&*i).zip(&*g) {
                     *f = *f * c + i * g;
                 }
+                cut_off(f, self.op.cell_clip.0);
                 peep(o, f, 1);
                 functions[0].apply(context, o, copy)?;
                 // The new cell goes where a caller looks for it, and the new state in front of it.

@@ -2,7 +2,7 @@
 
 use super::close;
 use super::common::{Builder, run};
-use strait_core::op::{Activation, Activations, Cell, Direction, Recurrent};
+use strait_core::op::{Activation, Activations, Bound, Cell, Direction, Recurrent};
 use strait_core::{Elem, Op, Stage};
 use strait_execute::Tensor;
 
@@ -69,6 +69,7 @@ fn linear(cell: Cell, direction: Direction) -> Recurrent {
         beta: vec![0.0; count],
         clip: f32::INFINITY,
         coupled: false,
+        cell_clip: Bound::NONE,
     }
 }
 
@@ -142,6 +143,12 @@ fn an_lstm_goes_on_as_its_formulas_say() {
         layer(coupled, &operands()),
         [vec![30.0, -269.0], vec![-269.0], vec![-269.0]]
     );
+    let bounded = Recurrent {
+        cell_clip: Bound(8.0),
+        ..plain.clone()
+    };
+    // c = min(2·5, 8), h = 3·8; then i = 1 + 24, c = min(2·8 + 25, 8), h = 1·8.
+    assert_eq!(layer(bounded, &operands()), [vec![24.0, 8.0], vec![8.0], vec![8.0]]);
     let clipped = Recurrent { clip: 4.0, ..plain };
     // c = 2·4, h = 3·4; then i = 4, c = 2·8 + 4, h = 1·4.
     assert_eq!(layer(clipped, &operands()), [vec![12.0, 4.0], vec![4.0], vec![20.0]]);

@@ -4,7 +4,7 @@
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::op::{
-    Activation, Activations, Add, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Reshape, Slice, Transpose,
+    Activation, Activations, Add, Bound, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Reshape, Slice, Transpose,
 };
 use strait_core::{ReasonCode, TensorData};
 
@@ -119,6 +119,7 @@ fn operation(site: &mut NodeReader<'_, '_>, cell: Cell, direction: Direction) ->
             _ => f32::INFINITY,
         },
         coupled: cell == Cell::Lstm && site.flag("input_forget")?,
+        cell_clip: Bound::NONE,
     };
     for word in words {
         // The numbers are for those that have a parameter, in their order; the defaults are those of the operators.

@@ -6,7 +6,7 @@ use crate::error::WriteError;
 use crate::write::attributes::{float, floats, int, text, texts};
 use crate::write::emitter::Emitter;
 use strait_core::TensorData;
-use strait_core::op::{Activation, Cell, Direction, Recurrent};
+use strait_core::op::{Activation, Bound, Cell, Direction, Recurrent};
 
 pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -> Result<(), WriteError> {
     let weight = emitter
@@ -15,6 +15,9 @@ pub(super) fn recurrent(emitter: &mut Emitter<'_>, at: At<'_>, op: &Recurrent) -
     let Some([directions, rows, hidden]) = weight.as_deref().map(|dims| [dims[0], dims[1], dims[2]]) else {
         return Err(at.unwritable("its weights have no fixed extents"));
     };
+    if op.cell_clip != Bound::NONE {
+        return Err(at.unwritable("the state of its cell is cut off, which no LSTM of ONNX does"));
+    }
     let operand = |emitter: &Emitter<'_>, position: usize| at.input(emitter, position);
     let identity = identity(emitter, at, directions, rows);
     let mut inputs = vec![operand(emitter, 0), identity, operand(emitter, 1)];

@@ -7,7 +7,7 @@ use super::Row;
 use crate::read::site::{Arg, Refusal, Site, option, options};
 use crate::schema::tflite::Activation;
 use strait_core::ReasonCode;
-use strait_core::op::{self, Activations, Cell, Direction, Function, Gemm, Recurrent, Squeeze, Transpose};
+use strait_core::op::{self, Activations, Bound, Cell, Direction, Function, Gemm, Recurrent, Squeeze, Transpose};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("UNIDIRECTIONAL_SEQUENCE_LSTM", 3, lstm).with_states(),
@@ -25,11 +25,13 @@ fn lstm(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         return Err(Refusal::unsupported("it normalizes its gates"));
     }
     let by_time = option!(options, time_major, false);
-    not_clipped(option!(options, cell_clip, 0.0))?;
-    let activation = option!(options, fused_activation_function, Activation::None);
+    let function = of_lstm(
+        option!(options, fused_activation_function, Activation::None),
+        option!(options, cell_clip, 0.0),
+    )?;
     let x = sequence(site, by_time)?;
     states(site, &[18, 19])?;
-    let states = lstm_layer(site, &x, 1, Direction::Forward, activation)?;
+    let states = lstm_layer(site, &x, 1, Direction::Forward, function)?;
     finish(site, 0, &states, by_time)
 }
 
@@ -46,14 +48,16 @@ fn rnn(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 fn lstm_of_both(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let options = options!(site, BidirectionalSequenceLstmOptions);
     let by_time = option!(options, time_major, true);
-    not_clipped(option!(options, cell_clip, 0.0))?;
-    let activation = option!(options, fused_activation_function, Activation::None);
+    let function = of_lstm(
+        option!(options, fused_activation_function, Activation::None),
+        option!(options, cell_clip, 0.0),
+    )?;
     let is_merged = option!(options, merge_outputs, false);
     no_second_input(site, 39..48)?;
     let x = sequence(site, by_time)?;
     states(site, &[35, 36, 37, 38])?;
-    let forward = lstm_layer(site, &x, 1, Direction::Forward, activation)?;
-    let backward = lstm_layer(site, &x, 18, Direction::Reverse, activation)?;
+    let forward = lstm_layer(site, &x, 1, Direction::Forward, function)?;
+    let backward = lstm_layer(site, &x, 18, Direction::Reverse, function)?;
     if site.arg_type(&forward)? != site.arg_type(&backward)? {
         let text = "its directions have states of different sizes, of which LiteRT has no kernel";
         return Err(Refusal::invalid(ReasonCode::Operands, text));
@@ -99,13 +103,28 @@ fn states(site: &mut Site<'_, '_>, positions: &[usize]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn not_clipped(clip: f32) -> Result<(), Refusal> {
-    match clip == 0.0 {
-        true => Ok(()),
-        false => Err(Refusal::unsupported(format!(
-            "the state of its cell is cut off at {clip}"
-        ))),
+/// The function of the states of an LSTM, and the bound of its cell.
+#[derive(Clone, Copy)]
+struct OfLstm {
+    inner: op::Activation,
+    parameter: f32,
+    bound: Bound,
+}
+
+fn of_lstm(activation: Activation, clip: f32) -> Result<OfLstm, Refusal> {
+    // With none its kernel multiplies with numbers of another gate, which stand where the states were to be written.
+    if activation == Activation::None {
+        return Err(Refusal::unsupported(
+            "its states go through no function, which LiteRT does not compute",
+        ));
     }
+    let (inner, parameter) = function(activation)?;
+    let bound = if clip > 0.0 { Bound(clip) } else { Bound::NONE };
+    Ok(OfLstm {
+        inner,
+        parameter,
+        bound,
+    })
 }
 
 fn no_second_input(site: &Site<'_, '_>, positions: std::ops::Range<usize>) -> Result<(), Refusal> {
@@ -122,7 +141,7 @@ fn lstm_layer(
     x: &Arg,
     first: usize,
     direction: Direction,
-    activation: Activation,
+    function: OfLstm,
 ) -> Result<Arg, Refusal> {
     let (state, peephole, bias, projection) = (first + 4, first + 8, first + 11, first + 15);
     if site.has(projection) {
@@ -147,15 +166,12 @@ fn lstm_layer(
     };
     let before = site.push(Gemm::canonical(), &[x.clone(), weight, bias])?;
     let state = site.unsqueezed(&state, &[0])?;
-    // With none its kernel multiplies with numbers of another gate, which stand where the states were to be written.
-    if activation == Activation::None {
-        return Err(Refusal::unsupported(
-            "its states go through no function, which LiteRT does not compute",
-        ));
-    }
-    let (inner, a) = function(activation)?;
     let sigmoid = op::Activation::Sigmoid;
-    let op = recurrent(Cell::Lstm, direction, [(sigmoid, 0.0), (inner, a), (inner, a)]);
+    let inner = (function.inner, function.parameter);
+    let op = Recurrent {
+        cell_clip: function.bound,
+        ..recurrent(Cell::Lstm, direction, [(sigmoid, 0.0), inner, inner])
+    };
     let [lengths, h, c] = [Arg::Absent, Arg::Absent, Arg::Absent];
     site.push(op, &[before, state, lengths, h, c, peepholes])
 }
@@ -204,6 +220,7 @@ fn recurrent<const N: usize>(cell: Cell, direction: Direction, activations: [(op
         beta: vec![0.0; N],
         clip: f32::INFINITY,
         coupled: false,
+        cell_clip: Bound::NONE,
     }
 }
 
