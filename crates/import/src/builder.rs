@@ -81,6 +81,8 @@ pub struct Builder<'a> {
     pub(crate) widened: BTreeMap<ValueId, ValueId>,
     /// Outputs that are floats of another type than f32, or codes, to which they are rounded behind everything else.
     pub(crate) rounded: BTreeSet<TensorId>,
+    /// The number behind the last name that was made of each base.
+    numbers: BTreeMap<String, usize>,
     /// The names that nodes have.
     node_names: BTreeSet<Symbol>,
     /// Named extents of the model's inputs, which are to be bound.
@@ -126,6 +128,7 @@ impl<'a> Builder<'a> {
             placed: vec![None; scope.wiring.tensor_count()],
             widened: BTreeMap::new(),
             rounded: BTreeSet::new(),
+            numbers: BTreeMap::new(),
             node_names: BTreeSet::new(),
             free: BTreeSet::new(),
             partial: BTreeMap::new(),
@@ -447,15 +450,17 @@ impl<'a> Builder<'a> {
         name
     }
 
-    /// A name for a value that the model does not have.
+    /// A name for a value that the model does not have. Each base remembers its last number, so that the hundred-thousandth name
+    /// costs as much as the first.
     pub fn fresh(&mut self, base: &str) -> Symbol {
-        let mut number = 0usize;
+        let mut number = self.numbers.get(base).copied().unwrap_or(0);
         loop {
             let name = format!("{base}:{number}");
+            number += 1;
             if !self.scope.wiring.defines(&name) && self.module.names.find(&name).is_none() {
+                self.numbers.insert(base.to_owned(), number);
                 return self.module.names.intern(&name);
             }
-            number += 1;
         }
     }
 }

@@ -8,6 +8,7 @@
 //! Types and shapes come from the inference functions of `strait-core`, and from nowhere else.
 
 mod batch;
+mod blocks;
 mod builder;
 mod codes;
 mod compose;
@@ -19,12 +20,17 @@ mod fold;
 mod grow;
 mod late;
 mod layer;
+mod mirror;
 mod numbers;
+mod one_hot;
 mod options;
 mod refusal;
+mod sequences;
+mod tile;
 mod wiring;
 
 pub use batch::batch;
+pub use blocks::BlockOrder;
 pub use builder::{Builder, Entry, Reader, Scope, build, check_limits, no_tensor};
 pub use codes::grid_of;
 pub use compose::{matrix_product, reduction_over};

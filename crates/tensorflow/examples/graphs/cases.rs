@@ -39,6 +39,7 @@ fn element(name: &str) -> Option<Elem> {
         "int64" => Elem::I64,
         "uint8" => Elem::U8,
         "uint16" => Elem::U16,
+        "uint32" => Elem::U32,
         _ => return None,
     })
 }

@@ -1,8 +1,7 @@
 //! Tensors that are made of shapes and numbers.
 
-use smallvec::SmallVec;
-use strait_core::op::{Cast, Concat, Expand, Identity, Op, Range, Select, ShapeOf, Slice};
-use strait_core::op::{Reduction, Relation};
+use strait_core::op::Reduction;
+use strait_core::op::{Cast, Expand, Identity, Op, Range, Select, ShapeOf};
 use strait_core::shape::fixed_dims;
 use strait_core::{Elem, ReasonCode, TensorData};
 use strait_import::{Arg, Refusal, reduction_over};
@@ -95,51 +94,16 @@ fn like(node: &mut Node<'_, '_>, value: f64) -> Result<(), Refusal> {
     node.finish(Expand { shape: extents.into() }, &[number])
 }
 
-/// The most copies of one tensor side by side.
-const MOST_COPIES: i64 = 1 << 12;
-
-/// Copies side by side, axis by axis from the last on, so that what is copied is long.
 fn tile(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let counts = node.known_ints(1, "number of copies")?.unwrap_or_default();
-    let rank = node.rank(0)?;
-    if counts.len() != rank {
-        return Err(Refusal::invalid(
-            ReasonCode::Axes,
-            format!("{counts:?} copies for rank {rank}"),
-        ));
-    }
-    let mut x = Arg::Operand(0);
-    for (axis, &count) in counts.iter().enumerate().rev().filter(|(_, count)| **count != 1) {
-        let axis = axis as i64;
-        x = match count {
-            0 => {
-                let none = |value: i64| SmallVec::from_elem(value, 1);
-                let op = Slice {
-                    starts: none(0),
-                    ends: none(0),
-                    axes: none(axis),
-                    steps: none(1),
-                };
-                node.push(op, &[x])?
-            }
-            1..=MOST_COPIES => node.push(Concat { axis }, &vec![x; count as usize])?,
-            _ => return Err(Refusal::Unsupported(format!("axis {axis} is repeated {count} times"))),
-        };
-    }
-    node.finish(Identity {}, &[x])
+    let (op, args) = node.tiled(Arg::Operand(0), &counts)?;
+    node.finish(op, &args)
 }
 
 /// One value where the index is the position along a new axis, another one elsewhere; an index outside is nowhere.
 fn one_hot(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let depth = one(node, 1, "depth")?.max(0);
-    let rank = node.rank(0)? + 1;
     let axis = node.int("axis")?.unwrap_or(-1);
-    let axis = node.axis(axis, rank)?;
-    let indices = node.converted(&Arg::Operand(0), Elem::I64)?;
-    let indices = node.unsqueezed(&indices, &[axis as i64])?;
-    let mut shape = vec![1; rank];
-    shape[axis] = depth.unsigned_abs();
-    let positions = node.counted(&shape, depth)?;
-    let is_there = node.compare(Relation::Equal, &indices, &positions)?;
+    let is_there = node.is_at(&Arg::Operand(0), axis, depth)?;
     node.finish(Select {}, &[is_there, Arg::Operand(2), Arg::Operand(3)])
 }

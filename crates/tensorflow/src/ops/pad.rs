@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
-use strait_core::op::{Gather, Identity, Pad, PadMode};
+use strait_core::op::{Identity, Pad, PadMode};
 use strait_import::{Arg, Refusal};
 
 use super::Row;
@@ -67,29 +67,10 @@ fn mirror(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
             };
             node.finish(op, &[Arg::Operand(0)])
         }
-        "SYMMETRIC" => symmetric(node, &amounts),
+        "SYMMETRIC" => {
+            let mirrored = node.mirrored(&Arg::Operand(0), &amounts)?;
+            node.finish(Identity {}, &[mirrored])
+        }
         other => Err(Refusal::Unsupported(format!("`mode` is {other}"))),
     }
-}
-
-/// Along each axis, elements at positions that go back at the border.
-fn symmetric(node: &mut Node<'_, '_>, amounts: &[[i64; 2]]) -> Result<(), Refusal> {
-    let mut x = Arg::Operand(0);
-    let extents = node.extents(&x)?;
-    for (axis, (&extent, &[begin, end])) in extents.iter().zip(amounts).enumerate() {
-        if begin == 0 && end == 0 {
-            continue;
-        }
-        if begin > extent || end > extent {
-            let text = format!("axis {axis} of {extent} elements is mirrored at {begin} and {end}");
-            return Err(Refusal::invalid(ReasonCode::Pad, text));
-        }
-        let count = begin + extent + end;
-        node.room(&[count.unsigned_abs()])?;
-        let positions = (0..begin).rev().chain(0..extent).chain((extent - end..extent).rev());
-        let positions: Vec<i64> = positions.collect();
-        let positions = Arg::Constant(node.integers(&[count.unsigned_abs()], &positions)?);
-        x = node.push(Gather { axis: axis as i64 }, &[x, positions])?;
-    }
-    node.finish(Identity {}, &[x])
 }

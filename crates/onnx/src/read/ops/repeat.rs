@@ -4,7 +4,7 @@ use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
-use strait_core::op::{Concat, Expand, Identity, Mul, Op, Pad, PadMode, Slice};
+use strait_core::op::{Expand, Identity, Mul, Pad, PadMode, Slice};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Tile", 6, tile).and(&[13]),
@@ -23,43 +23,14 @@ fn expand(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
-/// The most copies of one tensor side by side.
-const MOST_COPIES: i64 = 1 << 12;
-
-/// Copies side by side, axis by axis from the last on, so that what is copied is long.
+/// Copies side by side.
 fn tile(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     if let Some(repeats) = site.late_list(1)? {
         return tile_late(site, &repeats);
     }
     let repeats = site.known_ints(1, "repeats")?;
     let repeats = repeats.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the repeats are missing"))?;
-    let rank = site.rank(0)?;
-    if repeats.len() != rank {
-        let text = format!("{} repeats for rank {rank}", repeats.len());
-        return Err(Refusal::invalid(ReasonCode::Axes, text));
-    }
-    let mut steps: Vec<(i64, usize)> = Vec::new();
-    for (axis, &count) in repeats.iter().enumerate().filter(|(_, count)| **count != 1) {
-        match count {
-            0..=MOST_COPIES => steps.push((axis as i64, count as usize)),
-            _ => return Err(Refusal::Unsupported(format!("axis {axis} is repeated {count} times"))),
-        }
-    }
-    let step = |x: Arg, (axis, count): (i64, usize)| -> (Op, Vec<Arg>) {
-        match count {
-            0 => (part(axis, 0, 0).into(), vec![x]),
-            _ => (Concat { axis }.into(), vec![x; count]),
-        }
-    };
-    let mut x = Arg::Operand(0);
-    let Some((&first, rest)) = steps.split_first() else {
-        return site.finish(Identity {}, &[x]);
-    };
-    for &last in rest.iter().rev() {
-        let (op, args) = step(x, last);
-        x = site.push(op, &args)?;
-    }
-    let (op, args) = step(x, first);
+    let (op, args) = site.tiled(Arg::Operand(0), &repeats)?;
     site.finish(op, &args)
 }
 
@@ -80,16 +51,6 @@ fn tile_late(site: &mut NodeReader<'_, '_>, repeats: &[i64]) -> Result<(), Refus
         x = site.cyclic(&x, axis, first, length)?;
     }
     site.finish(Identity {}, &[x])
-}
-
-fn part(axis: i64, start: i64, end: i64) -> Slice {
-    let one = |value: i64| SmallVec::from_elem(value, 1);
-    Slice {
-        starts: one(start),
-        ends: one(end),
-        axes: one(axis),
-        steps: one(1),
-    }
 }
 
 /// Axes that are too long lose as much in front as behind, or one more behind; those that are too short gain zeros so.

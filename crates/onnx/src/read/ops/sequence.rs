@@ -3,7 +3,7 @@
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
-use strait_core::op::{BinaryFunction, Combination, Expand, GatherNd, Relation, Scatter, ScatterBy};
+use strait_core::op::{BinaryFunction, Combination, Expand, Scatter, ScatterBy};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("ReverseSequence", 10, reverse_sequence).and(&[28]),
@@ -16,42 +16,16 @@ fn reverse_sequence(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         site.int("batch_axis")?.unwrap_or(1),
         site.int("time_axis")?.unwrap_or(0),
     );
-    let is_batch_first = match (batch_axis, time_axis) {
-        (0, 1) => true,
-        (1, 0) => false,
+    let (batch, time) = match (batch_axis, time_axis) {
+        (0, 1) => (0, 1),
+        (1, 0) => (1, 0),
         _ => {
             let text = format!("`batch_axis` is {batch_axis} and `time_axis` {time_axis}; they are 0 and 1");
             return Err(Refusal::invalid(ReasonCode::Axis, text));
         }
     };
-    let x = Arg::Operand(0);
-    let &[first, second, ..] = site.extents(&x)?.as_slice() else {
-        return Err(Refusal::invalid(ReasonCode::Axis, "the operand needs rank 2 or more"));
-    };
-    // Both as columns or rows of the first two axes.
-    let (steps, batch) = if is_batch_first {
-        (second, first)
-    } else {
-        (first, second)
-    };
-    let along = |extent: i64, is_first: bool| if is_first { [extent, 1] } else { [1, extent] };
-    let step = site.counted(&along(steps, !is_batch_first).map(i64::unsigned_abs), steps)?;
-    let sequence = site.counted(&along(batch, is_batch_first).map(i64::unsigned_abs), batch)?;
     let lengths = site.indices(1)?;
-    let lengths = site.reshaped(&lengths, &along(batch, is_batch_first))?;
-    let inside = site.compare(Relation::Less, &step, &lengths)?;
-    let last = site.shifted(&lengths, -1.0)?;
-    let mirrored = site.minus(&last, &step)?;
-    let source = site.select(&inside, &mirrored, &step)?;
-    site.room(&[first, second].map(i64::unsigned_abs))?;
-    let shape = [first, second].as_slice().into();
-    let sequence = site.push(Expand { shape }, &[sequence])?;
-    let (source, sequence) = (site.unsqueezed(&source, &[2])?, site.unsqueezed(&sequence, &[2])?);
-    let coordinates = match is_batch_first {
-        true => site.joined(&[sequence, source], 2)?,
-        false => site.joined(&[source, sequence], 2)?,
-    };
-    site.finish(GatherNd { batch: 0 }, &[x, coordinates])
+    site.finish_reversed(&lengths, batch, time)
 }
 
 /// The steps of a sequence put into a longer one, from the position on that comes with the sequence, or from 0 on. Where the

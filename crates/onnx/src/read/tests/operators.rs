@@ -243,7 +243,7 @@ fn indices_and_what_goes_along_an_axis_in_all_their_versions() {
     check(10, "ReverseSequence", "f32[4,3,2]", vec![list("n", &[4, 2, 1])], vec![], "gather_nd batch=0 -> f32[4,3,2]");
     check(10, "ReverseSequence", "f32[3,4]", vec![list("n", &[4, 2, 1])], vec![int("batch_axis", 0), int("time_axis", 1)], "gather_nd batch=0 -> f32[3,4]");
     check(10, "ReverseSequence", "f32[3,4]", vec![list("n", &[4, 2, 1])], vec![int("batch_axis", 0)], "`batch_axis` is 0 and `time_axis` 0");
-    check(10, "ReverseSequence", "f32[4]", vec![list("n", &[1])], vec![], "the operand needs rank 2 or more");
+    check(10, "ReverseSequence", "f32[4]", vec![list("n", &[1])], vec![], "the axes 1 and 0 are outside rank 1");
     check(24, "TensorScatter", "f32[2,8,3]", vec![weight("u", &[2, 4, 3]), list("w", &[1, 7])], vec![text("mode", "circular")], "scatter by=element axis=1 combine=replace -> f32[2,8,3]");
     check(24, "TensorScatter", "f32[2,8,3]", vec![weight("u", &[2, 4, 3])], vec![int("axis", 0)], "along axis 0");
     check(24, "TensorScatter", "f32[2,8,3]", vec![weight("u", &[2, 4, 3])], vec![text("mode", "square")], "`mode` is square");

@@ -3,7 +3,6 @@
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site, option, options};
 use crate::schema::tflite::Activation;
-use strait_core::ReasonCode;
 use strait_core::op::Concat;
 
 pub(super) const ROWS: &[Row] = &[
@@ -35,26 +34,8 @@ fn pack(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     site.finish(Concat { axis }, &parts)
 }
 
-/// The most copies of one tensor side by side.
-const MOST_COPIES: i64 = 1 << 12;
-
 fn tile(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let repeats = site.known_ints(1, "repeats")?.unwrap_or_default();
-    let rank = site.rank(0)?;
-    if repeats.len() != rank {
-        let text = format!("{} repeats for {rank} axes", repeats.len());
-        return Err(Refusal::invalid(ReasonCode::Axes, text));
-    }
-    let mut x = Arg::Operand(0);
-    // From the last axis on, so that what is copied is long.
-    for (axis, &count) in repeats.iter().enumerate().rev().filter(|(_, count)| **count != 1) {
-        if !(0..=MOST_COPIES).contains(&count) {
-            return Err(Refusal::Unsupported(format!("axis {axis} is repeated {count} times")));
-        }
-        x = match count {
-            0 => site.part(&x, axis as i64, 0, 0)?,
-            _ => site.joined(&vec![x; count as usize], axis as i64)?,
-        };
-    }
-    site.finish_value(&x)
+    let (op, args) = site.tiled(Arg::Operand(0), &repeats)?;
+    site.finish(op, &args)
 }

@@ -1,0 +1,25 @@
+//! Positions as truth values.
+
+use strait_core::Elem;
+use strait_core::op::Relation;
+
+use crate::layer::{Arg, Layer};
+use crate::refusal::Refusal;
+
+impl Layer<'_, '_> {
+    /// True along a new axis of `depth` elements where that has the position that each element of `positions` is; one outside is
+    /// nowhere.
+    ///
+    /// # Errors
+    /// An axis that is not there, or too many elements.
+    pub fn is_at(&mut self, positions: &Arg, axis: i64, depth: i64) -> Result<Arg, Refusal> {
+        let rank = self.arg_type(positions)?.shape.len() + 1;
+        let axis = self.axis(axis, rank)?;
+        let positions = self.converted(positions, Elem::I64)?;
+        let positions = self.unsqueezed(&positions, &[axis as i64])?;
+        let mut shape = vec![1; rank];
+        shape[axis] = depth.unsigned_abs();
+        let counted = self.counted(&shape, depth)?;
+        self.compare(Relation::Equal, &positions, &counted)
+    }
+}
