@@ -18,6 +18,7 @@ TYPES = {
     "int16": schema.TensorType.INT16,
     "int32": schema.TensorType.INT32,
     "int64": schema.TensorType.INT64,
+    "uint32": schema.TensorType.UINT32,
     "bool": schema.TensorType.BOOL,
 }
 VERSIONS = {"BROADCAST_TO": 2}  # of operators that have no version 1

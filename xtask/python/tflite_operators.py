@@ -15,7 +15,7 @@ from litert import OpResolverType, Tensor, activation, computed, options, paddin
 
 TOLERANCES = (1e-5, 1e-5)
 # Without a reference kernel under that name, or with one that leaves out the last channel of a window.
-OPTIMIZED = {"CEIL", "ROUND", "ELU", "LOCAL_RESPONSE_NORMALIZATION"}
+OPTIMIZED = {"CEIL", "ROUND", "ELU", "LOCAL_RESPONSE_NORMALIZATION", "SEGMENT_SUM"}
 
 numbers = np.random.default_rng(7)
 
@@ -280,6 +280,100 @@ def resizes():
                            version=3)  # fmt: skip
 
 
+def scattered():
+    places = np.array([[0, 2], [1, 0], [0, 2]], np.int32)
+    for kind in ["float32", "int32"]:
+        updates = (5 * normal(3, 4)).astype(kind)
+        yield Case(f"scatter_nd_{kind}", "SCATTER_ND", [places, updates, ints(2, 3, 4)], options("ScatterNdOptions"), free=2, kinds=[kind])
+    for name, where, shape, elements in [("one", ints(2)[0], ints(5), np.float32(3)), ("list", ints(0, 3), ints(5), normal(2)),
+                                         ("matrix", places[:2], ints(2, 3), normal(2)), ("all", places[:2], ints(2, 3), np.float32(2))]:  # fmt: skip
+        made = options("SparseToDenseOptions")
+        yield Case(f"sparse_to_dense_{name}", "SPARSE_TO_DENSE", [where, shape, elements, np.float32(-1)], made)
+    for name, start in [("inside", (1, 2, 0)), ("beyond", (2, 9, -3)), ("in_front", (-4, 1, 1))]:
+        made = options("DynamicUpdateSliceOptions")
+        for free in [2, 3]:
+            arrays = [normal(3, 5, 4), normal(2, 2, 4), ints(*start)]
+            yield Case(f"update_slice_{name}_{free}", "DYNAMIC_UPDATE_SLICE", arrays, made, free=free)
+    yield Case("update_slice_whole", "DYNAMIC_UPDATE_SLICE", [normal(3, 4), normal(3, 4), ints(1, 1)],
+               options("DynamicUpdateSliceOptions"), free=2)  # fmt: skip
+    yield Case("segment_sum", "SEGMENT_SUM", [normal(5, 3), ints(0, 0, 1, 2, 2)], options("SegmentSumOptions"))
+    for word in ["Sum", "Prod", "Max", "Min"]:
+        made = options(f"UnsortedSegment{word}Options")
+        name = f"unsorted_segment_{word.lower()}"
+        for kind in ["float32", "int32"]:
+            x = (5 * normal(5, 3)).astype(kind)
+            yield Case(f"{name}_{kind}", name.upper(), [x, ints(3, 0, 3, 1, 0), ints(5)[0]], made, kinds=[kind])
+        yield Case(f"{name}_some", name.upper(), [normal(5, 3), ints(3, -1, 3, 1, -1), ints(4)[0]], made, free=2)
+        yield Case(f"{name}_pairs", name.upper(), [normal(2, 2, 3), np.array([[0, 1], [1, 1]], np.int32), ints(2)[0]], made)
+
+
+def boxes():
+    corners = numbers.uniform(0, 4, (30, 2)).astype(np.float32)
+    corners = np.concatenate([corners, corners + numbers.uniform(0.5, 3, (30, 2)).astype(np.float32)], 1)
+    corners[5], corners[6] = corners[4], corners[4][[2, 1, 0, 3]]  # the same, and with its corners the other way round
+    scores = numbers.permutation(30).astype(np.float32) / 30
+    for most in [5, 30, 40]:
+        for overlap in [0.0, 0.3, 1.0]:
+            for least in [-1.0, 0.4]:
+                limits = [ints(most)[0], np.float32(overlap), np.float32(least)]
+                name = f"{most}_{overlap}_{least}"
+                yield Case(f"non_max_suppression_v4_{name}", "NON_MAX_SUPPRESSION_V4", [corners, scores, *limits],
+                           options("NonMaxSuppressionV4Options"), free=2, kinds=["int32"] * 2)  # fmt: skip
+                yield Case(f"non_max_suppression_v5_{name}", "NON_MAX_SUPPRESSION_V5", [corners, scores, *limits, np.float32(0)],
+                           options("NonMaxSuppressionV5Options"), free=2, kinds=["int32", "float32", "int32"])  # fmt: skip
+
+
+def others():
+    yield Case("embedding_lookup", "EMBEDDING_LOOKUP", [ints(3, 0, 3), normal(5, 4)])
+    codes = Tensor(whole(-100, 100, np.int8, 5, 4), 0.05)
+    yield Case("embedding_lookup_codes", "EMBEDDING_LOOKUP", [ints(3, 0, 3), codes], version=3)
+    for batch, time in [(0, 1), (1, 0), (2, 1), (0, 2), (1, 3)]:
+        x = normal(3, 4, 5, 2)
+        lengths = whole(1, x.shape[time] + 1, np.int32, x.shape[batch])
+        made = options("ReverseSequenceOptions", seqDim=time, batchDim=batch)
+        yield Case(f"reverse_sequence_{batch}_{time}", "REVERSE_SEQUENCE", [x, lengths], made, free=2)
+    for kind in ["float32", "int32"]:
+        for places in ["int32", "int64"]:
+            made = options("UniqueOptions", idxOutType=getattr(schema.TensorType, places.upper()))
+            yield Case(f"unique_{kind}_{places}", "UNIQUE", [whole(0, 5, kind, 12)], made, kinds=[kind, places])
+    for a, b in [((4, 1, 3), (2, 3)), ((2, 1), (5, 1, 7)), ((3,), (3,))]:
+        for free in [0, 2]:
+            name = f"broadcast_args_{len(a)}{len(b)}_{free}"
+            yield Case(name, "BROADCAST_ARGS", [ints(*a), ints(*b)], free=free, kinds=["int32"])
+    for pad in ["SAME", "VALID"]:
+        for stride, word in [((1, 1, 1), "NONE"), ((2, 1, 2), "RELU")]:
+            made = options("Conv3DOptions", padding=padding(pad), strideD=stride[0], strideH=stride[1], strideW=stride[2],
+                           fusedActivationFunction=activation(word))  # fmt: skip
+            d, h, w = ((3 * s if pad == "SAME" else 2 * s + 2) for s in stride)
+            arrays = [normal(1, 3, 3, 3, 4), ints(1, d, h, w, 5), normal(2, 2, 2, 5, 4), normal(5)]
+            yield Case(f"conv_3d_transpose_{pad.lower()}_{word.lower()}", "CONV_3D_TRANSPOSE", arrays, made, order=[1, 2, 0, 3])
+    yield Case("matrix_diag", "MATRIX_DIAG", [normal(2, 3, 4)], options("MatrixDiagOptions"))
+    yield Case("matrix_diag_ints", "MATRIX_DIAG", [whole(-9, 9, np.int32, 4)], options("MatrixDiagOptions"), kinds=["int32"])
+    for rows, columns in [(3, 3), (2, 5), (5, 2)]:
+        arrays = [normal(2, rows, columns), normal(2, min(rows, columns))]
+        yield Case(f"matrix_set_diag_{rows}{columns}", "MATRIX_SET_DIAG", arrays, options("MatrixSetDiagOptions"), free=2)
+    y, x = np.meshgrid(np.array([-2, -0.5, 0, 0.5, 2], np.float32), np.array([-1.5, -0.25, 0, 0.25, 1.5], np.float32))
+    yield Case("atan2", "ATAN2", [y, x], options("ATan2Options"), free=2)
+    for kind in ["int8", "uint8", "int16", "int32", "uint32"]:
+        low = 0 if kind[0] == "u" else -100
+        x, by = whole(low, 120, kind, 9), np.array([0, 1, 2, 3, 4, 5, 7, 40, 31], kind)
+        yield Case(f"right_shift_{kind}", "RIGHT_SHIFT", [x, by], options("RightShiftOptions"), free=2, kinds=[kind])
+    for kind, other in [("float32", "int32"), ("int32", "float32"), ("int32", "uint32"), ("int8", "uint8")]:
+        x = (9 * normal(6)).astype(kind)
+        yield Case(f"bitcast_{kind}_{other}", "BITCAST", [x], options("BitcastOptions"), kinds=[other])
+    for kind in ["float32", "int32", "int64"]:
+        made = options("BucketizeOptions", boundaries=[-3.0, 0.0, 0.0, 4.0])
+        x = np.array([-9, -3, -1, 0, 3, 4, 8], kind)
+        yield Case(f"bucketize_{kind}", "BUCKETIZE", [x], made, kinds=["int32"])
+    for word in ["ADD", "MULTIPLY", "MAXIMUM", "MINIMUM"]:
+        yield Case(f"stablehlo_{word.lower()}", f"STABLEHLO_{word}", [normal(3, 4), normal(3, 4)], free=2)
+        arrays = [whole(-9, 9, np.int32, 3, 4), whole(-9, 9, np.int32, 3, 4)]
+        yield Case(f"stablehlo_{word.lower()}_ints", f"STABLEHLO_{word}", arrays, free=2, kinds=["int32"])
+    for kind, value in [("float32", np.float32(1.5)), ("int32", np.int32(-7))]:
+        arrays = [(5 * normal(2, 3, 4)).astype(kind), ints(1, 3, 2), value]
+        yield Case(f"dilate_{kind}", "DILATE", arrays, kinds=[kind])
+
+
 def lstm(inputs, hidden, own=True, peepholes=False):
     """The operands of a direction of an LSTM from its weights to its projection; None for what is left out."""
     gates = [own, True, True, True]
@@ -306,9 +400,13 @@ def recurrent():
         state = (batch, hidden)
         for name, word, more in [("", "TANH", {}), ("_coupled", "TANH", {"own": False}), ("_peepholes", "TANH", {"peepholes": True}),
                                  ("_coupled_peepholes", "TANH", {"own": False, "peepholes": True}), ("_relu", "RELU", {})]:  # fmt: skip
-            made = options("UnidirectionalSequenceLSTMOptions", fusedActivationFunction=activation(word), timeMajor=by_time)
+            made = options("UnidirectionalSequenceLSTMOptions", fusedActivationFunction=activation(word), timeMajor=by_time,
+                           cellClip=0.5)  # fmt: skip
             arrays, order = with_states(x, lstm(size, hidden, **more), [state, state])
             yield Case(f"lstm{name}_{by_time}", "UNIDIRECTIONAL_SEQUENCE_LSTM", arrays, made, order=order)
+        made = options("UnidirectionalSequenceLSTMOptions", fusedActivationFunction=activation("TANH"), timeMajor=by_time)
+        arrays, order = with_states(x, lstm(size, hidden), [state, state])
+        yield Case(f"lstm_whole_{by_time}", "UNIDIRECTIONAL_SEQUENCE_LSTM", arrays, made, order=order)
         for word in ["TANH", "RELU", "NONE"]:
             made = options("SequenceRNNOptions", fusedActivationFunction=activation(word), timeMajor=by_time)
             arrays, order = with_states(x, [normal(hidden, size), normal(hidden, hidden) / 2, normal(hidden)], [state])
@@ -322,12 +420,15 @@ def recurrent():
             arrays, order = with_states(x, sides, [(batch, other)])
             yield Case(f"rnn_both_{by_time}_{merged}", "BIDIRECTIONAL_SEQUENCE_RNN", arrays,
                        options("BidirectionalSequenceRNNOptions", **more), order=[*order, -1, -1, -1], kinds=kinds)  # fmt: skip
-            arrays, order = with_states(x, lstm(size, hidden) + lstm(size, hidden), [state] * 4)
+            # Of several sequences in front of the steps, LiteRT computes only the first one right where it merges.
+            several = batch if by_time or not merged else 1
+            x = x if several == batch else x[:1]
+            arrays, order = with_states(x, lstm(size, hidden) + lstm(size, hidden), [(several, hidden)] * 4)
             yield Case(f"lstm_both_{by_time}_{merged}", "BIDIRECTIONAL_SEQUENCE_LSTM", arrays,
                        options("BidirectionalSequenceLSTMOptions", **more), order=order + [-1] * 9, kinds=kinds)  # fmt: skip
 
 
-FAMILIES = [functions, arithmetic, convolutions, products, shapes, places, reductions, truths, resizes, recurrent]
+FAMILIES = [functions, arithmetic, convolutions, products, shapes, places, reductions, truths, resizes, scattered, boxes, others, recurrent]
 
 
 def main():

@@ -223,9 +223,9 @@ impl<'b, 'g> Site<'b, 'g> {
         }
     }
 
-    /// The type of elements of the result, as it is in the graph.
-    pub(super) fn result_elem(&self) -> Result<Elem, Refusal> {
-        let tensor = self.result_of_file(0);
+    /// The type of elements of a result, as it is in the graph.
+    pub(super) fn result_elem(&self, position: usize) -> Result<Elem, Refusal> {
+        let tensor = self.result_of_file(position);
         match tensor {
             Some(tensor) if tensor.grid.is_some() => Ok(Elem::F32),
             Some(tensor) => crate::names::elem(tensor.elem).map_err(Refusal::Unsupported),

@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::window::{paddings, positive};
-use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::read::site::{Arg, Refusal, Site, field, options};
 use crate::schema::tflite::{Activation, Padding};
 use smallvec::{SmallVec, smallvec};
 use strait_core::op::{Conv, ConvTranspose, Transpose};
@@ -13,6 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("DEPTHWISE_CONV_2D", 7, depthwise),
     Row::new("CONV_3D", 1, conv_3d),
     Row::new("TRANSPOSE_CONV", 5, transpose_conv),
+    Row::new("CONV_3D_TRANSPOSE", 1, conv_3d_transpose),
 ];
 
 /// The options that all convolutions have.
@@ -23,8 +24,19 @@ struct Window {
     activation: Activation,
 }
 
-fn no_options() -> Refusal {
-    Refusal::invalid(ReasonCode::ConvAttributes, "it has no options")
+/// The window that options of a table say, which have to be there: the fields of its strides, and those of its dilations.
+macro_rules! window {
+    ($site:expr, $table:ident, [$($stride:ident),*], [$($dilation:ident),*]) => {{
+        let Some(options) = options!($site, $table) else {
+            return Err(Refusal::invalid(ReasonCode::ConvAttributes, "it has no options"));
+        };
+        Window {
+            padding: field(options.padding())?,
+            stride: smallvec![$(positive(field(options.$stride())?, "stride")?),*],
+            dilation: smallvec![$(positive(field(options.$dilation())?, "dilation")?),*],
+            activation: field(options.fused_activation_function())?,
+        }
+    }};
 }
 
 /// A convolution whose weights lead from [O, I, spatial…] by `permutation`.
@@ -75,43 +87,23 @@ fn grouped(channels: u64, weight: &[u64]) -> Option<u64> {
 }
 
 fn conv(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, Conv2DOptions);
-    if options.is_none() {
-        return Err(no_options());
-    }
-    let window = Window {
-        padding: option!(options, padding, Padding::Same),
-        stride: smallvec![
-            positive(option!(options, stride_h, 1), "stride")?,
-            positive(option!(options, stride_w, 1), "stride")?
-        ],
-        dilation: smallvec![
-            positive(option!(options, dilation_h_factor, 1), "dilation")?,
-            positive(option!(options, dilation_w_factor, 1), "dilation")?
-        ],
-        activation: option!(options, fused_activation_function, Activation::None),
-    };
+    let window = window!(
+        site,
+        Conv2DOptions,
+        [stride_h, stride_w],
+        [dilation_h_factor, dilation_w_factor]
+    );
     convolution(site, window, &[0, 3, 1, 2], grouped)
 }
 
 /// Weights are [1, height, width, channels · multiplier].
 fn depthwise(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, DepthwiseConv2DOptions);
-    if options.is_none() {
-        return Err(no_options());
-    }
-    let window = Window {
-        padding: option!(options, padding, Padding::Same),
-        stride: smallvec![
-            positive(option!(options, stride_h, 1), "stride")?,
-            positive(option!(options, stride_w, 1), "stride")?
-        ],
-        dilation: smallvec![
-            positive(option!(options, dilation_h_factor, 1), "dilation")?,
-            positive(option!(options, dilation_w_factor, 1), "dilation")?
-        ],
-        activation: option!(options, fused_activation_function, Activation::None),
-    };
+    let window = window!(
+        site,
+        DepthwiseConv2DOptions,
+        [stride_h, stride_w],
+        [dilation_h_factor, dilation_w_factor]
+    );
     convolution(site, window, &[3, 0, 1, 2], |channels, weight| {
         let fits = weight[1] == 1 && channels > 0 && weight[0].is_multiple_of(channels);
         fits.then_some(channels)
@@ -120,55 +112,54 @@ fn depthwise(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 
 /// Weights are [depth, height, width, I, O].
 fn conv_3d(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, Conv3DOptions);
-    if options.is_none() {
-        return Err(no_options());
-    }
-    let window = Window {
-        padding: option!(options, padding, Padding::Same),
-        stride: smallvec![
-            positive(option!(options, stride_d, 1), "stride")?,
-            positive(option!(options, stride_h, 1), "stride")?,
-            positive(option!(options, stride_w, 1), "stride")?
-        ],
-        dilation: smallvec![
-            positive(option!(options, dilation_d_factor, 1), "dilation")?,
-            positive(option!(options, dilation_h_factor, 1), "dilation")?,
-            positive(option!(options, dilation_w_factor, 1), "dilation")?
-        ],
-        activation: option!(options, fused_activation_function, Activation::None),
-    };
+    let window = window!(
+        site,
+        Conv3DOptions,
+        [stride_d, stride_h, stride_w],
+        [dilation_d_factor, dilation_h_factor, dilation_w_factor]
+    );
     convolution(site, window, &[4, 3, 0, 1, 2], grouped)
 }
 
-/// Operands: the shape of the result, weights [O, height, width, I], image, bias. The padding is that of the convolution that
-/// this is the transpose of; what the shape asks for beyond is filled up at the end.
+/// Weights are [O, height, width, I].
 fn transpose_conv(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, TransposeConvOptions);
-    if options.is_none() {
-        return Err(no_options());
+    let window = window!(site, TransposeConvOptions, [stride_h, stride_w], []);
+    transposed(site, window, &[3, 0, 1, 2])
+}
+
+/// Weights are [depth, height, width, O, I].
+fn conv_3d_transpose(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let window = window!(
+        site,
+        Conv3DOptions,
+        [stride_d, stride_h, stride_w],
+        [dilation_d_factor, dilation_h_factor, dilation_w_factor]
+    );
+    transposed(site, window, &[4, 3, 0, 1, 2])
+}
+
+/// Operands: the shape of the result, weights that lead to [I, O, spatial…] by `permutation`, image, bias. The padding is that of the
+/// convolution that this is the transpose of; what the shape asks for beyond is filled up at the end.
+fn transposed(site: &mut Site<'_, '_>, window: Window, permutation: &[u32]) -> Result<(), Refusal> {
+    if window.dilation.iter().any(|&dilation| dilation != 1) {
+        return Err(Refusal::unsupported("its weights are dilated"));
     }
-    site.of_rank(1, 4)?;
-    site.of_rank(2, 4)?;
+    let rank = permutation.len();
+    site.of_rank(1, rank)?;
+    site.of_rank(2, rank)?;
     site.not_hybrid(2, 1)?;
-    let stride: [u32; 2] = [
-        positive(option!(options, stride_h, 1), "stride")?,
-        positive(option!(options, stride_w, 1), "stride")?,
-    ];
-    let padding = option!(options, padding, Padding::Same);
-    let activation = option!(options, fused_activation_function, Activation::None);
     let wanted = site.known_ints(0, "shape")?.unwrap_or_default();
     let turned = Transpose {
-        permutation: [3, 0, 1, 2].as_slice().into(),
+        permutation: permutation.into(),
     };
     let weight = site.push_aside(turned, &[Arg::Operand(1)])?;
     let (kernel, image) = (site.extents(&weight)?, site.extents(&Arg::Operand(2))?);
     let misfit = || Refusal::invalid(ReasonCode::Window, format!("its result cannot be of shape {wanted:?}"));
-    let (mut pad, mut more) = ([0u32; 4], [0u32; 2]);
-    for axis in 0..2 {
+    let (mut begins, mut ends, mut more) = (Vec::new(), Vec::new(), SmallVec::new());
+    for axis in 0..rank - 2 {
         let out = i128::from(*wanted.get(axis + 1).ok_or_else(misfit)?);
-        let (step, size) = (i128::from(stride[axis]), i128::from(kernel[axis + 2]));
-        let windows = match padding {
+        let (step, size) = (i128::from(window.stride[axis]), i128::from(kernel[axis + 2]));
+        let windows = match window.padding {
             Padding::Same => (out + step - 1) / step,
             Padding::Valid => (out + step - size) / step,
         };
@@ -176,17 +167,18 @@ fn transpose_conv(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         let whole = (i128::from(image[axis + 1]) - 1) * step + size;
         let end = whole - begin - out;
         let narrow = |number: i128| u32::try_from(number).map_err(|_| misfit());
-        (pad[axis], pad[axis + 2]) = (narrow(begin)?, narrow(end.max(0))?);
-        more[axis] = narrow((-end).max(0))?;
+        begins.push(narrow(begin)?);
+        ends.push(narrow(end.max(0))?);
+        more.push(narrow((-end).max(0))?);
     }
     let op = ConvTranspose {
-        stride: stride.as_slice().into(),
-        pad: pad.as_slice().into(),
-        dilation: smallvec![1, 1],
-        output_padding: more.as_slice().into(),
+        stride: window.stride,
+        pad: begins.into_iter().chain(ends).collect(),
+        dilation: SmallVec::from_elem(1, rank - 2),
+        output_padding: more,
         groups: 1,
     };
     let image = site.image(&Arg::Operand(2))?;
     let result = site.push(op, &[image, weight, Arg::Operand(3)])?;
-    site.finish_image(result, activation)
+    site.finish_image(result, window.activation)
 }

@@ -1,10 +1,14 @@
 //! Operations on the elements of two tensors, broadcast, and sums of several.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::read::site::{Arg, Refusal, Site, field, option, options};
 use crate::schema::tflite::Activation;
-use strait_core::ReasonCode;
-use strait_core::op::{Add, Binary, BinaryFunction, Div, Function, Mul, Op, Pow, Sub, Unary};
+use std::f64::consts::{FRAC_PI_2, PI};
+use strait_core::op::{
+    Add, Binary, BinaryFunction, Cast, Div, Function, Mul, Op, Pow, Reduction, Relation, Select, Sub, Unary,
+};
+use strait_core::{Elem, ReasonCode};
+use strait_import::reduction_over;
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("ADD", 5, |site| {
@@ -47,6 +51,19 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SQUARED_DIFFERENCE", 2, squared_difference),
     Row::new("ADD_N", 1, add_n),
     Row::new("BITWISE_XOR", 1, |site| binary(site, BinaryFunction::Xor)),
+    Row::new("RIGHT_SHIFT", 1, right_shift),
+    Row::new("ATAN2", 1, atan2),
+    Row::new("BUCKETIZE", 1, bucketize),
+    Row::new("STABLEHLO_ADD", 1, |site| of_numbers(site, Add {}.into())),
+    Row::new("STABLEHLO_MULTIPLY", 1, |site| of_numbers(site, Mul::float().into())),
+    Row::new("STABLEHLO_MAXIMUM", 1, |site| {
+        let function = BinaryFunction::Maximum;
+        of_numbers(site, Binary { function }.into())
+    }),
+    Row::new("STABLEHLO_MINIMUM", 1, |site| {
+        let function = BinaryFunction::Minimum;
+        of_numbers(site, Binary { function }.into())
+    }),
 ];
 
 fn arithmetic(site: &mut Site<'_, '_>, op: Op, activation: Activation) -> Result<(), Refusal> {
@@ -56,6 +73,72 @@ fn arithmetic(site: &mut Site<'_, '_>, op: Op, activation: Activation) -> Result
 
 fn binary(site: &mut Site<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
     arithmetic(site, Binary { function }.into(), Activation::None)
+}
+
+/// An operator that LiteRT has no kernel of codes for.
+fn of_numbers(site: &mut Site<'_, '_>, op: Op) -> Result<(), Refusal> {
+    if [0, 1].iter().any(|&position| site.operand_grid(position).is_some()) {
+        return Err(Refusal::unsupported("it takes codes for numbers"));
+    }
+    arithmetic(site, op, Activation::None)
+}
+
+/// Bits towards the low ones, by as many as the type has at the most but for one, and by none below 0.
+fn right_shift(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    site.one_type([0, 1])?;
+    let most = 8 * site.ty(0)?.elem.size() - 1;
+    let (x, by) = (Arg::Operand(0), Arg::Operand(1));
+    let (none, most) = (site.number(&by, 0.0)?, site.number(&by, most as f64)?);
+    let by = site.binary(BinaryFunction::Maximum, &by, &none)?;
+    let by = site.binary(BinaryFunction::Minimum, &by, &most)?;
+    let function = BinaryFunction::ShiftRight;
+    site.finish(Binary { function }, &[x, by])
+}
+
+/// The angle of the point (x, y), of the operands y and x: atan(y/x), and half a turn from it where x is below 0. A zero has no
+/// sign here.
+fn atan2(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    site.one_type([0, 1])?;
+    let (y, x) = (Arg::Operand(0), Arg::Operand(1));
+    let zero = site.number(&x, 0.0)?;
+    let sign = site.function(Function::Sign, &y)?;
+    let quarter = site.scaled(&sign, FRAC_PI_2)?;
+    let quotient = site.over(&y, &x)?;
+    let angle = site.function(Function::Atan, &quotient)?;
+    let (half, less) = (site.number(&x, PI)?, site.number(&x, -PI)?);
+    let is_below = site.compare(Relation::Less, &y, &zero)?;
+    let half = site.select(&is_below, &less, &half)?;
+    let beyond = site.plus(&angle, &half)?;
+    let is_left = site.compare(Relation::Less, &x, &zero)?;
+    let angle = site.select(&is_left, &beyond, &angle)?;
+    let is_upright = site.compare(Relation::Equal, &x, &zero)?;
+    site.finish(Select {}, &[is_upright, quarter, angle])
+}
+
+/// The number of boundaries, which ascend, that are not above each element.
+fn bucketize(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, BucketizeOptions);
+    let boundaries = match &options {
+        Some(options) => field(options.boundaries())?.map(|list| list.iter().collect()),
+        None => None,
+    };
+    let boundaries: Vec<f32> = boundaries.unwrap_or_default();
+    if boundaries.is_empty() || boundaries.windows(2).any(|pair| pair[0] > pair[1]) {
+        return Err(Refusal::invalid(
+            ReasonCode::Operands,
+            "its boundaries do not ascend, or are none",
+        ));
+    }
+    let count = boundaries.len() as u64;
+    let boundaries = Arg::Constant(site.floats_of(&[count], &boundaries)?);
+    let x = site.converted(&Arg::Operand(0), Elem::F32)?;
+    let x = site.unsqueezed(&x, &[-1])?;
+    let above = site.compare(Relation::Less, &x, &boundaries)?;
+    let above = site.converted(&above, Elem::I64)?;
+    let above = site.push(reduction_over(Reduction::Sum, &[-1], false), &[above])?;
+    let all = site.number(&above, count as f64)?;
+    let places = site.minus(&all, &above)?;
+    site.finish(Cast { to: Elem::I32 }, &[places])
 }
 
 /// ⌊a / b⌋: of integers, what is left without the remainder is divided.

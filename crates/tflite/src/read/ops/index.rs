@@ -3,7 +3,7 @@
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site, option, options};
 use strait_core::ReasonCode;
-use strait_core::op::{Gather, GatherNd, NonZero, Range, Select, Transpose};
+use strait_core::op::{Gather, GatherNd, Identity, NonZero, Range, Select, Transpose, Unique};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("GATHER", 8, gather),
@@ -11,6 +11,12 @@ pub(super) const ROWS: &[Row] = &[
         let places = site.indices(1)?;
         site.finish(GatherNd { batch: 0 }, &[Arg::Operand(0), places])
     }),
+    Row::new("EMBEDDING_LOOKUP", 5, |site| {
+        let places = site.indices(0)?;
+        site.finish(Gather { axis: 0 }, &[Arg::Operand(1), places])
+    }),
+    Row::new("REVERSE_SEQUENCE", 1, reverse_sequence),
+    Row::new("UNIQUE", 1, unique),
     Row::new("RANGE", 2, range),
     Row::new("WHERE", 2, places_of_truths),
     Row::new("ONE_HOT", 1, one_hot),
@@ -36,6 +42,28 @@ fn gather(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     site.finish(GatherNd { batch }, &[Arg::Operand(0), places])
 }
 
+fn reverse_sequence(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(site, ReverseSequenceOptions);
+    let rank = site.rank(0)?;
+    let time = site.axis(option!(options, seq_dim, 0).into(), rank)?;
+    let batch = site.axis(option!(options, batch_dim, 0).into(), rank)?;
+    let lengths = site.indices(1)?;
+    site.finish_reversed(&lengths, batch, time)
+}
+
+/// The elements in the order in which they occur first, and the place of each among them.
+fn unique(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let op = Unique { axis: 0, sorted: false };
+    let results = site.push_all(op, &[Arg::Operand(0)])?;
+    let [elements, _, places, _] = results.as_slice() else {
+        return Err(Refusal::unsupported("it has not two results"));
+    };
+    site.finish_value(elements)?;
+    let to = site.result_elem(1)?;
+    let places = site.converted(places, to)?;
+    site.finish_result(1, Identity {}, &[places])
+}
+
 fn range(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     site.one_type([0, 1, 2])?;
     site.finish(Range {}, &[0, 1, 2].map(Arg::Operand))
@@ -59,14 +87,7 @@ fn one_hot(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     if depth < 0 {
         return Err(Refusal::invalid(ReasonCode::Axes, format!("its depth is {depth}")));
     }
-    let rank = site.rank(0)? + 1;
-    let axis = site.axis(option!(options, axis, -1).into(), rank)?;
-    let places = site.indices(0)?;
-    let places = site.unsqueezed(&places, &[axis as i64])?;
-    let mut shape = vec![1; rank];
-    shape[axis] = depth.unsigned_abs();
-    let counted = site.counted(&shape, depth)?;
-    let is_it = site.compare(strait_core::op::Relation::Equal, &places, &counted)?;
+    let is_it = site.is_at(&Arg::Operand(0), option!(options, axis, -1).into(), depth)?;
     site.one_type([2, 3])?;
     site.finish(Select {}, &[is_it, Arg::Operand(2), Arg::Operand(3)])
 }

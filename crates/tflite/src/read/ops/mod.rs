@@ -2,12 +2,14 @@
 
 mod activation;
 mod block;
+mod boxes;
 mod conv;
 mod dense;
 mod elementwise;
 mod index;
 mod join;
 mod logic;
+mod matrix;
 mod normalization;
 mod pad;
 mod pool;
@@ -15,6 +17,7 @@ mod recurrent;
 mod reduce;
 mod refused;
 mod resize;
+mod scatter;
 mod shape;
 mod slice;
 mod typed;
@@ -54,18 +57,21 @@ impl Row {
 const FAMILIES: &[&[Row]] = &[
     activation::ROWS,
     block::ROWS,
+    boxes::ROWS,
     conv::ROWS,
     dense::ROWS,
     elementwise::ROWS,
     index::ROWS,
     join::ROWS,
     logic::ROWS,
+    matrix::ROWS,
     normalization::ROWS,
     pad::ROWS,
     pool::ROWS,
     recurrent::ROWS,
     reduce::ROWS,
     resize::ROWS,
+    scatter::ROWS,
     shape::ROWS,
     slice::ROWS,
     typed::ROWS,

@@ -4,19 +4,56 @@ use super::Row;
 use crate::read::site::{Arg, Refusal, Site, option, options};
 use crate::schema::tflite::MirrorPadMode;
 use strait_core::ReasonCode;
-use strait_core::op::{Gather, Pad, PadMode};
+use strait_core::op::{Pad, PadMode};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("PAD", 6, |site| pad(site, 0.0)),
     Row::new("PADV2", 6, |site| {
-        let value = match site.operand_of_file(2).is_some_and(|tensor| tensor.grid.is_some()) {
-            false if !site.ty(2)?.elem.is_float() => super::reduce::known_int(site, 2, "value")? as f32,
-            _ => site.known_float(2, "value")?.unwrap_or(0.0),
-        };
+        let value = value(site)?;
         pad(site, value)
     }),
+    Row::new("DILATE", 1, dilate),
     Row::new("MIRROR_PAD", 3, mirror_pad),
 ];
+
+/// The number that operand 2 pads with.
+fn value(site: &mut Site<'_, '_>) -> Result<f32, Refusal> {
+    match site.operand_of_file(2).is_some_and(|tensor| tensor.grid.is_some()) {
+        false if !site.ty(2)?.elem.is_float() => Ok(super::reduce::known_int(site, 2, "value")? as f32),
+        _ => Ok(site.known_float(2, "value")?.unwrap_or(0.0)),
+    }
+}
+
+/// Elements with a gap between each and the next: an axis of n elements, d of them apart, has (n − 1)·d + 1.
+fn dilate(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    if site.operand_grid(0).is_some() {
+        return Err(Refusal::unsupported("it takes codes for numbers"));
+    }
+    let steps = site.known_ints(1, "dilations")?.unwrap_or_default();
+    let value = value(site)?;
+    let mut extents = site.extents(&Arg::Operand(0))?;
+    if steps.len() != extents.len() || steps.iter().any(|&step| step < 1) {
+        let text = format!("dilations {steps:?} do not fit {} axes", extents.len());
+        return Err(Refusal::invalid(ReasonCode::Pad, text));
+    }
+    let mut x = Arg::Operand(0);
+    for (axis, &step) in steps.iter().enumerate().filter(|(_, step)| **step != 1) {
+        let apart = site.unsqueezed(&x, &[axis as i64 + 1])?;
+        let mut amounts = vec![0; 2 * (extents.len() + 1)];
+        amounts[extents.len() + 1 + axis + 1] = step - 1;
+        let op = Pad {
+            amounts: amounts.into(),
+            mode: PadMode::Constant,
+            value,
+        };
+        let filled = site.push(op, &[apart])?;
+        extents[axis] = extents[axis].saturating_mul(step);
+        let joined = site.reshaped(&filled, &extents)?;
+        extents[axis] = (extents[axis] - step).saturating_add(1).max(0);
+        x = site.part(&joined, axis as i64, 0, extents[axis])?;
+    }
+    site.finish_value(&x)
+}
 
 /// Begins and ends of each axis, from an operand with a row of two for each.
 fn amounts(site: &mut Site<'_, '_>) -> Result<(Vec<i64>, Vec<i64>), Refusal> {
@@ -41,7 +78,7 @@ fn pad(site: &mut Site<'_, '_>, value: f32) -> Result<(), Refusal> {
     site.finish(op, &[Arg::Operand(0)])
 }
 
-/// With `SYMMETRIC` the element at the border is repeated: the places of the elements say so, axis by axis.
+/// With `SYMMETRIC` the element at the border is repeated.
 fn mirror_pad(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let options = options!(site, MirrorPadOptions);
     let (begins, ends) = amounts(site)?;
@@ -53,22 +90,7 @@ fn mirror_pad(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         };
         return site.finish(op, &[Arg::Operand(0)]);
     }
-    let extents = site.extents(&Arg::Operand(0))?;
-    let mut x = Arg::Operand(0);
-    for (axis, &extent) in extents.iter().enumerate() {
-        let (begin, end) = (begins[axis], ends[axis]);
-        if (begin, end) == (0, 0) {
-            continue;
-        }
-        if begin > extent || end > extent {
-            let text = format!("axis {axis} has {extent} elements, too few to mirror {begin} and {end}");
-            return Err(Refusal::invalid(ReasonCode::Pad, text));
-        }
-        let behind = (0..end).map(|place| extent - 1 - place);
-        let places: Vec<i64> = (0..begin).rev().chain(0..extent).chain(behind).collect();
-        site.room(&[places.len() as u64])?;
-        let places = Arg::Constant(site.integers(&[places.len() as u64], &places)?);
-        x = site.push(Gather { axis: axis as i64 }, &[x, places])?;
-    }
-    site.finish_value(&x)
+    let amounts: Vec<[i64; 2]> = begins.into_iter().zip(ends).map(|(begin, end)| [begin, end]).collect();
+    let mirrored = site.mirrored(&Arg::Operand(0), &amounts)?;
+    site.finish_value(&mirrored)
 }

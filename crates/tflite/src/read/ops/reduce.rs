@@ -74,7 +74,7 @@ fn place(site: &mut Site<'_, '_>, extreme: Extreme) -> Result<(), Refusal> {
         last: false,
     };
     let place = site.push(op, &[Arg::Operand(0)])?;
-    let to = site.result_elem()?;
+    let to = site.result_elem(0)?;
     let place = site.converted(&place, to)?;
     site.finish_value(&place)
 }

@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site, field, options};
-use strait_core::op::{Expand, Reshape, ShapeOf, Squeeze, Transpose, Unsqueeze};
+use strait_core::op::{Expand, Relation, Reshape, ShapeOf, Squeeze, Transpose, Unsqueeze};
 use strait_core::{Elem, ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
@@ -11,6 +11,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("EXPAND_DIMS", 1, expand_dims),
     Row::new("TRANSPOSE", 8, transpose),
     Row::new("BROADCAST_TO", 4, broadcast_to),
+    Row::new("BROADCAST_ARGS", 1, broadcast_args),
     Row::new("SHAPE", 1, shape),
     Row::new("RANK", 1, rank),
     Row::new("ZEROS_LIKE", 1, zeros_like),
@@ -91,7 +92,7 @@ fn broadcast_to(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 
 /// Numbers where they are known, so that what is computed from them is, too.
 fn shape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let to = site.result_elem()?;
+    let to = site.result_elem(0)?;
     let ty = site.ty(0)?;
     if let Some(dims) = ty.dims() {
         let numbers: Vec<i64> = dims.iter().map(|&extent| extent as i64).collect();
@@ -111,10 +112,41 @@ fn rank(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// A number in a shape: one that is known is written out, and otherwise broadcast in each run.
-fn filled(site: &mut Site<'_, '_>, number: Arg, shape: &[i64]) -> Result<(), Refusal> {
+pub(super) fn spread(site: &mut Site<'_, '_>, number: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
     let ones = vec![1; shape.len()];
-    let number = site.reshaped(&number, &ones)?;
+    let number = site.reshaped(number, &ones)?;
+    site.push(Expand { shape: shape.into() }, &[number])
+}
+
+fn filled(site: &mut Site<'_, '_>, number: &Arg, shape: &[i64]) -> Result<(), Refusal> {
+    let ones = vec![1; shape.len()];
+    let number = site.reshaped(number, &ones)?;
     site.finish(Expand { shape: shape.into() }, &[number])
+}
+
+/// The shape that two shapes are broadcast to: the extent of the first where that is not 1, and of the second where it is.
+fn broadcast_args(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    site.one_type([0, 1])?;
+    let elem = site.ty(0)?.elem;
+    let mut shapes = [site.indices(0)?, site.indices(1)?];
+    let lengths = [site.extents(&shapes[0])?, site.extents(&shapes[1])?];
+    let [&[a], &[b]] = [lengths[0].as_slice(), lengths[1].as_slice()] else {
+        return Err(Refusal::invalid(ReasonCode::Operands, "its operands are no lists"));
+    };
+    // The shorter one has ones in front.
+    let shorter = usize::from(b < a);
+    let missing = a.abs_diff(b);
+    if missing > 0 {
+        let count = site.room(&[missing])?;
+        let ones = Arg::Constant(site.integers(&[missing], &vec![1; count])?);
+        shapes[shorter] = site.joined(&[ones, shapes[shorter].clone()], 0)?;
+    }
+    let [a, b] = shapes;
+    let one = site.number(&a, 1.0)?;
+    let is_one = site.compare(Relation::Equal, &a, &one)?;
+    let both = site.select(&is_one, &b, &a)?;
+    let both = site.converted(&both, elem)?;
+    site.finish_value(&both)
 }
 
 fn zeros_like(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
@@ -123,11 +155,11 @@ fn zeros_like(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let elem = site.ty(0)?.elem;
     let zero = site.number(&x, 0.0)?;
     let zero = site.converted(&zero, elem)?;
-    filled(site, zero, &extents)
+    filled(site, &zero, &extents)
 }
 
 /// Operands: the shape, and the number.
 fn fill(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let shape = site.known_ints(0, "shape")?.unwrap_or_default();
-    filled(site, Arg::Operand(1), &shape)
+    filled(site, &Arg::Operand(1), &shape)
 }

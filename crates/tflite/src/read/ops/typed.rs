@@ -1,12 +1,15 @@
 //! Other types of elements, and the way from real numbers to codes and back.
 
 use super::Row;
+use crate::graph::Tensor;
+use crate::names::elem;
 use crate::read::site::{Arg, Refusal, Site};
-use strait_core::op::{Cast, Identity};
+use strait_core::op::{BitCast, Cast, Identity};
 use strait_core::{Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("CAST", 9, cast),
+    Row::new("BITCAST", 1, bit_cast),
     Row::new("QUANTIZE", 6, quantize),
     Row::new("DEQUANTIZE", 9, dequantize),
 ];
@@ -16,11 +19,31 @@ fn cast(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     if site.operand_grid(0).is_some() || site.result_grid(0).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
     }
-    let to = site.result_elem()?;
+    let to = site.result_elem(0)?;
     match site.ty(0)?.elem == to || (to.is_float() && site.ty(0)?.elem.is_float()) {
         true => site.finish_value(&Arg::Operand(0)),
         false if to.is_float() => site.finish(Cast { to: Elem::F32 }, &[Arg::Operand(0)]),
         false => site.finish(Cast { to }, &[Arg::Operand(0)]),
+    }
+}
+
+/// The bits of numbers of one width: those of integers are all in their low bits.
+fn bit_cast(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let x = Arg::Operand(0);
+    let of_file = |tensor: Option<&Tensor>| tensor.and_then(|tensor| elem(tensor.elem).ok());
+    let (from, to) = (of_file(site.operand_of_file(0)), of_file(site.result_of_file(0)));
+    let is_plain = |elem: Elem| elem == Elem::F32 || matches!(elem.size(), 1 | 2 | 4 | 8) && !elem.is_float();
+    let both = from.zip(to).filter(|(from, to)| {
+        from.size() == to.size() && is_plain(*from) && is_plain(*to) && ![*from, *to].contains(&Elem::Bool)
+    });
+    let has_grid = site.operand_grid(0).is_some() || site.result_grid(0).is_some();
+    match both.filter(|_| !has_grid) {
+        None => Err(Refusal::unsupported(
+            "its types are not of one width, or are not computed with as they are",
+        )),
+        Some((from, to)) if from == to => site.finish_value(&x),
+        Some((from, to)) if from.is_float() || to.is_float() => site.finish(BitCast { to }, &[x]),
+        Some((_, to)) => site.finish(Cast { to }, &[x]),
     }
 }
 

@@ -1,0 +1,66 @@
+//! Suppression of boxes that overlap.
+
+use super::Row;
+use crate::read::site::{Arg, Refusal, Site};
+use strait_core::op::{Cast, Gather, NonMaxSuppression};
+use strait_core::{Elem, ReasonCode, TensorData};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("NON_MAX_SUPPRESSION_V4", 1, |site| suppression(site, false)),
+    Row::new("NON_MAX_SUPPRESSION_V5", 1, |site| {
+        match site.known_float(5, "sigma")? {
+            Some(0.0) => suppression(site, true),
+            _ => Err(Refusal::unsupported(
+                "it takes something off the scores of boxes that overlap; with a sigma of 0 it is read",
+            )),
+        }
+    }),
+];
+
+/// Operands: boxes as corners, their scores, the most boxes, the overlap from which on a box goes, and the score that it has to be
+/// above. Results: the boxes that stay, and zeros behind them; their scores likewise, if it has them; and how many they are.
+fn suppression(site: &mut Site<'_, '_>, has_scores: bool) -> Result<(), Refusal> {
+    if site.operand_grid(0).is_some() || site.operand_grid(1).is_some() {
+        return Err(Refusal::unsupported("it takes codes for numbers"));
+    }
+    site.of_rank(0, 2)?;
+    site.of_rank(1, 1)?;
+    let most = super::reduce::known_int(site, 2, "count")?;
+    let overlap = site.known_float(3, "overlap")?;
+    let overlap = overlap.filter(|overlap| (0.0..=1.0).contains(overlap));
+    let (Some(overlap), 0..) = (overlap, most) else {
+        return Err(Refusal::invalid(
+            ReasonCode::Operands,
+            "its overlap is no share, or its count is negative",
+        ));
+    };
+    let boxes = site.unsqueezed(&Arg::Operand(0), &[0])?;
+    let scores = site.unsqueezed(&Arg::Operand(1), &[0, 1])?;
+    let count = Arg::Constant(TensorData::scalar(most));
+    // The op drops what overlaps by more than a share, and LiteRT what overlaps by as much.
+    let share = Arg::Constant(TensorData::scalar(overlap.next_down()));
+    let op = NonMaxSuppression { centers: false };
+    let rows = site.push(op, &[boxes, scores, count, share, Arg::Operand(4)])?;
+    let column = site.part(&rows, 1, 2, 3)?;
+    let chosen = site.reshaped(&column, &[-1])?;
+    let zeros = site.room(&[most.unsigned_abs()])?;
+    let none = Arg::Constant(site.integers(&[most.unsigned_abs()], &vec![0; zeros])?);
+    let filled = filled_up(site, &chosen, &none, most)?;
+    if has_scores && site.has_result(1) {
+        let scores = site.push(Gather { axis: 0 }, &[Arg::Operand(1), chosen.clone()])?;
+        let none = Arg::Constant(site.floats_of(&[most.unsigned_abs()], &vec![0.0; zeros])?);
+        let scores = filled_up(site, &scores, &none, most)?;
+        site.finish_result(1, strait_core::op::Identity {}, &[scores])?;
+    }
+    let length = site.extent_at(&chosen, 0)?;
+    let length = site.reshaped(&length, &[])?;
+    site.finish_result(1 + usize::from(has_scores), Cast { to: Elem::I32 }, &[length])?;
+    site.finish(Cast { to: Elem::I32 }, &[filled])
+}
+
+/// A list with others behind it, of which the first `most` stay.
+fn filled_up(site: &mut Site<'_, '_>, list: &Arg, others: &Arg, most: i64) -> Result<Arg, Refusal> {
+    let all = site.joined(&[list.clone(), others.clone()], 0)?;
+    let first = site.part(&all, 0, 0, most)?;
+    site.reshaped(&first, &[most])
+}

@@ -1,0 +1,61 @@
+//! Diagonals of matrices.
+
+use super::Row;
+use crate::read::site::{Arg, Refusal, Site};
+use strait_core::ReasonCode;
+use strait_core::op::Select;
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("MATRIX_DIAG", 1, matrix_diag),
+    Row::new("MATRIX_SET_DIAG", 1, matrix_set_diag),
+];
+
+/// The places of the diagonal of a matrix, as truth values.
+fn diagonal(site: &mut Site<'_, '_>, rows: i64, columns: i64) -> Result<Arg, Refusal> {
+    let shape = [rows, columns].map(i64::unsigned_abs);
+    site.room(&shape)?;
+    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| row == column));
+    let places: Vec<bool> = places.collect();
+    Ok(Arg::Constant(site.truths(&shape, &places)?))
+}
+
+/// The last axis becomes the diagonal of a matrix that is 0 beside it.
+fn matrix_diag(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    if site.operand_grid(0).is_some() {
+        return Err(Refusal::unsupported(
+            "it puts the code 0 beside the diagonal, whatever that stands for",
+        ));
+    }
+    let x = Arg::Operand(0);
+    let Some(&extent) = site.extents(&x)?.last() else {
+        return Err(Refusal::invalid(ReasonCode::Operands, "its operand is a scalar"));
+    };
+    let places = diagonal(site, extent, extent)?;
+    let elem = site.ty(0)?.elem;
+    let zero = site.number(&x, 0.0)?;
+    let zero = site.converted(&zero, elem)?;
+    let columns = site.unsqueezed(&x, &[-1])?;
+    site.finish(Select {}, &[places, columns, zero])
+}
+
+/// Operands: matrices, and what becomes their diagonals.
+fn matrix_set_diag(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    site.one_type([0, 1])?;
+    let extents = site.extents(&Arg::Operand(0))?;
+    let &[.., rows, columns] = extents.as_slice() else {
+        return Err(Refusal::invalid(ReasonCode::Operands, "its operand is no matrix"));
+    };
+    let mut wanted = extents[..extents.len() - 1].to_vec();
+    if let Some(last) = wanted.last_mut() {
+        *last = rows.min(columns);
+    }
+    if site.extents(&Arg::Operand(1))? != wanted {
+        let text = format!("a diagonal is not of shape {wanted:?}");
+        return Err(Refusal::invalid(ReasonCode::Operands, text));
+    }
+    let places = diagonal(site, rows, columns)?;
+    // Along the axis that is not longer than the other, so that it is broadcast along that.
+    let axis = if rows <= columns { -1 } else { -2 };
+    let new = site.unsqueezed(&Arg::Operand(1), &[axis])?;
+    site.finish(Select {}, &[places, new, Arg::Operand(0)])
+}
