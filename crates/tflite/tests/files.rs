@@ -234,6 +234,21 @@ fn a_table_that_stands_in_many_places_is_counted_in_each() {
     assert!(text.contains("over and over"), "{text}");
 }
 
+#[test]
+fn an_operator_that_takes_one_tensor_many_times_is_read_in_time() {
+    // 83 is PACK, whose operands become an op each, and 106 ADD_N, with a sum for each.
+    for number in [83, 106] {
+        let many = vec![0; 60_000];
+        let tensors = vec![tensor("x", &[2], 0), tensor("y", &[60_000, 2], 0)];
+        let graph = graph(tensors, vec![operator(0, &many, &[1])], &[0], &[1]);
+        let root = model(vec![kind(number, 1)], graph, &[]);
+        let begin = std::time::Instant::now();
+        let _ = read(&root);
+        let taken = begin.elapsed();
+        assert!(taken.as_secs() < 60, "{number} took {taken:?}");
+    }
+}
+
 /// Numbers by chance.
 fn next(state: &mut u64) -> u64 {
     *state = state

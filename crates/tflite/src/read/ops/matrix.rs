@@ -3,7 +3,7 @@
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site};
 use strait_core::ReasonCode;
-use strait_core::op::Select;
+use strait_core::op::{Relation, Select};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("MATRIX_DIAG", 1, matrix_diag),
@@ -12,11 +12,9 @@ pub(super) const ROWS: &[Row] = &[
 
 /// The places of the diagonal of a matrix, as truth values.
 fn diagonal(site: &mut Site<'_, '_>, rows: i64, columns: i64) -> Result<Arg, Refusal> {
-    let shape = [rows, columns].map(i64::unsigned_abs);
-    site.room(&shape)?;
-    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| row == column));
-    let places: Vec<bool> = places.collect();
-    Ok(Arg::Constant(site.truths(&shape, &places)?))
+    let rows = site.counted(&[rows.unsigned_abs(), 1], rows)?;
+    let columns = site.counted(&[1, columns.unsigned_abs()], columns)?;
+    site.compare(Relation::Equal, &rows, &columns)
 }
 
 /// The last axis becomes the diagonal of a matrix that is 0 beside it.
