@@ -5,6 +5,7 @@ use crate::ids::{DataId, GraphId, Symbol};
 use crate::names::Names;
 use crate::tensor::TensorData;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Everything that belongs together: graphs that call each other, and the tensors and names that they share.
 #[derive(Clone, Debug)]
@@ -16,6 +17,7 @@ pub struct Module {
     /// The names of all graphs, nodes and values.
     pub names: Names,
     data: Vec<TensorData>,
+    unrounded: BTreeMap<DataId, Arc<[f64]>>,
 }
 
 impl Module {
@@ -26,6 +28,7 @@ impl Module {
             main: GraphId::new(0),
             names,
             data: Vec::new(),
+            unrounded: BTreeMap::new(),
         }
     }
 
@@ -67,9 +70,29 @@ impl Module {
         &self.data
     }
 
+    /// The numbers that a rule has rounded to a tensor, while rules run and something reads it: what computes on the tensor
+    /// again computes on these, so that any number of steps is rounded once.
+    pub fn unrounded(&self, id: DataId) -> Option<&[f64]> {
+        self.unrounded.get(&id).map(AsRef::as_ref)
+    }
+
+    /// Remembers the numbers that were rounded to a tensor.
+    pub(crate) fn remember(&mut self, id: DataId, numbers: Vec<f64>) {
+        self.unrounded.insert(id, numbers.into());
+    }
+
+    /// Forgets the numbers of a tensor that nothing is to compute on again, or of all.
+    pub(crate) fn forget(&mut self, id: Option<DataId>) {
+        match id {
+            Some(id) => _ = self.unrounded.remove(&id),
+            None => self.unrounded.clear(),
+        }
+    }
+
     /// Keeps these graphs, one of which is the main graph, with those that they name and the tensors that they read, and
     /// nothing else. Ids change; the order of graphs and tensors stays.
     pub(crate) fn keep(&mut self, roots: &[GraphId]) {
+        self.forget(None);
         let kept = self.reached(roots.iter().copied());
         let mut new = BTreeMap::new();
         let graphs = std::mem::take(&mut self.graphs).into_iter().enumerate();

@@ -2,7 +2,7 @@
 
 use crate::addend::Addend;
 use crate::graph::{Def, Fused, Graph, Node, Placement};
-use crate::ids::{GraphId, NodeId, Symbol, ValueId};
+use crate::ids::{DataId, GraphId, NodeId, Symbol, ValueId};
 use crate::module::Module;
 use crate::op::{Op, Results};
 use crate::quant::QuantParams;
@@ -59,6 +59,8 @@ impl NewNode {
 pub struct Patch {
     /// Tensors to put into the pool, with a base for their names.
     pub data: Vec<(String, TensorData)>,
+    /// The numbers that tensors of `data`, by their positions in order, are rounded from: see [`Module::unrounded`].
+    pub unrounded: Vec<(u16, Vec<f64>)>,
     /// Nodes to add; later ones may use earlier ones.
     pub add: Vec<NewNode>,
     /// Values whose uses move elsewhere, but for the uses by the added nodes. The replacement takes over the name, unless
@@ -125,9 +127,13 @@ impl Module {
             }
         }
         let mut data = Vec::with_capacity(patch.data.len());
-        for (name, tensor) in patch.data {
+        let mut unrounded = patch.unrounded.into_iter().peekable();
+        for (position, (name, tensor)) in patch.data.into_iter().enumerate() {
             let (name, ty) = (self.names.fresh(&name), tensor.tensor_type());
             let id = self.add_data(tensor);
+            if let Some((_, numbers)) = unrounded.next_if(|(of, _)| usize::from(*of) == position) {
+                self.remember(id, numbers);
+            }
             data.push(self.graphs[graph.index()].add_data(name, ty, None, id));
         }
         let mut free: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
@@ -168,12 +174,18 @@ impl Module {
             let producers: Vec<NodeId> = g.producers(*id).collect();
             applied.touched.extend(producers);
         }
+        let read = patch.remove.iter().filter_map(|&id| g.node(id));
+        let read: Vec<ValueId> = read.flat_map(|node| node.inputs.iter().flatten().copied()).collect();
         for id in patch.remove {
             g.remove(id);
         }
+        let is_unread = |value: &ValueId| g.uses(*value).next().is_none();
+        let unread = read.into_iter().filter(is_unread).filter_map(|value| g.data_of(value));
+        let unread: Vec<DataId> = unread.collect();
         applied.touched.retain(|&id| g.node(id).is_some());
         applied.touched.sort_unstable();
         applied.touched.dedup();
+        unread.into_iter().for_each(|id| self.forget(Some(id)));
         Ok(applied)
     }
 

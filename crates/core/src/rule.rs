@@ -221,6 +221,7 @@ impl RuleSet {
                 run.ask(module, at)?;
             }
             if run.changed.is_empty() {
+                module.forget(None);
                 return Ok(run.finish(module));
             }
             let changed = std::mem::take(&mut run.changed);

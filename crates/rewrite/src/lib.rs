@@ -11,6 +11,7 @@ mod pattern;
 mod permute;
 mod product;
 mod region;
+mod rounding;
 pub mod rules;
 mod view;
 

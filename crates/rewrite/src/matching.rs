@@ -96,12 +96,6 @@ impl<'a> GraphNode<'a> {
         Some(node)
     }
 
-    /// One number per channel, from a constant that broadcasts along the last axis alone: `[N]`, `[1, N]`, and so on.
-    pub(crate) fn per_last_axis(&self, value: ValueId, channels: usize) -> Option<Cow<'a, [f32]>> {
-        let (tensor, values) = self.floats(value)?;
-        (values.len() == channels && tensor.shape().last() == Some(&(channels as u64))).then_some(values)
-    }
-
     /// The only element of a float constant.
     pub(crate) fn scalar(&self, value: ValueId) -> Option<f32> {
         let (_, values) = self.floats(value)?;

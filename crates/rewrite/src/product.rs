@@ -5,10 +5,11 @@
 //! f(move(x)) = move(f(x)). They stay, behind the product.
 
 use crate::blocks::{MOST_MOVES, moves};
-use crate::matching::{GraphNode, tensor};
+use crate::matching::GraphNode;
+use crate::rounding::rounded;
 use crate::view::View;
 use std::borrow::Cow;
-use strait_core::{NewNode, NodeId, Op, Patch, Reason, ReasonCode, Source, ValueId};
+use strait_core::{NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Source, ValueId};
 
 /// The most moves and maps of channels that are looked through at once.
 pub(crate) const MOST_MAPS: usize = 2 * MOST_MOVES;
@@ -95,13 +96,19 @@ fn is_list(shape: &[u64]) -> bool {
     shape.iter().filter(|&&extent| extent != 1).count() <= 1
 }
 
-/// Shape and numbers of a constant, also of a list that is moved and not folded yet: of that the order stays.
+/// Shape and elements of a constant, also of a list that is moved and not folded yet: of that the order stays.
 pub(crate) fn numbers<'a>(site: &GraphNode<'a>, value: ValueId) -> Option<(Vec<u64>, Cow<'a, [f32]>)> {
+    let (shape, root) = root(site, value)?;
+    Some((shape, site.floats(root)?.1))
+}
+
+/// The shape of such a value, and the constant that it is moved from.
+fn root(site: &GraphNode<'_>, value: ValueId) -> Option<(Vec<u64>, ValueId)> {
     let shape = site.dims(value)?;
     let mut root = value;
     for _ in 0..MOST_MOVES {
-        if let Some((_, values)) = site.floats(root) {
-            return Some((shape, values));
+        if site.floats(root).is_some() {
+            return Some((shape, root));
         }
         let (_, node) = site
             .graph
@@ -198,15 +205,15 @@ impl<'a> InFront<'a> {
 
     /// A constant beside the value `x`, for each channel: one number, or numbers along an axis that is a part of the channels.
     pub(crate) fn constant(&self, site: &GraphNode<'_>, x: ValueId, constant: ValueId) -> Option<Vec<f64>> {
-        let (shape, values) = numbers(site, constant)?;
+        let (shape, root) = root(site, constant)?;
         site.keeps_type(x).then_some(())?;
+        let (_, values) = site.exact(root)?;
         if let [value] = *values {
-            return Some(vec![f64::from(value); self.channels]);
+            return Some(vec![value; self.channels]);
         }
         let missing = self.view.axes.len().checked_sub(shape.len())?;
         let axis = shape.iter().position(|&extent| extent != 1)?;
-        let values = self.spread(axis + missing, &values).filter(|_| is_list(&shape))?;
-        Some(values.into_iter().map(f64::from).collect())
+        self.spread(axis + missing, &values).filter(|_| is_list(&shape))
     }
 
     /// The moves again, behind the last node of a patch, in place of those that were there and of the nodes `at`, whose result is
@@ -226,12 +233,20 @@ impl<'a> InFront<'a> {
     /// The patch that makes a map of each channel a part of the product, with factors where there are some and summands where there
     /// are some. `at` are the nodes that compute it, whose result is `y`, the last one first.
     ///
-    /// With w and b of channel c, and b = 0 where there is none: w' = f·w, b' = f·b + s, in f64, each rounded to f32 once.
-    pub(crate) fn folded(&self, affine: &Affine, at: &[NodeId], y: ValueId) -> Result<Patch, Reason> {
+    /// With w and b of channel c, and b = 0 where there is none: w' = f·w, b' = f·b + s, in f64, each rounded to f32 once: w and b are
+    /// what they were before they were rounded, where they come from such a map themselves.
+    pub(crate) fn folded(&self, affine: &Affine, at: &[NodeId], y: ValueId) -> Result<Outcome, PassError> {
+        Ok(match self.patch(affine, at, y)? {
+            Ok(patch) => Outcome::Apply(patch),
+            Err(reason) => Outcome::Refused(reason),
+        })
+    }
+
+    fn patch(&self, affine: &Affine, at: &[NodeId], y: ValueId) -> Result<Result<Patch, Reason>, PassError> {
         let product = &self.node;
+        let refused = |code, text: &str| Ok(Err(Reason::new(code, text)));
         if self.is_shared {
-            let text = "its operand is used elsewhere too";
-            return Err(Reason::new(ReasonCode::SeveralUses, text));
+            return refused(ReasonCode::SeveralUses, "its operand is used elsewhere too");
         }
         let is_given = |node: &GraphNode<'_>| {
             let result = node.output().and_then(|result| node.graph.value(result));
@@ -239,54 +254,44 @@ impl<'a> InFront<'a> {
         };
         if !self.moves.is_empty() && self.moves.iter().chain([product]).any(is_given) {
             let text = "the model gives grids for what is moved between it and the product";
-            return Err(Reason::new(ReasonCode::GivenGrid, text));
+            return refused(ReasonCode::GivenGrid, text);
         }
-        let not_constant = |text: &str| Reason::new(ReasonCode::NotConstant, text);
-        let not_finite = || Reason::new(ReasonCode::NotFinite, "a folded weight or bias is not finite");
+        let not_finite = "a folded weight or bias is not finite";
         let mut patch = Patch::default();
         let mut operands: Vec<Option<Source>> = (0..2).map(|index| product.input(index).map(Source::Old)).collect();
-        let made = |patch: &mut Patch, name: &str, shape: &[u64], values: &[f32]| {
-            let tensor = tensor(shape, values).map_err(|_| not_finite())?;
-            patch.data.push((name.to_owned(), tensor));
-            Ok(Some(Source::Data(patch.data.len() as u16 - 1)))
-        };
         if affine.iter().any(|&(factor, _)| factor != 1.0) {
-            let weight = product.input(1).and_then(|weight| product.floats(weight));
+            let weight = product.input(1).and_then(|weight| product.exact(weight));
             let is_canonical = !matches!(&product.node.op, Op::Gemm(gemm) if !gemm.is_canonical());
             let weight = weight.filter(|(weight, _)| {
                 is_canonical && Channels::new(&product.node.op, weight.shape()).count() == affine.len()
             });
-            let text = "the weights of its producer are not constants";
-            let (weight, values) = weight.ok_or_else(|| not_constant(text))?;
+            let Some((weight, numbers)) = weight else {
+                return refused(ReasonCode::NotConstant, "the weights of its producer are not constants");
+            };
             let channels = Channels::new(&product.node.op, weight.shape());
-            let scaled = |(i, &w): (usize, &f32)| (f64::from(w) * affine[channels.of(i)].0) as f32;
-            let values: Vec<f32> = values.iter().enumerate().map(scaled).collect();
-            values
-                .iter()
-                .all(|w| w.is_finite())
-                .then_some(())
-                .ok_or_else(not_finite)?;
-            operands[1] = made(&mut patch, "weight", weight.shape(), &values)?;
+            let scaled = |(i, &w): (usize, &f64)| w * affine[channels.of(i)].0;
+            let numbers = numbers.iter().enumerate().map(scaled).collect();
+            operands[1] = rounded(&mut patch, "weight", weight.shape(), numbers)?;
+            if operands[1].is_none() {
+                return refused(ReasonCode::NotFinite, not_finite);
+            }
         }
         let own = match product.input(2) {
             None => None,
-            Some(bias) => {
-                let bias = product.per_last_axis(bias, affine.len());
-                let text = "there is a bias that is no constant per channel";
-                Some(bias.ok_or_else(|| Reason::new(ReasonCode::Bias, text))?)
-            }
+            Some(bias) => match product.per_last_axis(bias, affine.len()) {
+                None => return refused(ReasonCode::Bias, "there is a bias that is no constant per channel"),
+                own => own,
+            },
         };
         if own.is_some() || affine.iter().any(|&(_, summand)| summand != 0.0) {
             let bias = |(channel, &(factor, summand)): (usize, &(f64, f64))| {
-                let own = own.as_ref().map_or(0.0, |own| f64::from(own[channel]));
-                (own * factor + summand) as f32
+                own.as_ref().map_or(0.0, |own| own[channel]) * factor + summand
             };
-            let bias: Vec<f32> = affine.iter().enumerate().map(bias).collect();
-            bias.iter()
-                .all(|b| b.is_finite())
-                .then_some(())
-                .ok_or_else(not_finite)?;
-            operands.push(made(&mut patch, "bias", &[affine.len() as u64], &bias)?);
+            let bias = affine.iter().enumerate().map(bias).collect();
+            match rounded(&mut patch, "bias", &[affine.len() as u64], bias)? {
+                None => return refused(ReasonCode::NotFinite, not_finite),
+                bias => operands.push(bias),
+            }
         }
         let origins: Vec<NodeId> = [product.id].iter().chain(at).copied().collect();
         patch
@@ -294,7 +299,7 @@ impl<'a> InFront<'a> {
             .push(NewNode::new(product.node.op.clone(), &operands, &origins));
         self.moved(&mut patch, at, y);
         patch.remove.push(product.id);
-        Ok(patch)
+        Ok(Ok(patch))
     }
 }
 

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::Random;
+use common::{Random, shuffle, ulps};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use strait_core::{Attribute, Module, NodeId, ValueId};
@@ -62,15 +62,6 @@ impl Plain {
     }
 }
 
-/// Units in the last place from a to b.
-fn ulps(a: f32, b: f32) -> u32 {
-    let ordered = |x: f32| {
-        let bits = x.to_bits() as i32;
-        if bits < 0 { i32::MIN - bits } else { bits }
-    };
-    ordered(a).abs_diff(ordered(b))
-}
-
 fn canonicalised(mut module: Module, order: Option<Vec<NodeId>>) -> Plain {
     let main = module.main;
     match order {
@@ -79,13 +70,6 @@ fn canonicalised(mut module: Module, order: Option<Vec<NodeId>>) -> Plain {
     }
     .unwrap();
     Plain::of(&module)
-}
-
-/// Reorders by Fisher and Yates.
-fn shuffle<T>(random: &mut Random, items: &mut [T]) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, random.below(last + 1));
-    }
 }
 
 #[test]

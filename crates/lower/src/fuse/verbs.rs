@@ -113,6 +113,7 @@ fn node_patch(
         add: vec![new],
         replace: vec![(result, Source::New(0, 0))],
         remove,
+        ..Patch::default()
     }
 }
 

@@ -5,7 +5,8 @@
 //! not one grid for operand and result.
 //! **Exactness**: exact in real numbers; the reciprocal of the count is rounded to f32 once.
 
-use crate::matching::{GraphNode, tensor};
+use crate::matching::GraphNode;
+use crate::rounding::rounded;
 use strait_core::op::Conv;
 use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
@@ -58,7 +59,6 @@ impl Rule for AveragePoolToConv {
         };
         let mut shape = vec![channels, 1];
         shape.extend(pool.size.iter().map(|&extent| u64::from(extent)));
-        let part = (1.0 / taps as f64) as f32;
         let conv = Conv {
             stride: pool.stride.clone(),
             pad: pool.pad.clone(),
@@ -66,12 +66,11 @@ impl Rule for AveragePoolToConv {
             groups,
             ..Conv::plain(spatial)
         };
-        let operands = [Some(Source::Old(x)), Some(Source::Data(0))];
-        Ok(Outcome::Apply(Patch {
-            data: vec![("mean".into(), tensor(&shape, &vec![part; weights as usize])?)],
-            add: vec![NewNode::new(conv, &operands, &[at])],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-        }))
+        let mut patch = Patch::default();
+        let mean = rounded(&mut patch, "mean", &shape, vec![1.0 / taps as f64; weights as usize])?;
+        patch.add.push(NewNode::new(conv, &[Some(Source::Old(x)), mean], &[at]));
+        patch.replace.push((y, Source::New(0, 0)));
+        patch.remove.push(at);
+        Ok(Outcome::Apply(patch))
     }
 }

@@ -5,8 +5,9 @@
 //! **Preconditions**: all parts are products that take it, and are used by the concat alone; the parameters are constants.
 //! **Exactness**: exact: the same factors and summands for the same channels.
 
-use crate::matching::{GraphNode, tensor};
+use crate::matching::GraphNode;
 use crate::product::{DEPTH, InFront, MOST_BRANCHES};
+use crate::rounding::rounded;
 use strait_core::{
     GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
 };
@@ -58,7 +59,7 @@ impl Rule for BatchNormalizationIntoBranches {
         if concat.is_shared {
             return refused(ReasonCode::SeveralUses, "its operand is used elsewhere too");
         }
-        let parameters = [1, 2, 3, 4].map(|index| site.input(index).and_then(|value| site.floats(value)));
+        let parameters = [1, 2, 3, 4].map(|index| site.input(index).and_then(|value| site.exact(value)));
         let [Some(scale), Some(bias), Some(mean), Some(variance)] = parameters else {
             return refused(ReasonCode::NotConstant, "its parameters are not constants");
         };
@@ -75,8 +76,7 @@ impl Rule for BatchNormalizationIntoBranches {
                 let Some(values) = values.get(first..first + channels) else {
                     return Ok(Outcome::NoMatch);
                 };
-                operands.push(Some(Source::Data(patch.data.len() as u16)));
-                patch.data.push((name.to_owned(), tensor(&[*channels as u64], values)?));
+                operands.push(rounded(&mut patch, name, &[*channels as u64], values.to_vec())?);
             }
             first += channels;
             patch.add.push(NewNode::new(site.node.op.clone(), &operands, &[at]));

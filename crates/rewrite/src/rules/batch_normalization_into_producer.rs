@@ -19,15 +19,15 @@ pub(super) fn affine(site: &GraphNode<'_>) -> Option<Affine> {
     let Op::BatchNormalization(op) = &site.node.op else {
         return None;
     };
-    let [scale, bias, mean, variance] = [1, 2, 3, 4].map(|i| site.input(i).and_then(|v| site.floats(v)));
+    let [scale, bias, mean, variance] = [1, 2, 3, 4].map(|i| site.input(i).and_then(|v| site.exact(v)));
     let (scale, bias, mean, variance) = (scale?.1, bias?.1, mean?.1, variance?.1);
     let channels = scale.len();
     if [bias.len(), mean.len(), variance.len()] != [channels; 3] {
         return None;
     }
     let channel = |c: usize| {
-        let factor = f64::from(scale[c]) / (f64::from(variance[c]) + f64::from(op.epsilon)).sqrt();
-        (factor, f64::from(bias[c]) - f64::from(mean[c]) * factor)
+        let factor = scale[c] / (variance[c] + f64::from(op.epsilon)).sqrt();
+        (factor, bias[c] - mean[c] * factor)
     };
     Some((0..channels).map(channel).collect())
 }
@@ -65,9 +65,6 @@ impl Rule for BatchNormalizationIntoProducer {
             let text = "its channels are not those of the product in front";
             return refused(ReasonCode::NotPerChannel, text);
         };
-        Ok(match product.folded(&affine, &[at], y) {
-            Ok(patch) => Outcome::Apply(patch),
-            Err(reason) => Outcome::Refused(reason),
-        })
+        product.folded(&affine, &[at], y)
     }
 }

@@ -6,8 +6,9 @@
 //! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;
-use crate::matching::{GraphNode, tensor};
+use crate::matching::GraphNode;
 use crate::product::{MOST_MAPS, is_taken};
+use crate::rounding::rounded;
 use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
 };
@@ -52,7 +53,7 @@ impl Rule for BatchNormalizationIntoReader {
         if !site.used_once(x) {
             return refused(ReasonCode::SeveralUses, "the normalization is used elsewhere too");
         }
-        let weight = site.input(1).and_then(|weight| site.floats(weight));
+        let weight = site.input(1).and_then(|weight| site.exact(weight));
         let (Some(affine), Some((weight, values))) = (affine(&norm), weight) else {
             return refused(ReasonCode::NotConstant, "its parameters are not constants");
         };
@@ -82,30 +83,25 @@ impl Rule for BatchNormalizationIntoReader {
         let (mut folded, mut summed) = (Vec::with_capacity(values.len()), Vec::with_capacity(outputs));
         for (output, (row, &bias)) in values.chunks_exact(inputs * taps).zip(&bias).enumerate() {
             let first = output / (outputs / groups) * inputs;
-            let mut sum = f64::from(bias);
+            let mut sum = bias;
             for (taps, &(factor, summand)) in row.chunks_exact(taps).zip(&affine[first..first + inputs]) {
-                folded.extend(taps.iter().map(|&w| (f64::from(w) * factor) as f32));
-                sum += taps.iter().map(|&w| f64::from(w) * summand).sum::<f64>();
+                folded.extend(taps.iter().map(|&w| w * factor));
+                sum += taps.iter().map(|&w| w * summand).sum::<f64>();
             }
-            summed.push(sum as f32);
+            summed.push(sum);
         }
-        if !folded.iter().chain(&summed).all(|v| v.is_finite()) {
+        let mut patch = Patch::default();
+        let weight = rounded(&mut patch, "weight", weight.shape(), folded)?;
+        let bias = rounded(&mut patch, "bias", &[outputs as u64], summed)?;
+        if weight.is_none() || bias.is_none() {
             return refused(ReasonCode::NotFinite, "a folded weight or bias is not finite");
         }
-        let data = vec![
-            ("weight".to_string(), tensor(weight.shape(), &folded)?),
-            ("bias".to_string(), tensor(&[outputs as u64], &summed)?),
-        ];
-        let operands = [
-            norm.input(0).map(Source::Old),
-            Some(Source::Data(0)),
-            Some(Source::Data(1)),
-        ];
-        Ok(Outcome::Apply(Patch {
-            data,
-            add: vec![NewNode::new(site.node.op.clone(), &operands, &[at, norm.id])],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at, norm.id],
-        }))
+        let operands = [norm.input(0).map(Source::Old), weight, bias];
+        patch
+            .add
+            .push(NewNode::new(site.node.op.clone(), &operands, &[at, norm.id]));
+        patch.replace.push((y, Source::New(0, 0)));
+        patch.remove = vec![at, norm.id];
+        Ok(Outcome::Apply(patch))
     }
 }

@@ -7,8 +7,9 @@
 //! **Exactness**: exact: scale = factor, bias = summand, mean 0, variance 1, ε 0.
 
 use super::batch_normalization_into_branches::branches;
-use crate::matching::{GraphNode, tensor};
+use crate::matching::GraphNode;
 use crate::product::{DEPTH, InFront, numbers};
+use crate::rounding::rounded;
 use strait_core::op::BatchNormalization;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
@@ -77,24 +78,20 @@ impl Rule for BatchNormalizationSpelledOut {
             return Ok(Outcome::NoMatch);
         };
         let channels = found.front.channels;
-        let list = |name: &str, values: &[f64]| {
-            let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
-            Ok::<_, PassError>((name.to_owned(), tensor(&[channels as u64], &values)?))
-        };
-        let mut patch = Patch {
-            data: vec![
-                list("scale", &found.factors)?,
-                list("bias", &found.summands)?,
-                list("mean", &vec![0.0; channels])?,
-                list("variance", &vec![1.0; channels])?,
-            ],
-            ..Patch::default()
-        };
-        let operands: Vec<Option<Source>> = [Source::Old(x)]
-            .into_iter()
-            .chain((0..4).map(Source::Data))
-            .map(Some)
-            .collect();
+        let mut patch = Patch::default();
+        let mut operands = vec![Some(Source::Old(x))];
+        let lists = [
+            ("scale", found.factors),
+            ("bias", found.summands),
+            ("mean", vec![0.0; channels]),
+            ("variance", vec![1.0; channels]),
+        ];
+        for (name, numbers) in lists {
+            operands.push(rounded(&mut patch, name, &[channels as u64], numbers)?);
+        }
+        if operands.contains(&None) {
+            return Ok(Outcome::NoMatch);
+        }
         let op = BatchNormalization { epsilon: 0.0 };
         patch.add.push(NewNode::new(op, &operands, &[at, found.product]));
         found.front.moved(&mut patch, &[at, found.product], y);

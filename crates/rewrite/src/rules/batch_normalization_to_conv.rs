@@ -7,7 +7,8 @@
 //! **Exactness**: exact in real numbers; computed in f64, weight and bias are rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;
-use crate::matching::{GraphNode, tensor};
+use crate::matching::GraphNode;
+use crate::rounding::rounded;
 use strait_core::op::Conv;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
@@ -37,12 +38,12 @@ fn normalization(site: &GraphNode<'_>) -> Option<Found> {
 
 /// One number for each channel of a value of so many axes, which the axis 1 are.
 fn per_channel(site: &GraphNode<'_>, value: ValueId, rank: usize, channels: usize) -> Option<Vec<f64>> {
-    let (tensor, values) = site.floats(value)?;
+    let (tensor, values) = site.exact(value)?;
     let own = tensor.shape();
     let first = rank.checked_sub(own.len())?;
     let along = |(axis, &extent): (usize, &u64)| extent == if first + axis == 1 { channels as u64 } else { 1 };
     let fits = first <= 1 && own.iter().enumerate().all(along);
-    fits.then(|| values.iter().map(|&v| f64::from(v)).collect())
+    fits.then(|| values.into_owned())
 }
 
 /// x·factors + summands, of more than one channel.
@@ -86,12 +87,7 @@ impl Rule for BatchNormalizationToConv {
             return Ok(Outcome::NoMatch);
         };
         let spatial = site.dims(x).map_or(0, |d| d.len().saturating_sub(2));
-        let finite = |affine: &[(f64, f64)]| {
-            affine
-                .iter()
-                .all(|a| (a.0 as f32).is_finite() && (a.1 as f32).is_finite())
-        };
-        if !(1..=3).contains(&spatial) || !finite(&affine) {
+        if !(1..=3).contains(&spatial) {
             return Ok(Outcome::NoMatch);
         }
         let channels = affine.len() as u64;
@@ -100,21 +96,22 @@ impl Rule for BatchNormalizationToConv {
         };
         let mut shape = vec![channels];
         shape.resize(spatial + 2, 1);
-        let weight: Vec<f32> = affine.iter().map(|a| a.0 as f32).collect();
-        let bias: Vec<f32> = affine.iter().map(|a| a.1 as f32).collect();
+        let mut patch = Patch::default();
+        let (weight, bias) = affine.into_iter().unzip();
+        let weight = rounded(&mut patch, "weight", &shape, weight)?;
+        let bias = rounded(&mut patch, "bias", &[channels], bias)?;
+        if weight.is_none() || bias.is_none() {
+            return Ok(Outcome::NoMatch);
+        }
         let conv = Conv {
             groups,
             ..Conv::plain(spatial)
         };
-        let operands = [Some(Source::Old(x)), Some(Source::Data(0)), Some(Source::Data(1))];
-        Ok(Outcome::Apply(Patch {
-            data: vec![
-                ("weight".into(), tensor(&shape, &weight)?),
-                ("bias".into(), tensor(&[channels], &bias)?),
-            ],
-            add: vec![NewNode::new(conv, &operands, &nodes)],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: nodes,
-        }))
+        patch
+            .add
+            .push(NewNode::new(conv, &[Some(Source::Old(x)), weight, bias], &nodes));
+        patch.replace.push((y, Source::New(0, 0)));
+        patch.remove = nodes;
+        Ok(Outcome::Apply(patch))
     }
 }

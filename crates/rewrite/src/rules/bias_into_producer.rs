@@ -47,10 +47,7 @@ impl Rule for BiasIntoProducer {
                 return Ok(Outcome::Refused(Reason::new(ReasonCode::NotPerChannel, text)));
             };
             let affine = summands.into_iter().map(|summand| (1.0, summand)).collect();
-            return Ok(match product.folded(&affine, &[at], y) {
-                Ok(patch) => Outcome::Apply(patch),
-                Err(reason) => Outcome::Refused(reason),
-            });
+            return product.folded(&affine, &[at], y);
         }
         Ok(Outcome::NoMatch)
     }

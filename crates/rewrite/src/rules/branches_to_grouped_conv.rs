@@ -5,8 +5,9 @@
 //! the same attributes and weights of the same shape, which are constants, and their results are used by the concat alone.
 //! **Exactness**: exact: the same products are summed in the same order.
 
-use crate::matching::{GraphNode, tensor};
+use crate::matching::GraphNode;
 use crate::product::MOST_BRANCHES;
+use crate::rounding::rounded;
 use strait_core::op::Conv;
 use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
@@ -100,7 +101,7 @@ impl Rule for BranchesToGroupedConv {
         let has_bias = branches.convs.iter().any(|conv| conv.input(2).is_some());
         let mut shape = Vec::new();
         for conv in &branches.convs {
-            let Some((weight, values)) = conv.input(1).and_then(|weight| site.floats(weight)) else {
+            let Some((weight, values)) = conv.input(1).and_then(|weight| site.exact(weight)) else {
                 return refused(ReasonCode::NotConstant, "the weights of a branch are not constants");
             };
             shape = weight.shape().to_vec();
@@ -116,19 +117,20 @@ impl Rule for BranchesToGroupedConv {
         if let Some(first) = shape.first_mut() {
             *first = outputs;
         }
-        let mut data = vec![("weight".to_owned(), tensor(&shape, &weights)?)];
-        let mut operands = vec![Some(Source::Old(branches.x)), Some(Source::Data(0))];
+        let mut patch = Patch::default();
+        let mut operands = vec![Some(Source::Old(branches.x))];
+        operands.push(rounded(&mut patch, "weight", &shape, weights)?);
         if has_bias {
-            data.push(("bias".to_owned(), tensor(&[outputs], &biases)?));
-            operands.push(Some(Source::Data(1)));
+            operands.push(rounded(&mut patch, "bias", &[outputs], biases)?);
+        }
+        if operands.contains(&None) {
+            return refused(ReasonCode::NotFinite, "a weight or bias of a branch is not finite");
         }
         let convs = branches.convs.iter().map(|conv| conv.id);
         let gone: Vec<NodeId> = [at].into_iter().chain(convs).chain([branches.split.id]).collect();
-        Ok(Outcome::Apply(Patch {
-            data,
-            add: vec![NewNode::new(conv, &operands, &gone)],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: gone,
-        }))
+        patch.add.push(NewNode::new(conv, &operands, &gone));
+        patch.replace.push((y, Source::New(0, 0)));
+        patch.remove = gone;
+        Ok(Outcome::Apply(patch))
     }
 }

@@ -1,9 +1,10 @@
 //! **Pattern**: a gemm that is not a·bᵀ + bias with a constant b, or whose constant bias is not `[outputs]`.
 //! **Why**: later steps see one form: a row of the weights and an element of the bias belong to one output.
 //! **Preconditions**: b (and the bias, where beta ≠ 1) are constants; a is not transposed.
-//! **Exactness**: alpha and beta are multiplied into the constants in f32: one rounding each, none where they are 1.
+//! **Exactness**: alpha and beta are multiplied into the constants in f64: one rounding each, none where they are 1.
 
-use crate::matching::{GraphNode, tensor};
+use crate::matching::GraphNode;
+use crate::rounding::rounded;
 use strait_core::op::Gemm;
 use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
@@ -13,7 +14,7 @@ use strait_core::{
 pub struct CanonicalGemm;
 
 /// The transpose of a matrix with these extents.
-pub(super) fn transposed(values: &[f32], rows: usize, columns: usize) -> Vec<f32> {
+pub(super) fn transposed<T: Copy>(values: &[T], rows: usize, columns: usize) -> Vec<T> {
     (0..columns)
         .flat_map(|c| (0..rows).map(move |r| values[r * columns + c]))
         .collect()
@@ -21,9 +22,9 @@ pub(super) fn transposed(values: &[f32], rows: usize, columns: usize) -> Vec<f32
 
 /// A constant bias times beta: `[outputs]` where it is the same for all rows, else of its own shape. `None` for a bias
 /// that is not constant.
-fn scaled(site: &GraphNode<'_>, bias: ValueId, beta: f32, outputs: usize) -> Option<(Vec<u64>, Vec<f32>)> {
-    let (tensor, values) = site.floats(bias)?;
-    let scaled: Vec<f32> = values.iter().map(|v| if beta == 1.0 { *v } else { v * beta }).collect();
+fn scaled(site: &GraphNode<'_>, bias: ValueId, beta: f32, outputs: usize) -> Option<(Vec<u64>, Vec<f64>)> {
+    let (tensor, numbers) = site.exact(bias)?;
+    let scaled: Vec<f64> = numbers.iter().map(|number| number * f64::from(beta)).collect();
     let row = vec![outputs as u64];
     Some(match scaled[..] {
         [one] => (row, vec![one; outputs]),
@@ -71,7 +72,7 @@ impl Rule for CanonicalGemm {
                 "its first operand is transposed",
             )));
         }
-        let Some((_, values)) = site.floats(b) else {
+        let Some((_, numbers)) = site.exact(b) else {
             return Ok(Outcome::Refused(Reason::new(
                 ReasonCode::GemmWeight,
                 "its second operand is not a constant",
@@ -87,32 +88,29 @@ impl Rule for CanonicalGemm {
             patch.add.push(turned);
             operands[1] = Some(Source::New(0, 0));
         } else if !(gemm.transpose_b && gemm.alpha == 1.0) {
-            let mut values = values.into_owned();
-            if gemm.alpha != 1.0 {
-                values.iter_mut().for_each(|w| *w *= gemm.alpha);
-            }
+            let mut numbers: Vec<f64> = numbers.iter().map(|w| w * f64::from(gemm.alpha)).collect();
             let shape = if gemm.transpose_b {
                 [rows, columns]
             } else {
-                values = transposed(&values, rows as usize, columns as usize);
+                numbers = transposed(&numbers, rows as usize, columns as usize);
                 [columns, rows]
             };
-            patch.data.push(("weight".into(), tensor(&shape, &values)?));
-            operands[1] = Some(Source::Data(0));
+            operands[1] = rounded(&mut patch, "weight", &shape, numbers)?;
         }
         match bias {
             None => {}
             Some((old, _)) if bias_is_canonical && gemm.beta == 1.0 => operands.push(Some(Source::Old(old))),
-            Some((_, Some((shape, values)))) => {
-                operands.push(Some(Source::Data(patch.data.len() as u16)));
-                patch.data.push(("bias".into(), tensor(&shape, &values)?));
-            }
+            Some((_, Some((shape, numbers)))) => operands.push(rounded(&mut patch, "bias", &shape, numbers)?),
             Some((_, None)) => {
                 return Ok(Outcome::Refused(Reason::new(
                     ReasonCode::GemmBias,
                     "its scaled bias is not a constant",
                 )));
             }
+        }
+        if operands.contains(&None) {
+            let text = "a weight or bias times alpha or beta is not finite";
+            return Ok(Outcome::Refused(Reason::new(ReasonCode::NotFinite, text)));
         }
         patch.replace.push((y, Source::New(patch.add.len() as u16, 0)));
         patch.add.push(NewNode::new(Gemm::canonical(), &operands, &[at]));

@@ -6,8 +6,9 @@
 //! A product in front of the normalization takes that first.
 //! **Exactness**: exact in real numbers; computed in f64, each parameter is rounded to f32 once.
 
-use crate::matching::{GraphNode, tensor};
+use crate::matching::GraphNode;
 use crate::product::{DEPTH, InFront, MOST_MAPS, is_taken, numbers};
+use crate::rounding::rounded;
 use strait_core::{
     GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
 };
@@ -54,7 +55,7 @@ impl Rule for ConstantsIntoBatchNormalization {
         if front.is_shared {
             return refused(ReasonCode::SeveralUses, "the normalization is used elsewhere too");
         }
-        let own = [1, 2].map(|index| normalization.input(index).and_then(|value| site.floats(value)));
+        let own = [1, 2].map(|index| normalization.input(index).and_then(|value| site.exact(value)));
         let [Some((_, scale)), Some((_, bias))] = own else {
             return refused(
                 ReasonCode::NotConstant,
@@ -71,34 +72,27 @@ impl Rule for ConstantsIntoBatchNormalization {
             );
         };
         let is_product = site.node.op.term() == Term::Mul;
-        let map = |own: &[f32], with: fn(f64, f64) -> f64| -> Vec<f32> {
+        let map = |own: &[f64], with: fn(f64, f64) -> f64| -> Vec<f64> {
             let pairs = own.iter().zip(&constant);
-            pairs
-                .map(|(&own, &constant)| with(own.into(), constant) as f32)
-                .collect()
+            pairs.map(|(&own, &constant)| with(own, constant)).collect()
         };
         let (scale, bias) = match is_product {
             true => (map(&scale, |own, m| own * m), map(&bias, |own, m| own * m)),
             false => (scale.into_owned(), map(&bias, |own, a| own + a)),
         };
-        if !scale.iter().chain(&bias).all(|value| value.is_finite()) {
+        let shape = [scale.len() as u64];
+        let mut patch = Patch::default();
+        let scale = rounded(&mut patch, "scale", &shape, scale)?;
+        let bias = rounded(&mut patch, "bias", &shape, bias)?;
+        if scale.is_none() || bias.is_none() {
             return refused(ReasonCode::NotFinite, "a parameter that comes out is not finite");
         }
-        let shape = [scale.len() as u64];
         let old = |index| normalization.input(index).map(Source::Old);
-        let operands = [old(0), Some(Source::Data(0)), Some(Source::Data(1)), old(3), old(4)];
-        let mut patch = Patch {
-            data: vec![
-                ("scale".to_owned(), tensor(&shape, &scale)?),
-                ("bias".to_owned(), tensor(&shape, &bias)?),
-            ],
-            add: vec![NewNode::new(
-                normalization.node.op.clone(),
-                &operands,
-                &[normalization.id, at],
-            )],
-            ..Patch::default()
-        };
+        let operands = [old(0), scale, bias, old(3), old(4)];
+        let origins = [normalization.id, at];
+        patch
+            .add
+            .push(NewNode::new(normalization.node.op.clone(), &operands, &origins));
         front.moved(&mut patch, &[at], y);
         patch.remove.push(normalization.id);
         Ok(Outcome::Apply(patch))

@@ -14,7 +14,8 @@ use super::{
     ScalarIntoProducer,
 };
 use crate::blocks::{MOST_MOVES, moves};
-use crate::matching::{GraphNode, tensor};
+use crate::matching::GraphNode;
+use crate::rounding::rounded;
 use smallvec::SmallVec;
 use strait_core::op::{Conv, ConvTranspose, Identity, Reshape, Slice, Transpose};
 use strait_core::rule::EVERYWHERE;
@@ -80,7 +81,7 @@ fn axes(op: &ConvTranspose, x: &[u64], y: &[u64], weight: &[u64]) -> Option<Smal
 }
 
 /// Weights of the convolution: outputs by group, then by remainder along each axis.
-fn phases(weight: &[f32], inputs: usize, per_group: usize, groups: usize, axes: &[Axis]) -> Vec<f32> {
+fn phases(weight: &[f64], inputs: usize, per_group: usize, groups: usize, axes: &[Axis]) -> Vec<f64> {
     let product = |size: fn(&Axis) -> usize| axes.iter().map(size).product::<usize>();
     let (rests, taps, kernel) = (product(|a| a.stride), product(|a| a.taps), product(|a| a.kernel));
     let each = inputs / groups.max(1);
@@ -97,7 +98,10 @@ fn phases(weight: &[f32], inputs: usize, per_group: usize, groups: usize, axes: 
                             place = place.zip(tap).map(|(place, tap)| place + tap * size);
                             (rest, at, size) = (rest / axis.stride, at / axis.taps, size * axis.kernel);
                         }
-                        place.and_then(|place| weight.get(from + place)).copied().unwrap_or(0.0)
+                        place
+                            .and_then(|place| weight.get(from + place))
+                            .copied()
+                            .unwrap_or_default()
                     }));
                 }
             }
@@ -179,7 +183,7 @@ impl Rule for ConvTransposeToConv {
         let reader = site.graph.only_use(y);
         let reader = reader.and_then(|at| Some((at.node, site.graph.node(at.node)?)));
         let function = reader.filter(|(_, node)| node.op.term().kind() == Kind::Function && node.inputs.len() == 1);
-        let weight = site.input(1).and_then(|weight| site.floats(weight));
+        let weight = site.input(1).and_then(|weight| site.exact(weight));
         let (Some((weight, values)), Some(from), Some(to)) = (weight, site.dims(x), site.dims(y)) else {
             return Ok(Outcome::NoMatch);
         };
@@ -192,7 +196,7 @@ impl Rule for ConvTransposeToConv {
         let rests: usize = axes.iter().map(|axis| axis.stride).product();
         let bias = match site.input(2) {
             None => None,
-            Some(bias) => match site.floats(bias) {
+            Some(bias) => match site.exact(bias) {
                 Some((_, bias)) => Some(bias),
                 None => return Ok(Outcome::NoMatch),
             },
@@ -204,23 +208,27 @@ impl Rule for ConvTransposeToConv {
             .chain(axes.iter().map(|axis| axis.taps as u64))
             .collect();
         let grid = |value: Option<ValueId>| site.graph.value(value?)?.quant.as_ref();
-        let mut data = vec![("weight".to_string(), tensor(&shape, &folded)?)];
+        let mut patch = Patch::default();
         let mut add = Vec::new();
         // On the model's own grid, where it gives one: an identity carries it until it is taken out.
-        let mut given = |data: u16, grid: Option<QuantParams>| {
-            let Some(grid) = grid else { return Source::Data(data) };
-            let mut node = NewNode::new(Identity {}, &[Some(Source::Data(data))], &[at]);
+        let mut given = |data: Option<Source>, grid: Option<QuantParams>| {
+            let Some(grid) = grid else { return data };
+            let mut node = NewNode::new(Identity {}, &[data], &[at]);
             node.quant.push(Some(grid.into()));
             add.push(node);
-            Source::New(add.len() as u16 - 1, 0)
+            Some(Source::New(add.len() as u16 - 1, 0))
         };
         let own = grid(site.input(1)).map(|grid| repeated(grid, groups, rests));
-        let mut operands = vec![Some(Source::Old(x)), Some(given(0, own))];
+        let weight = rounded(&mut patch, "weight", &shape, folded)?;
+        let mut operands = vec![Some(Source::Old(x)), given(weight, own)];
         if let Some(bias) = bias {
-            let values: Vec<f32> = bias.iter().flat_map(|&b| std::iter::repeat_n(b, rests)).collect();
-            data.push(("bias".to_string(), tensor(&[outputs], &values)?));
+            let numbers = bias.iter().flat_map(|&b| std::iter::repeat_n(b, rests)).collect();
+            let bias = rounded(&mut patch, "bias", &[outputs], numbers)?;
             let own = grid(site.input(2)).map(|grid| repeated(grid, 1, rests));
-            operands.push(Some(given(1, own)));
+            operands.push(given(bias, own));
+        }
+        if operands.contains(&None) {
+            return Ok(Outcome::NoMatch);
         }
         let pads = |end: usize| axes.iter().map(move |axis| axis.pad[end]);
         let conv = Conv {
@@ -278,10 +286,10 @@ impl Rule for ConvTransposeToConv {
             (replaced, remove) = (made, vec![id, at]);
         }
         Ok(Outcome::Apply(Patch {
-            data,
             add,
             replace: vec![(replaced, result)],
             remove,
+            ..patch
         }))
     }
 }

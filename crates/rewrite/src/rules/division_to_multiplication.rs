@@ -6,7 +6,8 @@
 //! **Exactness**: exact where c is a power of two; else exact in real numbers, the reciprocal is rounded once more, and a result
 //! is at most one unit in the last place from the quotient.
 
-use crate::matching::{GraphNode, tensor};
+use crate::matching::GraphNode;
+use crate::rounding::rounded;
 use strait_core::op::Mul;
 use strait_core::{
     GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
@@ -56,16 +57,14 @@ impl Rule for DivisionToMultiplication {
                 "the reciprocal of a divisor is no normal number",
             )));
         }
-        let factor = tensor(shape.shape(), &factors)?;
-        Ok(Outcome::Apply(Patch {
-            data: vec![("reciprocal".into(), factor)],
-            add: vec![NewNode::new(
-                Mul::float(),
-                &[Some(Source::Old(x)), Some(Source::Data(0))],
-                &[at],
-            )],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-        }))
+        let mut patch = Patch::default();
+        let factors = divisors.iter().map(|&divisor| f64::from(divisor).recip()).collect();
+        let factor = rounded(&mut patch, "reciprocal", shape.shape(), factors)?;
+        patch
+            .add
+            .push(NewNode::new(Mul::float(), &[Some(Source::Old(x)), factor], &[at]));
+        patch.replace.push((y, Source::New(0, 0)));
+        patch.remove.push(at);
+        Ok(Outcome::Apply(patch))
     }
 }

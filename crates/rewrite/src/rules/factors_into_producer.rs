@@ -39,7 +39,7 @@ impl Rule for FactorsIntoProducer {
             Term::Add if batch_normalization_spelled_out::found(&site).is_some() => return Ok(Outcome::NoMatch),
             Term::Add => {}
             _ if readers.any(|reader| reader.op.term() == Term::Add) => return Ok(Outcome::NoMatch),
-            _ => return Ok(folded(&site)),
+            _ => return folded(&site),
         }
         let operands = site
             .node
@@ -49,13 +49,12 @@ impl Rule for FactorsIntoProducer {
             .filter(|&&value| site.used_once(value));
         let products = operands.filter_map(|&value| site.producer(value, Term::Mul));
         let mut outcomes = products.map(|product| folded(&product));
-        Ok(outcomes
-            .find(|outcome| !matches!(outcome, Outcome::NoMatch))
-            .unwrap_or(Outcome::NoMatch))
+        let found = outcomes.find(|outcome| !matches!(outcome, Ok(Outcome::NoMatch)));
+        found.unwrap_or(Ok(Outcome::NoMatch))
     }
 }
 
-fn folded(product: &GraphNode<'_>) -> Outcome {
+fn folded(product: &GraphNode<'_>) -> Result<Outcome, PassError> {
     scalar_into_producer::look(product, |front, factor| {
         !scalar_into_producer::takes(product, front, factor)
     })

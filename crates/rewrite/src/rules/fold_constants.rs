@@ -2,14 +2,15 @@
 //! **Why**: it would be computed anew for every sample, and nothing could treat its result as a weight.
 //! **Preconditions**: the result is not an output of the graph and has at most 64 MiB; all results together have at most
 //! 1 GiB and take at most 2·10^10 operations. It is not dequantized from codes: these are the constant.
-//! **Exactness**: exact; the node is run by the executor that would run it later.
+//! **Exactness**: exact; the node is run by the executor that would run it later. What only moves elements moves the numbers, too,
+//! that a rule has rounded to them.
 
 use crate::matching::GraphNode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use strait_core::rule::ANY;
 use strait_core::{
-    Elem, GraphId, Module, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, TensorData, TensorType,
-    Term, ValueId,
+    Elem, GraphId, Kind, Module, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, TensorData,
+    TensorType, Term, ValueId,
 };
 use strait_execute::{evaluate, operations};
 
@@ -29,6 +30,15 @@ const TOGETHER: u64 = 1 << 30;
 
 /// Or for some that take long. What is left to be computed is counted with all other work.
 const MOST_OPERATIONS: u64 = 20_000_000_000;
+
+/// The numbers that the result of a node is rounded from: those of its only operand, where it moves them.
+fn unrounded(site: &GraphNode<'_>) -> Option<Vec<f64>> {
+    let moves = matches!(site.node.op.term().kind(), Kind::Rearranges | Kind::Moves) && site.node.inputs.len() == 1;
+    let (id, tensor) = site.constant(site.input(0).filter(|_| moves)?)?;
+    let numbers = TensorData::from_values(tensor.shape(), site.module.unrounded(id)?).ok()?;
+    let moved = evaluate(&site.node.op, &[Some(&numbers)]).ok()?;
+    Some(moved.first()?.values::<f64>().ok()?.to_vec())
+}
 
 impl Rule for FoldConstants {
     fn name(&self) -> &'static str {
@@ -118,9 +128,10 @@ impl Rule for FoldConstants {
         let data = names.map(|n| format!("{n}:folded")).zip(tensors).collect();
         Ok(Outcome::Apply(Patch {
             data,
-            add: Vec::new(),
+            unrounded: unrounded(&site).map(|numbers| (0, numbers)).into_iter().collect(),
             replace,
             remove: vec![at],
+            ..Patch::default()
         }))
     }
 }

@@ -106,6 +106,7 @@ impl Rule for RmsNormalization {
             add: vec![NewNode::new(whole, &[Some(Source::Old(x)), scale], &site.down_to(x))],
             replace: vec![(y, Source::New(0, 0))],
             remove: vec![at],
+            ..Patch::default()
         }))
     }
 }

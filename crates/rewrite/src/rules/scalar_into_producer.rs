@@ -22,9 +22,9 @@ pub(super) fn takes(site: &GraphNode<'_>, product: &InFront<'_>, factor: ValueId
 }
 
 /// The product in front of one operand, and the map that the other is of its channels, if one of the two rules takes them.
-pub(super) fn look(site: &GraphNode<'_>, takes: impl Fn(&InFront<'_>, ValueId) -> bool) -> Outcome {
+pub(super) fn look(site: &GraphNode<'_>, takes: impl Fn(&InFront<'_>, ValueId) -> bool) -> Result<Outcome, PassError> {
     let Some(y) = site.output() else {
-        return Outcome::NoMatch;
+        return Ok(Outcome::NoMatch);
     };
     for (x, factor) in site.both_orders() {
         let Some(product) = InFront::product(site, x) else {
@@ -34,15 +34,12 @@ pub(super) fn look(site: &GraphNode<'_>, takes: impl Fn(&InFront<'_>, ValueId) -
             continue;
         }
         let Some(factors) = product.constant(site, x, factor) else {
-            return Outcome::NoMatch;
+            return Ok(Outcome::NoMatch);
         };
         let affine = factors.into_iter().map(|factor| (factor, 0.0)).collect();
-        return match product.folded(&affine, &[site.id], y) {
-            Ok(patch) => Outcome::Apply(patch),
-            Err(reason) => Outcome::Refused(reason),
-        };
+        return product.folded(&affine, &[site.id], y);
     }
-    Outcome::NoMatch
+    Ok(Outcome::NoMatch)
 }
 
 impl Rule for ScalarIntoProducer {
@@ -64,6 +61,6 @@ impl Rule for ScalarIntoProducer {
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        Ok(look(&site, |product, factor| takes(&site, product, factor)))
+        look(&site, |product, factor| takes(&site, product, factor))
     }
 }

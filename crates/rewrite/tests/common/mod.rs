@@ -1,5 +1,7 @@
 //! Random graphs of what the rules look for, as exporters write it and mixed up.
 
+#![allow(dead_code, reason = "not every test uses all of it")]
+
 use std::fmt::Write;
 use strait_core::Module;
 use strait_core::text::parse;
@@ -23,17 +25,34 @@ const IMAGE: &str = "1,4,3,3";
 const LAST: &str = "1,3,3,4";
 
 /// A graph while it is written.
-struct Text {
-    body: String,
-    data: String,
+#[derive(Default)]
+pub(crate) struct Text {
+    pub(crate) body: String,
+    pub(crate) data: String,
     values: usize,
     tensors: usize,
     nodes: usize,
 }
 
+/// Reorders by Fisher and Yates.
+pub(crate) fn shuffle<T>(random: &mut Random, items: &mut [T]) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, random.below(last + 1));
+    }
+}
+
+/// Units in the last place from a to b.
+pub(crate) fn ulps(a: f32, b: f32) -> u32 {
+    let ordered = |x: f32| {
+        let bits = x.to_bits() as i32;
+        if bits < 0 { i32::MIN - bits } else { bits }
+    };
+    ordered(a).abs_diff(ordered(b))
+}
+
 impl Text {
     /// Adds a node and gives its result.
-    fn node(&mut self, shape: &str, op: &str, operands: &[&str], attributes: &str) -> String {
+    pub(crate) fn node(&mut self, shape: &str, op: &str, operands: &[&str], attributes: &str) -> String {
         let name = format!("%v{}", self.values);
         self.values += 1;
         self.nodes += 1;
@@ -47,11 +66,11 @@ impl Text {
         name
     }
 
-    fn add(&mut self, shape: &str, a: &str, b: &str) -> String {
+    pub(crate) fn add(&mut self, shape: &str, a: &str, b: &str) -> String {
         self.node(shape, "add", &[a, b], "")
     }
 
-    fn mul(&mut self, shape: &str, a: &str, b: &str) -> String {
+    pub(crate) fn mul(&mut self, shape: &str, a: &str, b: &str) -> String {
         self.node(shape, "mul", &[a, b], "a_zero=0, b_zero=0")
     }
 
@@ -61,12 +80,29 @@ impl Text {
 
     /// Adds a constant of positive numbers that are no powers of two.
     fn constant(&mut self, random: &mut Random, shape: &[usize]) -> String {
+        self.positive(random, shape).0
+    }
+
+    /// The same, with the numbers.
+    pub(crate) fn positive(&mut self, random: &mut Random, shape: &[usize]) -> (String, Vec<f64>) {
+        self.list(shape, || (random.below(1 << 20) as f32 + 0.5) / 65_536.0 + 0.1)
+    }
+
+    /// The same of numbers of both signs.
+    pub(crate) fn numbers(&mut self, random: &mut Random, shape: &[usize]) -> (String, Vec<f64>) {
+        self.list(shape, || {
+            let number = (random.below(1 << 20) as f32 + 0.5) / 65_536.0 + 0.1;
+            if random.below(2) == 0 { number } else { -number }
+        })
+    }
+
+    fn list(&mut self, shape: &[usize], number: impl FnMut() -> f32) -> (String, Vec<f64>) {
         let count: usize = shape.iter().product();
-        let values: Vec<String> = (0..count)
-            .map(|_| format!("{:?}", (random.below(1 << 20) as f32 + 0.5) / 65_536.0 + 0.1))
-            .collect();
+        let values: Vec<f32> = std::iter::repeat_with(number).take(count).collect();
         let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
-        self.tensor(&shape.join(","), &values.join(","))
+        let text: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+        let name = self.tensor(&shape.join(","), &text.join(","));
+        (name, values.into_iter().map(f64::from).collect())
     }
 
     fn tensor(&mut self, shape: &str, values: &str) -> String {
@@ -110,7 +146,7 @@ impl Text {
         x
     }
 
-    fn conv(&mut self, random: &mut Random, x: &str) -> String {
+    pub(crate) fn conv(&mut self, random: &mut Random, x: &str) -> String {
         let bias = random.below(2) == 0;
         let weight = self.constant(random, &[4, 4, 1, 1]);
         let bias = bias.then(|| self.constant(random, &[4]));
@@ -200,13 +236,7 @@ impl Text {
 
 /// A float graph of about so many nodes.
 pub(crate) fn module(random: &mut Random, nodes: usize) -> Module {
-    let mut text = Text {
-        body: String::new(),
-        data: String::new(),
-        values: 0,
-        tensors: 0,
-        nodes: 0,
-    };
+    let mut text = Text::default();
     let mut images = vec!["%x".to_owned()];
     while text.nodes < nodes {
         // Mostly what was made last.

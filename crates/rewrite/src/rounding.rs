@@ -1,0 +1,50 @@
+//! Constants that rules compute: in f64, and rounded to f32 once, however many rules compute on them one after the other.
+//!
+//! A module remembers the numbers of such a constant while rules run ([`strait_core::Module::unrounded`]). So a chain of affine
+//! maps has the same weights and biases, up to the rounding of f64, in whatever order its links are taken.
+
+use crate::matching::{GraphNode, tensor};
+use std::borrow::Cow;
+use strait_core::{PassError, Patch, Source, TensorData, ValueId};
+
+impl<'a> GraphNode<'a> {
+    /// The numbers of a constant of f32: those that it is rounded from, where a rule has made it.
+    pub(crate) fn exact(&self, value: ValueId) -> Option<(&'a TensorData, Cow<'a, [f64]>)> {
+        let (id, _) = self.constant(value)?;
+        let (tensor, values) = self.floats(value)?;
+        let numbers = match self.module.unrounded(id) {
+            Some(numbers) => Cow::Borrowed(numbers),
+            None => values.iter().map(|&value| f64::from(value)).collect(),
+        };
+        Some((tensor, numbers))
+    }
+
+    /// One number per channel, from a constant that broadcasts along the last axis alone: `[N]`, `[1, N]`, and so on.
+    pub(crate) fn per_last_axis(&self, value: ValueId, channels: usize) -> Option<Cow<'a, [f64]>> {
+        let (tensor, numbers) = self.exact(value)?;
+        (numbers.len() == channels && tensor.shape().last() == Some(&(channels as u64))).then_some(numbers)
+    }
+}
+
+/// Puts a constant into a patch; nothing where one of its numbers is not finite in f32.
+pub(crate) fn rounded(
+    patch: &mut Patch,
+    name: &str,
+    shape: &[u64],
+    numbers: Vec<f64>,
+) -> Result<Option<Source>, PassError> {
+    let values: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
+    if !values.iter().all(|value| value.is_finite()) {
+        return Ok(None);
+    }
+    let position = patch.data.len() as u16;
+    patch.data.push((name.to_owned(), tensor(shape, &values)?));
+    if values
+        .iter()
+        .zip(&numbers)
+        .any(|(&value, &number)| f64::from(value) != number)
+    {
+        patch.unrounded.push((position, numbers));
+    }
+    Ok(Some(Source::Data(position)))
+}
