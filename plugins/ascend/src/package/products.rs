@@ -125,10 +125,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             Term::SumPool => (window(node), Vec::new()),
             _ => self.whole(node, &extents)?,
         };
-        let counted = self.graph.uses(result).any(|at| {
-            let reader = self.graph.node(at.node);
-            reader.is_some_and(|reader| reader.op.term() == Term::Requantize && operand(reader, 1).is_some())
-        });
+        let counted = self.has_counts(result);
         let include = ("count_include_pad", Attribute::Int(i64::from(!counted)));
         let attributes: Vec<_> = attributes.into_iter().chain([include]).collect();
         let mut shape = self.export.shape_of(result);
@@ -164,6 +161,19 @@ impl<'m, F: Flavour> Walk<'m, F> {
             },
         );
         Ok(())
+    }
+
+    /// True for the sums of windows that have a count each, by which a requantization divides them, behind the zero point where there is
+    /// one.
+    fn has_counts(&self, sums: ValueId) -> bool {
+        self.graph
+            .uses(sums)
+            .filter_map(|at| self.graph.node(at.node))
+            .any(|reader| match reader.op.term() {
+                Term::Requantize => operand(reader, 1).is_some(),
+                Term::Add => self.result(reader).is_some_and(|centred| self.has_counts(centred)),
+                _ => false,
+            })
     }
 
     /// The window of a mean over whole axes, and the axes that its result does without.

@@ -103,6 +103,37 @@ fn quantizations_stand_where_codes_are_read_and_equal_ones_are_one() {
     assert_eq!(nodes(&files["net_1_deploy_model.onnx"]), expected);
 }
 
+/// A pool whose windows count different numbers of elements, on a grid with a zero point.
+const COUNTS: &str = r#"strait 1 integer
+graph @lowered(%x: f32[1,1,2,3]) {
+  %q: i8[1,1,2,3] scale=0.5 zero=8 = quantize(%x) {to=i8, rounding=half_even, reciprocal=1, zero_point=inside_rounding} name="x:quantize"
+  %s: i32[1,1,2,3] scale=0.5 zero=16 = sum_pool(%q) {size=[1,2], stride=[1,1], pad=[0,1,0,0], dilation=[1,1], ceil=0, pad_value=8} name="a:accumulate" sources=["a:accumulate","a"]
+  %c: i32[1,1,2,3] scale=0.5 zero=0 = add(%s, @offset) name="a:centre" sources=["a:centre","a"]
+  %a: i8[1,1,2,3] scale=0.25 zero=33 = requantize(%c, @divisors) {form={ascend_requant scale=[2.0,1.0] offset=33 relu=0 out=i8}, axis=0} name="a:requantize" sources=["a:requantize","a"]
+  %y: f32[1,1,2,3] = dequantize(%a) name="a:dequantize" sources=["a:dequantize","a"]
+  return %y
+}
+data @offset: i32[1] = inline [-16]
+data @divisors: i32[1,1,2,3] = inline [0,1,1,0,1,1]
+"#;
+
+#[test]
+fn a_pool_of_windows_of_several_counts_computes_on_real_numbers() {
+    let deploy = &files(COUNTS).unwrap()["net_1_deploy_model.onnx"];
+    let nodes = nodes(deploy);
+    assert_eq!(
+        nodes[..3],
+        [
+            "a.quant.output0 = a.quant AscendQuant(x)",
+            "a.anti_quant.output0 = a.anti_quant AscendAntiQuant(a.quant.output0)",
+            "a.output0 = a AveragePool(a.anti_quant.output0)",
+        ]
+    );
+    assert!(nodes.iter().all(|node| !node.contains("AscendDequant")), "{nodes:?}");
+    let pool = deploy.lines().find(|line| line.contains("AveragePool")).unwrap();
+    assert!(pool.contains("count_include_pad=0"), "{pool}");
+}
+
 #[test]
 fn words_weights_and_biases_are_those_of_the_format() {
     let deploy = &files(TEXT).unwrap()["net_1_deploy_model.onnx"];
