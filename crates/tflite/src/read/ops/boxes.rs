@@ -1,6 +1,7 @@
 //! Suppression of boxes that overlap.
 
 use super::Row;
+use super::shape::spread;
 use crate::read::site::{Arg, Refusal, Site};
 use strait_core::op::{Cast, Gather, NonMaxSuppression};
 use strait_core::{Elem, ReasonCode, TensorData};
@@ -43,13 +44,10 @@ fn suppression(site: &mut Site<'_, '_>, has_scores: bool) -> Result<(), Refusal>
     let rows = site.push(op, &[boxes, scores, count, share, Arg::Operand(4)])?;
     let column = site.part(&rows, 1, 2, 3)?;
     let chosen = site.reshaped(&column, &[-1])?;
-    let zeros = site.room(&[most.unsigned_abs()])?;
-    let none = Arg::Constant(site.integers(&[most.unsigned_abs()], &vec![0; zeros])?);
-    let filled = filled_up(site, &chosen, &none, most)?;
+    let filled = filled_up(site, &chosen, most)?;
     if has_scores && site.has_result(1) {
         let scores = site.push(Gather { axis: 0 }, &[Arg::Operand(1), chosen.clone()])?;
-        let none = Arg::Constant(site.floats_of(&[most.unsigned_abs()], &vec![0.0; zeros])?);
-        let scores = filled_up(site, &scores, &none, most)?;
+        let scores = filled_up(site, &scores, most)?;
         site.finish_result(1, strait_core::op::Identity {}, &[scores])?;
     }
     let length = site.extent_at(&chosen, 0)?;
@@ -58,9 +56,11 @@ fn suppression(site: &mut Site<'_, '_>, has_scores: bool) -> Result<(), Refusal>
     site.finish(Cast { to: Elem::I32 }, &[filled])
 }
 
-/// A list with others behind it, of which the first `most` stay.
-fn filled_up(site: &mut Site<'_, '_>, list: &Arg, others: &Arg, most: i64) -> Result<Arg, Refusal> {
-    let all = site.joined(&[list.clone(), others.clone()], 0)?;
+/// A list with zeros behind it, of which the first `most` stay.
+fn filled_up(site: &mut Site<'_, '_>, list: &Arg, most: i64) -> Result<Arg, Refusal> {
+    let zero = site.number(list, 0.0)?;
+    let zeros = spread(site, &zero, &[most])?;
+    let all = site.joined(&[list.clone(), zeros], 0)?;
     let first = site.part(&all, 0, 0, most)?;
     site.reshaped(&first, &[most])
 }

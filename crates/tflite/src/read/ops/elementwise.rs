@@ -118,11 +118,13 @@ fn atan2(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 /// The number of boundaries, which ascend, that are not above each element.
 fn bucketize(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let options = options!(site, BucketizeOptions);
-    let boundaries = match &options {
-        Some(options) => field(options.boundaries())?.map(|list| list.iter().collect()),
+    let list = match &options {
+        Some(options) => field(options.boundaries())?,
         None => None,
     };
-    let boundaries: Vec<f32> = boundaries.unwrap_or_default();
+    // Many operators may have the same list.
+    site.room(&[list.as_ref().map_or(0, |list| list.len()) as u64])?;
+    let boundaries: Vec<f32> = list.into_iter().flatten().collect();
     if boundaries.is_empty() || boundaries.windows(2).any(|pair| pair[0] > pair[1]) {
         return Err(Refusal::invalid(
             ReasonCode::Operands,
