@@ -43,7 +43,7 @@ const TFLITE: &str = "\
 
 Builtin operators, with the last version that is read; all before it are, too. Images have their channels last: in front of an
 operator with a window there is a transpose, and one behind, which rules move and cancel. Codes of 4, 8 and 16 bits are read with the
-grids that the file gives.
+grids that the file gives. Recurrent layers begin each run with states of 0, where LiteRT goes on with those of the run before.
 
 ";
 
@@ -57,7 +57,7 @@ struct Format {
     file: &'static str,
     /// The names, and the versions.
     operators: Vec<(String, Option<String>)>,
-    /// Operators that compare truth values, or with an infinite number, of which there are no codes.
+    /// Operators that compare truth values or extents, or with an infinite number, of which there are no codes.
     without_codes: &'static [&'static str],
 }
 
@@ -91,7 +91,7 @@ fn formats() -> [Format; 3] {
                 .iter()
                 .map(|op| (op.name.to_owned(), Some(op.last.to_string())))
                 .collect(),
-            without_codes: &["LOGICAL_NOT"],
+            without_codes: &["BROADCAST_ARGS", "LOGICAL_NOT"],
         },
     ]
 }
