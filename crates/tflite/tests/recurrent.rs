@@ -94,3 +94,51 @@ fn other_operators_take_no_variable() {
     let text = read(&root).unwrap_err();
     assert!(text.contains("`h` is a variable"), "{text}");
 }
+
+/// A plain layer of one state over four inputs, whose weights of the input are codes on a grid.
+fn hybrid(x: Table) -> Table {
+    let grid = Table::default()
+        .with(2, Value::Floats(vec![0.5]))
+        .with(3, Value::Longs(vec![0]));
+    let tensors = vec![
+        x,
+        tensor("w", &[1, 4], 1).bits(1, 9).with(4, Value::Table(grid)),
+        tensor("r", &[1, 1], 2),
+        tensor("b", &[1], 2),
+        tensor("h", &[1, 1], 0).bits(5, 1),
+        tensor("y", &[1, 1, 1], 0),
+    ];
+    let options = Table::default().bits(1, TANH);
+    let layer = operator(0, &[0, 1, 2, 3, 4], &[5])
+        .bits(3, 31)
+        .with(4, Value::Table(options));
+    let codes = f32::from_bits(u32::from_le_bytes([1, 2, 3, 0xfc]));
+    model(
+        vec![kind(35, 1)],
+        graph(tensors, vec![layer], &[0], &[5]),
+        &[&[codes], &[0.25]],
+    )
+}
+
+#[test]
+fn weights_of_codes_are_refused_unless_they_may_be_read_as_numbers() {
+    let root = hybrid(tensor("x", &[1, 1, 4], 0));
+    assert!(read(&root).unwrap_err().contains("it is hybrid"));
+    let options = ReadOptions {
+        hybrid_as_float: true,
+        ..ReadOptions::default()
+    };
+    let module = Model::decode(Bytes::from(file(&root))).unwrap().read(&options).unwrap();
+    let text = text::print(&module, &PrintOptions::default());
+    assert!(text.contains("inline [0.5,1.0,1.5,-2.0]"), "{text}");
+}
+
+#[test]
+fn a_layer_of_codes_is_refused() {
+    let grid = Table::default()
+        .with(2, Value::Floats(vec![0.5]))
+        .with(3, Value::Longs(vec![0]));
+    let codes = tensor("x", &[1, 1, 4], 0).bits(1, 9).with(4, Value::Table(grid));
+    let text = read(&hybrid(codes)).unwrap_err();
+    assert!(text.contains("it computes with codes"), "{text}");
+}
