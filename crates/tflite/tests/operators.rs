@@ -212,3 +212,38 @@ fn boxes_that_overlap_by_just_the_share_go() {
     assert_eq!(chosen(0.75), [2, 0, 1]);
     assert!(refused(&limits(1.5)).contains("no share"));
 }
+
+#[test]
+fn blocks_around_a_convolution_become_a_dilated_one() {
+    let bits = |all: &[i32]| -> Vec<f32> { all.iter().map(|&one| f32::from_bits(one as u32)).collect() };
+    let (block, padding, crops) = (bits(&[2, 2]), bits(&[1, 2, 1, 2]), bits(&[0, 1, 0, 1]));
+    let tensors = vec![
+        tensor("x", &[1, 5, 5, 1], 0),
+        tensor("block", &[2], 1).bits(1, INT),
+        tensor("padding", &[2, 2], 2).bits(1, INT),
+        tensor("crops", &[2, 2], 3).bits(1, INT),
+        tensor("w", &[1, 2, 2, 1], 4),
+        tensor("b", &[1], 5),
+        tensor("batches", &[4, 4, 4, 1], 0),
+        tensor("conv", &[4, 3, 3, 1], 0),
+        tensor("y", &[1, 5, 5, 1], 0),
+    ];
+    let options = Table::default().bits(0, 1).bits(1, 1).bits(2, 1);
+    let nodes = vec![
+        operator(0, &[0, 1, 2], &[6]),
+        operator(1, &[6, 4, 5], &[7]).bits(3, 1).with(4, Value::Table(options)),
+        operator(2, &[7, 1, 3], &[8]),
+    ];
+    let kinds = vec![kind(38, 1), kind(3, 1), kind(37, 1)];
+    let buffers: [&[f32]; 5] = [&block, &padding, &crops, &[1.0, 2.0, 3.0, 4.0], &[0.5]];
+    let root = model(kinds, graph(tensors, nodes, &[0], &[8]), &buffers);
+    let module = Model::decode(Bytes::from(file(&root))).unwrap();
+    let mut module = module
+        .read(&ReadOptions::default())
+        .unwrap_or_else(|error| panic!("{error}"));
+    let main = module.main;
+    strait_rewrite::canonical().run(&mut module, main).unwrap();
+    let text = strait_core::text::print(&module, &strait_core::text::PrintOptions::default());
+    assert!(text.contains("dilation=[2,2]"), "{text}");
+    assert!(!text.contains("slice") && !text.contains("pad("), "{text}");
+}
