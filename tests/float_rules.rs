@@ -2,7 +2,7 @@
 //! find it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use std::{fs, num::NonZeroUsize, sync::Mutex};
+use std::{fs, num::NonZeroUsize, path::Path, sync::Mutex};
 
 use strait_builtin as _;
 use strait_core::text;
@@ -10,6 +10,7 @@ use strait_driver::{
     config, pipeline,
     report::Report,
     session::{Progress, Session},
+    stop::Stop,
     targets,
 };
 use strait_kernels::Context;
@@ -48,32 +49,47 @@ fn compiled(rules: &str, configured: &str) -> (Report, Vec<String>) {
 }
 
 fn compiled_model(model: &str, rules: &str, configured: &str) -> (Report, Vec<String>) {
-    let folder = tempfile::tempdir().unwrap();
+    compiled_in(tempfile::tempdir().unwrap().path(), model, rules, configured)
+}
+
+/// The same with the artifact in a folder.
+fn compiled_in(folder: &Path, model: &str, rules: &str, configured: &str) -> (Report, Vec<String>) {
+    tried_in(folder, model, (rules, "with-rules"), configured).unwrap_or_else(|stop| panic!("{stop}"))
+}
+
+/// The same for a target, which may be another one than that of the rules.
+fn tried_in(
+    folder: &Path,
+    model: &str,
+    (rules, target): (&str, &str),
+    configured: &str,
+) -> Result<(Report, Vec<String>), Stop> {
     let module = text::parse(model).unwrap();
     let mut model = Vec::new();
     strait_onnx::write(&module, &mut model).unwrap();
-    fs::write(folder.path().join("model.onnx"), model).unwrap();
+    fs::write(folder.join("model.onnx"), model).unwrap();
     let samples: Vec<f32> = (0..4 * 32).map(|at| (at as f32 * 0.7).sin() * 3.0).collect();
     let samples: Vec<u8> = samples.iter().flat_map(|number| number.to_le_bytes()).collect();
     let samples = encode(NumberType::F32, &[4, 2, 4, 4], &samples);
-    fs::write(folder.path().join("samples.npy"), samples).unwrap();
+    fs::write(folder.join("samples.npy"), samples).unwrap();
     let table = include_str!("../plugins/generic-int8/target.toml");
     let own = "rules   = [\"average-pool-to-conv\", \"batch-normalization-to-conv\"]";
     assert!(table.contains(own));
     let table = table
         .replacen("\"generic-int8\"", "\"with-rules\"", 1)
         .replacen(own, rules, 1);
-    fs::write(folder.path().join("table.toml"), table).unwrap();
+    fs::write(folder.join("table.toml"), table).unwrap();
     let text = format!(
-        "schema = 1\n[model]\nfile = \"model.onnx\"\n[target]\nfile = [\"table.toml\"]\nuse = [\"with-rules\"]\n\
+        "schema = 1\n[model]\nfile = \"model.onnx\"\n[target]\nfile = [\"table.toml\"]\nuse = [\"{target}\"]\n\
          [calibration]\ndata = \"samples.npy\"\n[output]\ndir = \"artifact\"\n{configured}"
     );
-    let loaded = config::parse("test.toml", text, folder.path(), &[]).unwrap_or_else(|found| panic!("{found}"));
+    let loaded = config::parse("test.toml", text, folder, &[]).unwrap_or_else(|found| panic!("{found}"));
     let phases = Phases::default();
     let session = Session::new(NonZeroUsize::MIN, Context::detect(), &phases);
-    let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session);
-    let report = compiled.unwrap_or_else(|stop| panic!("{stop}")).remove(0).report;
-    (report, phases.0.into_inner().unwrap())
+    let report = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session)?
+        .remove(0)
+        .report;
+    Ok((report, phases.0.into_inner().unwrap()))
 }
 
 fn applied(report: &Report) -> Vec<(&str, usize)> {
@@ -186,4 +202,14 @@ fn what_is_written_for_ascend_has_a_relu_where_saturation_is_the_upper_end_of_a_
     assert!(report.to_string().contains(remark), "{report}");
     let (report, _) = compiled_model(model, "", "");
     assert!(!report.to_string().contains("ReLU6"), "{report}");
+    // It is off by its name, as every rule is, and is no fusion.
+    for (configured, is_off) in [("off = [\"relu6-to-relu\"]", true), ("do_fusion = false", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let configured = format!("[rewrite]\n{configured}");
+        let (report, _) = compiled_in(folder.path(), model, "rules = [\"relu6-to-relu\"]", &configured);
+        assert_eq!(report.to_string().contains(remark), !is_off, "{report}");
+        let written = fs::read(folder.path().join("artifact/model.qdq.onnx")).unwrap();
+        let has = |op: &[u8]| written.windows(op.len()).any(|bytes| bytes == op);
+        assert_eq!((has(b"Clip"), has(b"Relu")), (is_off, !is_off), "{configured}");
+    }
 }

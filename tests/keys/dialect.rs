@@ -106,7 +106,7 @@ fn loaded(file: &str, set: &[&str]) -> (tempfile::TempDir, Loaded) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("quant.cfg"), file).unwrap();
     let text = "schema = 1\nmodel.file = 'm.onnx'\ntarget.use = ['ascend']\ncalibration.data = 'x.npy'\n\
-                calibration.config = 'quant.cfg'\noutput.dir = 'out'\n";
+                calibration.config = 'quant.cfg'\noutput.dir = 'out/{target}'\n";
     let set: Vec<Override> = set.iter().map(|&assignment| Override::set(assignment)).collect();
     let loaded = config::parse("deploy.toml", text.into(), folder.path(), &set).unwrap();
     (folder, loaded)
@@ -193,6 +193,73 @@ fn keys_that_the_configuration_gives_itself_stay() {
 }
 
 #[test]
+fn a_key_for_all_targets_is_not_said_by_one_of_several() {
+    for (file, set, place, words) in [
+        (
+            "version: 1\nbatch_num: 16",
+            &[][..],
+            "quant.cfg:2:12",
+            "`calibration.samples` is one for all targets, and `sima` says none",
+        ),
+        (
+            "do_fusion: false",
+            &[],
+            "quant.cfg:1:12",
+            "`rewrite.do_fusion` is one for all",
+        ),
+        (
+            "",
+            &["target.options.ascend.skip_fusion_layers=['a']"],
+            "--set:1:",
+            "`rewrite.skip_fusion_layers` is one for all",
+        ),
+    ] {
+        let set = [&["target.use=['ascend', 'sima']"], set].concat();
+        let (_folder, loaded) = loaded(file, &set);
+        let error = dialect::expanded(&loaded, &registry()).unwrap_err().to_string();
+        assert!(
+            error.contains(place) && error.contains(words),
+            "{file} {set:?}\n{error}"
+        );
+    }
+    // What the configuration gives itself, what has its default, rules and options are no such keys.
+    let set = ["target.use=['ascend', 'sima']", "calibration.samples=8"];
+    let words = "batch_num: 16 do_fusion: true skip_layers: 'a' fakequant_precision_mode: FORCE_FP16_QUANT";
+    let (_folder, loaded) = loaded(words, &set);
+    let expanded = dialect::expanded(&loaded, &registry()).unwrap().into_owned();
+    assert_eq!(expanded.config.calibration.samples.map(u32::from), Some(8));
+    assert!(expanded.config.rewrite.do_fusion);
+}
+
+#[test]
+fn fusions_that_are_off_are_keys_of_rewrite() {
+    let by_words = "target.options.ascend={ do_fusion=false }";
+    let by_keys = "rewrite.do_fusion=false";
+    let (plain, words, keys) = (digits(None, &[]), digits(None, &[by_words]), digits(None, &[by_keys]));
+    assert_eq!(bits(&words), bits(&keys));
+    assert_ne!(bits(&words), bits(&plain));
+    let (by_file, by_key) = (
+        digits(Some("skip_fusion_layers: '/stem/conv/Conv'"), &[]),
+        digits(None, &["rewrite.skip_fusion_layers=['/stem/conv/Conv']"]),
+    );
+    assert_eq!(bits(&by_file), bits(&by_key));
+    assert_ne!(bits(&by_file), bits(&words));
+    // A layer that there is not is told at its place.
+    let unknown = digits(
+        Some("skip_fusion_layers: '/stem/conv/Conv'\nskip_fusion_layers: '/stem/conv'"),
+        &[],
+    );
+    let error = &unknown[&Effect::Error];
+    assert!(
+        error.contains("quant.cfg:2:21") && error.contains("`/stem/conv/Conv`"),
+        "{error}"
+    );
+    // Those of the options win over those of the file.
+    let again = digits(Some("do_fusion: false"), &["target.options.ascend.do_fusion=true"]);
+    assert_eq!(bits(&again), bits(&plain));
+}
+
+#[test]
 fn the_rules_can_be_shown_as_a_configuration_has_them() {
     let (_folder, loaded) = loaded(
         "skip_layers: 'a/b' activation_offset: true",
@@ -200,6 +267,13 @@ fn the_rules_can_be_shown_as_a_configuration_has_them() {
     );
     let rules = dialect::rules(&loaded, &registry()).unwrap();
     assert_eq!(rules.matches("[[quantize.rule]]").count(), 3, "{rules}");
+    // Keys that are none of rules are shown, too, but those that the configuration gives itself.
+    let words = "do_fusion: false skip_fusion_layers: 'a' batch_num: 4 fakequant_precision_mode: FORCE_FP16_QUANT";
+    let (_folder, keys) = self::loaded(words, &["calibration.samples=8"]);
+    let shown = dialect::rules(&keys, &registry()).unwrap();
+    let expected =
+        "[rewrite]\ndo_fusion = false\nskip_fusion_layers = [\"a\"]\n\n[target.options.ascend]\nscale_bits = 19\n";
+    assert_eq!(shown, expected);
     let places = ["symmetric = false", "layers = [\"a/b\"]", "layers = [\"c\"]"].map(|part| rules.find(part));
     assert!(
         places[0].is_some() && places[0] < places[1] && places[1] < places[2],
@@ -230,7 +304,7 @@ fn the_pages_of_the_words_are_those_of_the_types() {
 const READ: &str = "\
 These are keys under `[target.options.ID]` of a [configuration](configuration.md), and fields of a file in the text form of Protocol
 Buffers, which `strait compile --calibration-config FILE` takes. Each of them becomes a rule, or a key of the configuration where
-that does not give it. `strait compile --rules` shows them. A field that the tool does not have is an error, with its line and the
+that does not give it. `strait compile --rules` shows both. A field that the tool does not have is an error, with its line and the
 nearest one; so is what is called refused below.
 
 ";

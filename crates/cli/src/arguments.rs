@@ -240,8 +240,8 @@ pub(crate) struct Compile {
     /// Start the commands that metrics of the configuration name
     #[arg(long)]
     pub(crate) allow_commands: bool,
-    /// Print the rules of the configuration in their order, those too that options and the vendor's file become, and compile
-    /// nothing
+    /// Print the rules of the configuration in their order, with the rules and keys that options and the vendor's file become, and
+    /// compile nothing
     #[arg(long)]
     pub(crate) rules: bool,
     /// Print one JSON object: phases with their costs, artifacts with their reports

@@ -25,6 +25,15 @@ const MOST_BYTES: u64 = 10 << 20;
 /// What is wrong with these words, in the configuration or in the file, each with its line; a file that no target of the
 /// configuration reads.
 pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, Loaded>, Diagnostics> {
+    let found = found(loaded, registry)?;
+    match found.rules.is_empty() && found.keys.is_empty() {
+        true => Ok(Cow::Borrowed(loaded)),
+        false => Ok(Cow::Owned(loaded.with(found.rules, found.keys.into_iter().collect())?)),
+    }
+}
+
+/// All that the words say.
+fn found(loaded: &Loaded, registry: &Registry) -> Result<Found, Diagnostics> {
     let config = &loaded.config;
     let entries = config
         .target
@@ -52,28 +61,48 @@ pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, L
         known(id, options, &shape, registry)?;
         found.take(id, dialect.settings(of_dialect(options, &shape))?)?;
     }
-    if found.rules.is_empty() && found.keys.is_empty() {
-        return Ok(Cow::Borrowed(loaded));
-    }
-    Ok(Cow::Owned(loaded.with(
-        found.rules,
-        found.keys.into_iter().map(|(path, key)| (path, key.node)).collect(),
-    )?))
+    found.settled(loaded)
 }
 
-/// The rules of the configuration as it would have them itself, in their order: those of [`expanded`] first.
+/// The rules of the configuration as it would have them itself, in their order: those of [`expanded`] first; and in front of them
+/// the other keys that come from words of a tool.
 ///
 /// # Errors
 /// As for [`expanded`].
 pub fn rules(loaded: &Loaded, registry: &Registry) -> Result<String, Diagnostics> {
-    let expanded = expanded(loaded, registry)?;
-    let Some(node) = expanded.node(&KeyPath::of(&["quantize", "rule"])) else {
-        return Ok(String::new());
-    };
-    let quantize = toml::Table::from_iter([("rule".to_owned(), node.to_toml())]);
-    let document = toml::Table::from_iter([("quantize".to_owned(), toml::Value::Table(quantize))]);
+    let Found { rules, keys } = found(loaded, registry)?;
+    let paths: Vec<Vec<String>> = keys.keys().cloned().collect();
+    let expanded = loaded.with(rules, keys.into_iter().collect())?;
+    let mut document = toml::Table::new();
+    for path in paths
+        .into_iter()
+        .chain([["quantize", "rule"].map(str::to_owned).into()])
+    {
+        let at = path.iter().fold(KeyPath::default(), |at, key| at.key(key));
+        // A list of rules is there in any case.
+        let is_empty = |node: &Node| matches!(&node.value, Value::List(items) if items.is_empty());
+        if let Some(node) = expanded.node(&at).filter(|node| !is_empty(node)) {
+            put(&mut document, &path, node.to_toml());
+        }
+    }
     // Trees of a document can be written as one.
     toml::to_string(&document).map_err(|error| Diagnostic::error(codes::DEFECT, error.to_string()).into())
+}
+
+/// Puts a value into a document, with the tables before it.
+fn put(table: &mut toml::Table, path: &[String], value: toml::Value) {
+    match path {
+        [] => {}
+        [key] => {
+            table.insert(key.clone(), value);
+        }
+        [key, rest @ ..] => {
+            let inner = table.entry(key.clone());
+            if let toml::Value::Table(inner) = inner.or_insert_with(|| toml::Value::Table(toml::Table::new())) {
+                put(inner, rest, value);
+            }
+        }
+    }
 }
 
 /// True if the words of a target's tool have this one.
@@ -159,26 +188,28 @@ fn unread(loaded: &Loaded, path: &KeyPath, registry: &Registry) -> Diagnostic {
     }
 }
 
-/// A key that a target's words set, and the target.
-struct Set {
-    target: String,
-    node: Node,
+/// Rules and keys that the words say, as a configuration has them.
+struct Found {
+    rules: Vec<Node>,
+    keys: BTreeMap<Vec<String>, Node>,
 }
 
 #[derive(Default)]
 struct Expansion {
     rules: Vec<Node>,
-    keys: BTreeMap<Vec<String>, Set>,
+    /// The values of a key, by the target that says it.
+    keys: BTreeMap<Vec<String>, BTreeMap<String, Node>>,
 }
 
 impl Expansion {
-    /// Adds the settings of one target. A later one of the same key wins; two targets do not set one key apart.
-    fn take(&mut self, id: &str, settings: Vec<(Setting, Place)>) -> Result<(), Diagnostics> {
-        for (Setting { means, .. }, place) in settings {
+    /// Adds the settings of one target. A later one of the same key wins.
+    fn take(&mut self, id: &str, settings: Vec<(Setting, Node)>) -> Result<(), Diagnostics> {
+        for (Setting { means, .. }, said) in settings {
+            let place = &said.place;
             let (path, value) = match means {
                 Means::Rule(mut keys) => {
                     keys.insert("target".to_owned(), Json::from(vec![id]));
-                    self.rules.push(table(&keys, &place));
+                    self.rules.push(table(&keys, place));
                     continue;
                 }
                 Means::Option(name, value) => (["target", "options", id, &name].map(str::to_owned).into(), value),
@@ -188,25 +219,50 @@ impl Expansion {
                     return Err(Diagnostic::error(codes::DEFECT, message).at(place.excerpt("")).into());
                 }
             };
-            let node = node(&value, &place);
-            if let Some(known) = self.keys.get(&path)
-                && known.target != id
-                && known.node.to_toml() != node.to_toml()
-            {
-                let message = format!(
-                    "`{}` is one for all targets, and `{}` says another",
-                    path.join("."),
-                    known.target
-                );
-                let finding = Diagnostic::error(codes::CONFLICT, message).at(place.excerpt(""));
-                return Err(finding
-                    .help("give the key itself, or compile for one target at a time")
-                    .into());
+            let mut node = node(&value, place);
+            // An element of a list stands where the word has it.
+            if let (Value::List(items), Value::List(words)) = (&mut node.value, &said.value) {
+                let each = items.iter_mut().zip(words);
+                each.for_each(|(item, word)| item.place = word.place.clone());
             }
-            let target = id.to_owned();
-            self.keys.insert(path, Set { target, node });
+            self.keys.entry(path).or_default().insert(id.to_owned(), node);
         }
         Ok(())
+    }
+
+    /// The rules, and the keys that the configuration does not give itself. All but options of a target are one for all targets that
+    /// are compiled together, and all of them are to say the same.
+    fn settled(self, loaded: &Loaded) -> Result<Found, Diagnostics> {
+        let (mut keys, mut findings) = (BTreeMap::new(), Vec::new());
+        let defaults = serde_json::to_value(&loaded.config).unwrap_or_default();
+        for (path, by_target) in self.keys {
+            let given = path.iter().fold(KeyPath::default(), |path, key| path.key(key));
+            let Some((first, node)) = by_target.first_key_value().filter(|_| !loaded.has(&given)) else {
+                continue;
+            };
+            let is_option = matches!(&*path, [target, options, ..] if target == "target" && options == "options");
+            let ids = (loaded.config.target.ids.iter()).filter(|_| !is_option);
+            // Who says nothing has the default.
+            let default = path.iter().try_fold(&defaults, |table, key| table.get(key));
+            let is_default = default.is_some() && serde_json::to_value(node.to_toml()).ok().as_ref() == default;
+            let differs = |other: Option<&Node>| other.map_or(!is_default, |other| other.to_toml() != node.to_toml());
+            let apart = ids.map(|id| (id, by_target.get(id)));
+            let apart = apart.filter(|(id, _)| *id != first).find(|(_, other)| differs(*other));
+            if let Some((id, other)) = apart {
+                let says = if other.is_some() { "another" } else { "none" };
+                let message = format!("`{given}` is one for all targets, and `{id}` says {says}");
+                let finding = Diagnostic::error(codes::CONFLICT, message).at(node.place.excerpt(""));
+                let help = format!("give `{given}` itself, which holds for all, or compile for one target at a time");
+                findings.push(finding.help(help));
+            }
+            keys.insert(path, node.clone());
+        }
+        let rules = self.rules;
+        if findings.is_empty() {
+            Ok(Found { rules, keys })
+        } else {
+            Err(Diagnostics(findings))
+        }
     }
 }
 

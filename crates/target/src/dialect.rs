@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::fmt;
 pub use strait_document::KeyPath;
-use strait_document::{Diagnostic, Diagnostics, Node, Place, Shape, check, codes};
+use strait_document::{Diagnostic, Diagnostics, Node, Shape, check, codes};
 
 /// The words of a vendor's tool. The fields of the type are its keys: under `[target.options.ID]` of a configuration, and in a
 /// file of the text form of Protocol Buffers.
@@ -36,7 +36,8 @@ pub struct Setting {
 pub enum Means {
     /// A `[[quantize.rule]]` of these keys, for this target alone.
     Rule(Map<String, Value>),
-    /// A key of the configuration, with the tables before it, where the configuration does not give it itself.
+    /// A key of the configuration, with the tables before it, where the configuration does not give it itself. It is one for all targets
+    /// that are compiled together: where another one does not say the same, the word is refused.
     Key(Vec<String>, Value),
     /// An option of the target, where the configuration does not give it itself.
     Option(String, Value),
@@ -90,11 +91,11 @@ impl Dialect {
         (self.shape)()
     }
 
-    /// Settings that a tree of such keys stands for, each with the place of the key that says it.
+    /// Settings that a tree of such keys stands for, each with the value of the key that says it, which knows its place.
     ///
     /// # Errors
     /// All that is wrong with the tree, or that the target does not do, with line and column.
-    pub fn settings(&self, mut tree: Node) -> Result<Vec<(Setting, Place)>, Diagnostics> {
+    pub fn settings(&self, mut tree: Node) -> Result<Vec<(Setting, Node)>, Diagnostics> {
         check(&self.shape(), &mut tree)?;
         let found = caught(|| (self.settings)(&tree));
         // What is checked can be read; should it not be, that is a defect.
@@ -111,8 +112,8 @@ impl Dialect {
             Diagnostics(objections.into_iter().map(finding).collect())
         })?;
         let placed = |setting: Setting| {
-            let place = tree.nearest(&setting.from).place.clone();
-            (setting, place)
+            let said = tree.nearest(&setting.from).clone();
+            (setting, said)
         };
         Ok(settings.into_iter().map(placed).collect())
     }

@@ -61,8 +61,9 @@ strait compile deploy.toml --set calibration.samples=64 --set 'calibration.obser
 `calibration.data`, `calibration.config` and `output.dir`.
 
 What `calibration.config` and `[target.options]` say in the words of a vendor's own tool becomes rules, in this order: those of
-the file, those of the options, those of `[[quantize.rule]]`. The later one wins. `strait compile --rules` shows all of them, and
-each compilation reports what became of each.
+the file, those of the options, those of `[[quantize.rule]]`. The later one wins. What is no rule becomes another key, such as
+`rewrite.do_fusion`, where the configuration does not give that itself. `strait compile --rules` shows all of them, and each
+compilation reports what became of each rule.
 
 Where names of layers or tensors are asked for, a pattern may stand. The parts of a name are separated by `/`:
 

@@ -180,6 +180,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             formats,
             ranges: &ranges,
             record: record.as_ref(),
+            switches: &switches,
         };
         let lowered = lowered(&job, session)?;
         let rewritten = both(&rewritten, of_target.rewritten);

@@ -3,13 +3,10 @@
 use std::{io, path::Path};
 
 use strait_container::{ArtifactError, ArtifactWriter};
-use strait_core::{Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten, Term};
+use strait_core::{Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term};
 use strait_lower::Parameters;
-use strait_rewrite::rules::{Saturation, saturations};
-use strait_target::{
-    Emission, Sink, TargetError, TargetSpec,
-    spec::{FloatRule, Format},
-};
+use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
+use strait_target::{Emission, Sink, TargetError, TargetSpec, spec::Format};
 
 use crate::{
     config::{KeyPath, Loaded, rule::Settings},
@@ -91,11 +88,16 @@ fn simulated(job: &Job<'_>, lowered: &Lowered) -> Result<Module, Stop> {
     module.map_err(|error| Stop::Defect(error.to_string()))
 }
 
+/// The rules of the target that look at final grids, but for those that are off.
+fn on_grids(job: &Job<'_>) -> RuleSet {
+    strait_rewrite::on_grids(&job.target.spec().rules).switched(job.switches)
+}
+
 /// The ReLU6 that are ReLU in what is written, and for how many of them the inequality says so that AMCT documents.
 pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<Option<Diagnostic>, Stop> {
     let mut nodes = lowered.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
-    if !has_clip || !job.target.spec().rules.contains(&FloatRule::Relu6ToRelu) {
+    if !has_clip || on_grids(job).rules().all(|rule| rule.name() != Relu6ToRelu.name()) {
         return Ok(None);
     }
     let saturations = saturations(&simulated(job, lowered)?);
@@ -141,8 +143,8 @@ pub(super) fn emit(
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
                 let mut module = simulated(job, lowered)?;
-                let (main, rules) = (module.main, &job.target.spec().rules);
-                let rewritten = strait_rewrite::on_grids(rules).run(&mut module, main).map_err(pass)?;
+                let main = module.main;
+                let rewritten = on_grids(job).run(&mut module, main).map_err(pass)?;
                 if !rewritten.applied.is_empty() {
                     whole(&module, "rewrite")?;
                 }

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use strait_container::CertificateRecord;
-use strait_core::{Bodies, Failure, GraphId, Module, PassError, Refusal, verifier};
+use strait_core::{Bodies, Failure, GraphId, Module, PassError, Refusal, Switches, verifier};
 use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, Until, fuse};
 use strait_quantize::{
@@ -55,6 +55,8 @@ pub(super) struct Job<'a> {
     pub(super) ranges: &'a Ranges,
     /// The record that has the grids, in the place of samples.
     pub(super) record: Option<&'a Arc<SourceText>>,
+    /// The rules that are off.
+    pub(super) switches: &'a Switches,
 }
 
 /// The integer model of one target.

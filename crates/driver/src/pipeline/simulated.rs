@@ -100,6 +100,7 @@ pub(crate) fn simulated(
         formats: Vec::new(),
         ranges: &ranges,
         record: record.as_ref(),
+        switches: &switches,
     };
     let annotated = annotated(&job, session)?;
     let simulated = strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals);

@@ -18,8 +18,8 @@ pub(crate) struct Simple {
     /// The version of the file: 1.
     #[schemars(range(min = 1, max = 1))]
     version: Option<u32>,
-    /// The number of batches of calibration data: the samples that are taken, as the model takes one at a time. It is one for all
-    /// targets that are compiled together. Absent: all, where AMCT takes one.
+    /// The number of batches of calibration data: `samples` of `[calibration]`, as the model takes one sample at a time. Refused beside
+    /// other targets, which would take as many. Absent: all, where AMCT takes one.
     batch_num: Option<NonZeroU32>,
     /// False: activations have no offset. Absent: true.
     activation_offset: Option<bool>,
@@ -32,9 +32,11 @@ pub(crate) struct Simple {
     /// Types of layers that stay in float, by their names in TensorFlow, ONNX, Caffe or PyTorch.
     #[serde(default)]
     skip_layer_types: Vec<String>,
-    /// True: batch normalizations go into the layers in front of them. False is refused: they always do.
+    /// False: no layer is taken into another one, as a batch normalization into its convolution: `do_fusion` of `[rewrite]`. Refused beside
+    /// other targets, whose float graph is the same. Absent: true.
     do_fusion: Option<bool>,
-    /// Refused: a batch normalization goes into the layer in front of it wherever that computes the same.
+    /// Layers that are not taken into another one, nor others into them: `skip_fusion_layers` of `[rewrite]`. Refused beside other
+    /// targets, whose float graph is the same.
     #[serde(default)]
     skip_fusion_layers: Vec<String>,
     /// Refused: nothing is approximated.
@@ -74,7 +76,7 @@ enum PrecisionMode {
 
 /// A field that is read and refused, whatever it holds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-struct Unread(Value);
+pub(crate) struct Unread(Value);
 
 impl JsonSchema for Unread {
     fn inline_schema() -> bool {

@@ -24,11 +24,12 @@ pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
             means,
         });
     }
-    if simple.do_fusion == Some(false) {
-        found.refuse(at("do_fusion"), FOLDED, "leave it out");
+    if let Some(fuses) = simple.do_fusion {
+        found.key(at("do_fusion"), &["rewrite", "do_fusion"], fuses.into());
     }
     if !simple.skip_fusion_layers.is_empty() {
-        found.refuse(at("skip_fusion_layers"), FOLDED, "leave it out");
+        let layers = json!(simple.skip_fusion_layers);
+        found.key(at("skip_fusion_layers"), &["rewrite", "skip_fusion_layers"], layers);
     }
     if !simple.skip_approximation_layers.is_empty() {
         found.refuse(
@@ -113,8 +114,6 @@ pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
 }
 
 const ABANDONED: &str = "AMCT has given up quantization that is not uniform, and no chip here has it";
-const FOLDED: &str =
-    "a batch normalization goes into the layer in front of it wherever that computes the same, and cannot be kept out";
 const LATER: &str = "it comes with accuracy optimisation, which this version does not have";
 
 /// The layers that a message is for.

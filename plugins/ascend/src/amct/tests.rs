@@ -84,6 +84,14 @@ fn what_is_not_of_layers_becomes_keys_and_options() {
     let samples = Means::Key(vec!["calibration".into(), "samples".into()], json!(4));
     assert_eq!(found[..2], [samples, Means::Option("scale_bits".into(), json!(19))]);
     assert!(matches!(&found[2], Means::Rule(keys) if keys["alignment"] == "large" && keys["op"] == json!(["add"])));
+    let fusions = read(json!({ "do_fusion": false, "skip_fusion_layers": ["a", "b/c"] })).settings();
+    let fusions: Vec<Means> = fusions.unwrap().into_iter().map(|setting| setting.means).collect();
+    let key = |name: &str, value| Means::Key(vec!["rewrite".into(), name.into()], value);
+    let expected = [
+        key("do_fusion", json!(false)),
+        key("skip_fusion_layers", json!(["a", "b/c"])),
+    ];
+    assert_eq!(fusions, expected);
     let plain = read(json!({ "fakequant_precision_mode": "DEFAULT", "joint_quant": false }));
     assert_eq!(plain.settings(), Ok(Vec::new()));
 }
@@ -116,6 +124,16 @@ fn what_is_not_had_is_refused_with_its_field() {
             "codes of 7 bits",
         ),
         (
+            of_layer(json!({ "arq_quantize": { "num_bits": 6 } })),
+            "override_layer_configs[0].calibration_config.arq_quantize.num_bits",
+            "codes of 6 bits",
+        ),
+        (
+            json!({ "common_config": { "hfmg_quantize": { "dst_type": "INT16" } } }),
+            "common_config.hfmg_quantize.dst_type",
+            "activations of 16 bits",
+        ),
+        (
             of_layer(json!({ "ifmr_quantize": { "dst_type": "INT16" } })),
             "override_layer_configs[0].calibration_config.ifmr_quantize.dst_type",
             "activations of 16 bits",
@@ -144,12 +162,6 @@ fn what_is_not_had_is_refused_with_its_field() {
             json!({ "skip_layer_types": ["Softmax"] }),
             "skip_layer_types[0]",
             "no layers of the type `Softmax`",
-        ),
-        (json!({ "do_fusion": false }), "do_fusion", "cannot be kept out"),
-        (
-            json!({ "skip_fusion_layers": ["a"] }),
-            "skip_fusion_layers",
-            "cannot be kept out",
         ),
         (
             json!({ "nuq_config": { "mapping_file": "x" } }),
