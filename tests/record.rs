@@ -14,6 +14,10 @@ use strait_kernels::Context;
 
 /// The digits for `ascend`, from their samples or from a record, in `folder/NAME`.
 fn compiled(folder: &Path, name: &str, record: Option<&str>) -> Result<(), String> {
+    compiled_with(folder, name, record, &[])
+}
+
+fn compiled_with(folder: &Path, name: &str, record: Option<&str>, set: &[&str]) -> Result<(), String> {
     let configs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs");
     let text = fs::read_to_string(configs.join("ascend.toml")).unwrap();
     let lines = text.split_inclusive('\n').filter(|line| {
@@ -24,6 +28,7 @@ fn compiled(folder: &Path, name: &str, record: Option<&str>) -> Result<(), Strin
         Override::output(folder.join(name).to_string_lossy()),
         Override::set(format!("calibration.cache='{}'", folder.join("cache").display())),
     ];
+    overrides.extend(set.iter().map(|&assignment| Override::set(assignment)));
     if let Some(record) = record {
         let path = folder.join("record.txt");
         fs::write(&path, record).unwrap();
@@ -77,10 +82,10 @@ fn what_is_wrong_with_a_record_is_said_with_its_line() {
     for (line, by, message) in [
         (
             scale,
-            "    scale_d: inf",
+            "    scale_d: 0",
             "`scale_d` lies between 0 and infinity, both excluded, and has a finite reciprocal",
         ),
-        (scale, "    scale: 1", "there is no field `scale`"),
+        (scale, "    scale: 1", "there is no key `record[0].value.scale`"),
         (name, "  key: \"nobody\"", "the model has no such layer"),
         (first, &channels, "scales for them"),
     ] {

@@ -14,14 +14,22 @@ const MOST_BYTES: usize = 64 << 20;
 /// Messages inside messages, beyond which nobody goes.
 const MOST_DEPTH: usize = 32;
 
+/// Values of a text, elements of lists among them, beyond which no document goes: each takes far more memory than its bytes.
+const MOST_VALUES: usize = 1 << 19;
+
 /// The tree of a text, for a message of this shape: which fields are repeated is the shape's to say. Fields that the shape does
 /// not have are in the tree, and are refused by [`check`](crate::check).
 ///
 /// # Errors
-/// A text that is too long or nested too deeply; what is not this form; a field that is there twice and is not repeated.
+/// A text that is too long, nested too deeply or of too many values; what is not this form; a field that is there twice and is not repeated.
 pub fn text_proto(source: &Arc<Source>, shape: &Shape) -> Result<Node, Diagnostics> {
     let text = source.text.text.as_str();
-    let mut reader = Reader { source, text, at: 0 };
+    let mut reader = Reader {
+        source,
+        text,
+        at: 0,
+        values: 0,
+    };
     if text.len() > MOST_BYTES {
         return Err(reader
             .wrong(0..0, format!("it has more than {} MiB", MOST_BYTES >> 20))
@@ -39,6 +47,8 @@ struct Reader<'a> {
     source: &'a Arc<Source>,
     text: &'a str,
     at: usize,
+    /// Those that are read.
+    values: usize,
 }
 
 /// The shape of what a field holds, and of one element of it where the field is repeated.
@@ -175,6 +185,12 @@ impl Reader<'_> {
     fn value(&mut self, shape: &Shape, colon: bool, depth: usize) -> Result<Node, Diagnostics> {
         let first = self.peek();
         let start = self.at;
+        self.values += 1;
+        if self.values > MOST_VALUES {
+            return Err(self
+                .wrong(self.here(), format!("it has more than {MOST_VALUES} values"))
+                .into());
+        }
         let value = match first {
             Some(bracket @ (b'{' | b'<')) => {
                 self.at += 1;
@@ -234,48 +250,73 @@ impl Reader<'_> {
     /// One string, or several that follow each other.
     fn strings(&mut self) -> Result<String, Diagnostics> {
         let mut bytes = Vec::new();
-        let start = self.at;
+        let (start, mut end) = (self.at, self.at);
         while let Some(quote @ (b'"' | b'\'')) = self.peek() {
             self.string(quote, &mut bytes)?;
+            end = self.at;
         }
+        // Blanks behind the last one are none of its own.
+        self.at = end;
         String::from_utf8(bytes).map_err(|_| self.wrong(start..self.at, "its escapes make no UTF-8").into())
     }
 
     fn string(&mut self, quote: u8, found: &mut Vec<u8>) -> Result<(), Diagnostics> {
         let opened = self.at;
         self.at += 1;
-        let mut next = || {
-            let byte = self.text.as_bytes().get(self.at).copied();
-            self.at += usize::from(byte.is_some());
-            byte.filter(|&byte| byte != b'\n')
-        };
-        while let Some(byte) = next() {
+        while let Some(byte) = self.next_in_line() {
             match byte {
                 byte if byte == quote => return Ok(()),
-                b'\\' => {
-                    let escaped = match next() {
-                        Some(b'n') => b'\n',
-                        Some(b'r') => b'\r',
-                        Some(b't') => b'\t',
-                        Some(byte @ (b'"' | b'\'' | b'\\' | b'?')) => byte,
-                        Some(first @ b'0'..=b'3') => match (next(), next()) {
-                            (Some(second @ b'0'..=b'7'), Some(third @ b'0'..=b'7')) => {
-                                (first - b'0') * 64 + (second - b'0') * 8 + (third - b'0')
-                            }
-                            _ => {
-                                return Err(self
-                                    .wrong(opened..self.at, "an octal escape has three digits here")
-                                    .into());
-                            }
-                        },
-                        _ => return Err(self.wrong(opened..self.at, "it has an escape that is not read").into()),
-                    };
-                    found.push(escaped);
-                }
+                b'\\' => self.escape(found)?,
                 byte => found.push(byte),
             }
         }
         Err(self.wrong(opened..opened + 1, "nothing closes this string").into())
+    }
+
+    /// The byte here, but for the end of a line.
+    fn next_in_line(&mut self) -> Option<u8> {
+        let byte = self.text.as_bytes().get(self.at).copied();
+        self.at += usize::from(byte.is_some());
+        byte.filter(|&byte| byte != b'\n')
+    }
+
+    /// The escape behind a backslash.
+    fn escape(&mut self, found: &mut Vec<u8>) -> Result<(), Diagnostics> {
+        let backslash = self.at - 1..self.at;
+        let byte = match self.next_in_line() {
+            Some(b'a') => Some(7),
+            Some(b'b') => Some(8),
+            Some(b't') => Some(b'\t'),
+            Some(b'n') => Some(b'\n'),
+            Some(b'v') => Some(11),
+            Some(b'f') => Some(12),
+            Some(b'r') => Some(b'\r'),
+            Some(byte @ (b'"' | b'\'' | b'\\' | b'?')) => Some(byte),
+            Some(b'x' | b'X') => self.digits(16, 2).and_then(|byte| u8::try_from(byte).ok()),
+            Some(b'0'..=b'7') => {
+                self.at -= 1;
+                self.digits(8, 3).and_then(|byte| u8::try_from(byte).ok())
+            }
+            Some(letter @ (b'u' | b'U')) => {
+                let code = self.digits(16, if letter == b'u' { 4 } else { 8 });
+                if let Some(character) = code.and_then(char::from_u32) {
+                    found.extend(character.encode_utf8(&mut [0; 4]).bytes());
+                    return Ok(());
+                }
+                None
+            }
+            _ => None,
+        };
+        found.push(byte.ok_or_else(|| self.wrong(backslash, "an escape that is not read"))?);
+        Ok(())
+    }
+
+    /// The number of the digits here, of which there are so many at most.
+    fn digits(&mut self, radix: u32, most: usize) -> Option<u32> {
+        let start = self.at;
+        let rest = self.text.as_bytes().get(start..)?.iter().take(most);
+        self.at += rest.take_while(|&&byte| char::from(byte).is_digit(radix)).count();
+        u32::from_str_radix(self.text.get(start..self.at)?, radix).ok()
     }
 }
 
@@ -307,16 +348,20 @@ mod tests {
         minutes: Option<f64>,
     }
 
-    fn read(text: &str) -> Result<Recipe, String> {
+    fn source(text: &str) -> Arc<Source> {
         let text = Arc::new(SourceText {
             name: "x.cfg".into(),
             text: text.into(),
         });
-        let source = Arc::new(Source {
+        Arc::new(Source {
             text,
             folder: PathBuf::new(),
             rank: 0,
-        });
+        })
+    }
+
+    fn read(text: &str) -> Result<Recipe, String> {
+        let source = source(text);
         let shape = Shape::of_type::<Recipe>(&[]);
         let told = |findings: Diagnostics| findings.to_string();
         let mut tree = text_proto(&source, &shape).map_err(told)?;
@@ -352,6 +397,10 @@ mod tests {
             assert_eq!(read(text), Ok(expected_of(&expected)), "{text}");
         }
         assert_eq!(read("count: 017").unwrap().count, Some(15));
+        let escapes = "name: \"\\x41\\101\\7b\\u00e4\\U0001F600\\xc3\\xa4\\v\"";
+        assert_eq!(read(escapes).unwrap().name.as_deref(), Some("AA\u{7}bä😀ä\u{b}"));
+        assert_eq!(read("tags: [] tags: ['a'] tags: []").unwrap().tags, ["a"]);
+        assert_eq!(read("count\n:\n-9223372036854775808").unwrap().count, Some(i64::MIN));
         assert_eq!(read(" # nothing").unwrap().tags, Vec::<String>::new());
     }
 
@@ -377,7 +426,10 @@ mod tests {
             ("steps {\n name: '1'", "x.cfg:1:7", "nothing closes this"),
             ("tags: ['a'", "x.cfg:1:7", "nothing closes this"),
             ("name: 'a\n'", "x.cfg:1:7", "nothing closes this string"),
-            ("name: '\\q'", "x.cfg:1:7", "an escape that is not read"),
+            ("name: '\\q'", "x.cfg:1:8", "an escape that is not read"),
+            ("name: 'a\\400'", "x.cfg:1:9", "an escape that is not read"),
+            ("name: '\\x'", "x.cfg:1:8", "an escape that is not read"),
+            ("name: '\\ud800'", "x.cfg:1:8", "an escape that is not read"),
             ("name: '\\377'", "x.cfg:1:7", "no UTF-8"),
             ("name 'a'", "x.cfg:1:6", "expected `:` or `{`"),
             ("name:", "x.cfg:1:6", "expected a value"),
@@ -392,8 +444,21 @@ mod tests {
     }
 
     #[test]
+    fn length_and_number_of_values_have_an_end() {
+        let values = |count: usize| format!("tags: [{}'b']", "'a',".repeat(count - 1));
+        let shape = Shape::of_type::<Recipe>(&[]);
+        let tree = |text: &str| text_proto(&source(text), &shape).map_err(|found| found.to_string());
+        assert!(tree(&values(MOST_VALUES)).is_ok());
+        let message = tree(&values(MOST_VALUES + 1)).unwrap_err();
+        assert!(message.contains("more than 524288 values"), "{message}");
+        let message = tree(&" ".repeat(MOST_BYTES + 1)).unwrap_err();
+        assert!(message.contains("more than 64 MiB"), "{message}");
+    }
+
+    #[test]
     fn no_text_makes_it_panic() {
-        let whole = "name: 'a\\303\\251' grams: 1e5 tags: [\"é\", 'b'] steps < name: \"x\" minutes: -.5 > # ü";
+        let whole =
+            "name: 'a\\303\\251\\x41\\u00e4' grams: 1e5 tags: [\"é\", 'b'] steps < name: \"x\" minutes: -.5 > # ü";
         for end in (0..=whole.len()).filter(|&end| whole.is_char_boundary(end)) {
             for odd in ["", "\\", "'", "é", "{", "<", "-", "[", "\0"] {
                 let _ = read(&format!("{}{odd}", &whole[..end]));

@@ -6,7 +6,7 @@
 //! attributes, so that an op that is new breaks nobody.
 //!
 //! - A target is a [`TargetFactory`]: a table, and for each of its forms a [`FormKernel`].
-//! - [`dialect`] has what makes a configuration out of the words of a vendor's own tool.
+//! - [`dialect`] has what makes a configuration out of the words of a vendor's own tool, and what reads its documents.
 //! - [`kernel`] has what computes a form in an own way: a function of one accumulator, or of a tile.
 //! - [`form`] has the requantizations and the few families of arithmetic behind them.
 //! - [`graph`] has what code for a table's gaps sees: the nodes that [`Target::admits`] is asked about, and the module that
@@ -39,6 +39,7 @@ pub use strait_target::{Emission, OptionValue, Options, Recorded, Sink, Site, Ta
 /// Quantization in the words of a vendor's own tool.
 pub mod dialect {
     pub use strait_target::dialect::{Dialect, KeyPath, Means, Objection, Setting, Vocabulary};
+    pub use strait_target::text::Written;
 }
 
 /// Kernels of an own.

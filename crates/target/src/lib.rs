@@ -11,6 +11,7 @@ mod registry;
 pub mod spec;
 mod table_target;
 mod target;
+pub mod text;
 
 pub use candidate::{Candidate, Operand};
 pub use dialect::Dialect;

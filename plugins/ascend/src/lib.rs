@@ -7,7 +7,6 @@ mod amct;
 mod package;
 mod record;
 mod requant;
-pub mod text_proto;
 
 use std::sync::Arc;
 use strait_plugin_sdk::form::Requantization;

@@ -1,0 +1,136 @@
+//! Documents of a vendor's own tool in the text form of Protocol Buffers, by their types.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use std::{ops::Range, path::PathBuf, sync::Arc};
+use strait_document::{Diagnostics, KeyPath, Node, Shape, Source, check, diagnostic::SourceText, text_proto};
+
+use crate::TargetError;
+
+/// A document, and where each of its fields was written. Fields that the type does not have are refused, and so is a second one
+/// of what is no list.
+#[derive(Clone, Debug)]
+pub struct Written<'a, T> {
+    /// The document.
+    pub value: T,
+    text: &'a str,
+    tree: Node,
+}
+
+impl<'a, T: DeserializeOwned + JsonSchema> Written<'a, T> {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// What is not this form, or does not fit the type, with its bytes: the first fault.
+    pub fn read(text: &'a str) -> Result<Written<'a, T>, TargetError> {
+        let source = Arc::new(Source {
+            text: Arc::new(SourceText {
+                name: String::new(),
+                text: text.to_owned(),
+            }),
+            folder: PathBuf::new(),
+            rank: 0,
+        });
+        let shape = Shape::of_type::<T>(&[]);
+        let mut tree = text_proto(&source, &shape).map_err(|found| first(&found))?;
+        check(&shape, &mut tree).map_err(|found| first(&found))?;
+        // What is checked can be read; should it not be, it is told at the whole of the text.
+        let value = T::deserialize(tree.to_toml()).map_err(|error| TargetError::Text {
+            at: 0..0,
+            message: error.to_string(),
+        })?;
+        Ok(Written { value, text, tree })
+    }
+}
+
+impl<'a, T> Written<'a, T> {
+    /// The bytes of the field at the end of a path, or of the last one that is there along it.
+    pub fn at(&self, path: &KeyPath) -> Range<usize> {
+        self.tree.nearest(path).place.span.clone().unwrap_or(0..0)
+    }
+
+    /// A field's value as it was written: a number has digits there that its type may round twice.
+    pub fn as_written(&self, path: &KeyPath) -> &'a str {
+        self.text.get(self.at(path)).unwrap_or_default()
+    }
+
+    /// A fault of a field.
+    pub fn wrong(&self, path: &KeyPath, message: impl Into<String>) -> TargetError {
+        TargetError::Text {
+            at: self.at(path),
+            message: message.into(),
+        }
+    }
+}
+
+/// The first finding, with what it says beside its place.
+fn first(found: &Diagnostics) -> TargetError {
+    let Some(finding) = found.0.first() else {
+        return TargetError::Text {
+            at: 0..0,
+            message: "this document cannot be read".to_owned(),
+        };
+    };
+    let (at, label) = match &finding.excerpt {
+        Some(excerpt) => (excerpt.span.clone(), excerpt.label.as_str()),
+        None => (None, ""),
+    };
+    let more = [label].into_iter().filter(|label| !label.is_empty());
+    let parts = more.chain(finding.notes.iter().chain(&finding.help).map(String::as_str));
+    TargetError::Text {
+        at: at.unwrap_or(0..0),
+        message: parts.fold(finding.message.clone(), |message, part| format!("{message}; {part}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Cake {
+        name: String,
+        #[serde(default)]
+        layers: Vec<f64>,
+    }
+
+    fn wrong(text: &str) -> (&str, String) {
+        match Written::<Cake>::read(text) {
+            Err(TargetError::Text { at, message }) => (&text[at], message),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn values_know_their_bytes() {
+        let cake = Written::<Cake>::read("name: 'x' # sweet\nlayers: 0.1 layers: [ 2, 3f]").unwrap();
+        assert_eq!(
+            (cake.value.name.as_str(), &*cake.value.layers),
+            ("x", &[0.1, 2.0, 3.0][..])
+        );
+        let layers = KeyPath::of(&["layers"]);
+        assert_eq!(cake.as_written(&layers.clone().index(0)), "0.1");
+        assert_eq!(cake.as_written(&layers.clone().index(2)), "3f");
+        assert_eq!(cake.at(&layers.index(1)), 40..41);
+        assert_eq!(cake.at(&KeyPath::of(&["name", "absent"])), 6..9);
+    }
+
+    #[test]
+    fn a_fault_has_its_bytes_and_one_sentence() {
+        let (at, message) = wrong("name: 'x'\nlayer: 1");
+        assert_eq!(at, "layer");
+        assert!(
+            message.contains("no key `layer`") && message.contains("did you mean `layers`?"),
+            "{message}"
+        );
+        let (at, message) = wrong("layers: true name: 'x'");
+        assert!(at == "true" && message.contains("expected a"), "{at} {message}");
+        assert_eq!(wrong("layers: 1").1.split(';').next(), Some("`name` is missing"));
+        assert_eq!(wrong("name: 'x' name: 'y'").0, "name");
+        assert_eq!(wrong("name: 'x").0, "'");
+    }
+}
