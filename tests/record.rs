@@ -60,6 +60,36 @@ fn the_record_that_was_written_reads_back_to_the_same_integers() {
 }
 
 #[test]
+fn the_settings_that_are_written_are_those_of_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = [
+        "target.options.ascend={ skip_fusion_layers=['/stem/conv/Conv'], override_layer_configs=[{ layer_name='/head/conv/Conv', \
+         calibration_config={ ifmr_quantize={ search_range_start=0.8, max_percentile=0.99 } } }] }",
+        "quantize.rule=[{ layers=['/block/pointwise/Conv'], operands=[0], observer='hfmg', observer_options={ bins=1024 } }]",
+    ];
+    compiled_with(folder.path(), "first", None, &set).unwrap();
+    let config = fs::read_to_string(folder.path().join("first/config.json")).unwrap();
+    let config: serde_json::Value = serde_json::from_str(&config).unwrap();
+    let of = |layer: &str| config[layer]["activation_quant_params"].clone();
+    let head = of("/head/conv/Conv");
+    assert_eq!(
+        (&head["act_algo"], &head["search_range"]),
+        (&"ifmr".into(), &vec![0.8, 1.3].into())
+    );
+    assert_eq!(
+        (&head["max_percentile"], &head["min_percentile"]),
+        (&0.99.into(), &0.999_999.into())
+    );
+    let block = of("/block/pointwise/Conv");
+    assert_eq!(
+        (&block["act_algo"], &block["num_of_bins"]),
+        (&"hfmg".into(), &1024.into())
+    );
+    assert_eq!(config["skip_fusion_layers"], serde_json::json!(["/stem/conv/Conv"]));
+    assert_ne!(of("/stem/conv/Conv"), head);
+}
+
+#[test]
 fn a_layer_that_the_record_does_not_name_stays_in_float() {
     let folder = tempfile::tempdir().unwrap();
     compiled(folder.path(), "first", None).unwrap();

@@ -1,7 +1,7 @@
 //! The interface between a target and the rest of the compiler.
 
 use crate::candidate::Candidate;
-use crate::spec::{Format, TargetSpec};
+use crate::spec::{Format, ObserverOptions, TargetSpec};
 use std::ops::Range;
 use strait_core::{Attribute, Counts, Elem, Fused, Module, Op, QuantParams, Reason, Term};
 use strait_kernels::{KernelError, integer::Loops};
@@ -132,6 +132,21 @@ pub struct Emission<'a> {
     pub rules: &'a [(&'a str, Counts)],
     /// The observer of the activations of which no rule of the configuration says another.
     pub observer: &'a str,
+    /// The ways in which the ranges of what layers compute on were found, by the layers' names, in their order.
+    pub observing: &'a [(String, Observing)],
+    /// False where no rule takes a layer into another one.
+    pub fuses: bool,
+    /// The layers that no rule takes into another one, nor others into them.
+    pub unfused: &'a [&'a str],
+}
+
+/// The way in which the range of an operand was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observing {
+    /// The name of the observer, or `range` where the configuration states the range.
+    pub observer: String,
+    /// Its settings.
+    pub options: ObserverOptions,
 }
 
 impl<'a> Emission<'a> {
@@ -142,6 +157,9 @@ impl<'a> Emission<'a> {
             model,
             rules: &[],
             observer: "minmax",
+            observing: &[],
+            fuses: true,
+            unfused: &[],
         }
     }
 
@@ -155,6 +173,27 @@ impl<'a> Emission<'a> {
     #[must_use]
     pub fn with_observer(self, observer: &'a str) -> Emission<'a> {
         Emission { observer, ..self }
+    }
+
+    /// The same with the ways in which ranges were found.
+    #[must_use]
+    pub fn with_observing(self, observing: &'a [(String, Observing)]) -> Emission<'a> {
+        Emission { observing, ..self }
+    }
+
+    /// The same with what no rule takes into another one: all layers, or these.
+    #[must_use]
+    pub fn with_fusions(self, fuses: bool, unfused: &'a [&'a str]) -> Emission<'a> {
+        Emission { fuses, unfused, ..self }
+    }
+
+    /// The observer of what a layer computes on, and its settings.
+    pub fn observing(&self, layer: &str) -> (&'a str, ObserverOptions) {
+        let found = self.observing.binary_search_by(|(name, _)| name.as_str().cmp(layer));
+        let found = found.ok().and_then(|at| self.observing.get(at));
+        found.map_or((self.observer, ObserverOptions::default()), |(_, found)| {
+            (found.observer.as_str(), found.options.clone())
+        })
     }
 }
 

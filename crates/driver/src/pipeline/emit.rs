@@ -5,8 +5,9 @@ use std::{io, path::Path};
 use strait_container::{ArtifactError, ArtifactWriter};
 use strait_core::{Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term};
 use strait_lower::Parameters;
+use strait_quantize::annotate::RangeFrom;
 use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
-use strait_target::{Emission, Sink, TargetError, TargetSpec, spec::Format};
+use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
 
 use crate::{
     config::{KeyPath, Loaded, rule::Settings},
@@ -16,7 +17,7 @@ use crate::{
 };
 
 use super::{
-    directives::observer,
+    directives::{Wishes, observer, wishes},
     lowered::{Job, Lowered, pass, whole, whole_of},
 };
 
@@ -131,7 +132,7 @@ pub(super) fn emit(
     let mut left_out_package = None;
     for format in &job.formats {
         let written = match format {
-            Format::Package => match package(job, lowered, rewritten, &mut sink) {
+            Format::Package => match package(job, lowered, (rewritten, &observing(job)?), &mut sink) {
                 Err(TargetError::Refused(reason)) if !is_asked(job) => {
                     let id = &job.target.spec().id;
                     let message = format!("the files of the target `{id}` are not written: {}", reason.text);
@@ -157,7 +158,12 @@ pub(super) fn emit(
 }
 
 /// Lets the target write its package.
-fn package(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten, sink: &mut dyn Sink) -> Result<(), TargetError> {
+fn package(
+    job: &Job<'_>,
+    lowered: &Lowered,
+    (rewritten, observing): (&Rewritten, &[(String, Observing)]),
+    sink: &mut dyn Sink,
+) -> Result<(), TargetError> {
     if let Some((node, why)) = strait_onnx::left_out(job.canonical).filter(|_| !is_asked(job)) {
         let text = format!("in `{node}`, {why}");
         return Err(Reason::new(ReasonCode::Foreign, text).into());
@@ -166,10 +172,43 @@ fn package(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten, sink: &mut d
     let file: &Path = job.loaded.config.model.file.as_ref();
     let model = file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
     let observer = observer(job.loaded, job.target.spec(), &Settings::default()).observer;
+    let kept: Vec<&str> = job.switches.kept.iter().map(String::as_str).collect();
     let emission = Emission::new(&lowered.module, &model)
         .with_rules(&rules)
-        .with_observer(observer.name());
+        .with_observer(observer.name())
+        .with_observing(observing)
+        .with_fusions(!job.switches.no_fusion, &kept);
     job.target.emit_all(&emission, sink)
+}
+
+/// The ways in which the ranges of what layers compute on were found.
+fn observing(job: &Job<'_>) -> Result<Vec<(String, Observing)>, Diagnostics> {
+    let Wishes {
+        directives,
+        observer: default,
+        ..
+    } = wishes(job.canonical, job.loaded, job.selection, job.target.spec())?;
+    let (module, graph) = (job.canonical, job.canonical.main());
+    let found = graph.nodes().filter_map(|(id, node)| {
+        let value = node.inputs.first().copied().flatten()?;
+        let from = directives
+            .operands
+            .get(&(id, 0))
+            .or_else(|| directives.ranges.get(&value));
+        let choice = match from {
+            None => Some(&default),
+            Some(RangeFrom::Observer(choice)) => Some(choice),
+            Some(RangeFrom::Stated(_) | RangeFrom::Grid(_)) => None,
+        };
+        let observing = Observing {
+            observer: choice.map_or("range", |choice| choice.observer.name()).to_owned(),
+            options: choice.map(|choice| choice.options.clone()).unwrap_or_default(),
+        };
+        Some((module.name(node.name).to_owned(), observing))
+    });
+    let mut found: Vec<(String, Observing)> = found.collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(found)
 }
 
 fn sink_error(job: &Job<'_>, error: &TargetError) -> Stop {

@@ -69,23 +69,12 @@ pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[Stri
     document.insert("batch_num".into(), json!(1));
     let asymmetric = layers.iter().any(|layer| layer.grid.zero != 0);
     document.insert("activation_offset".into(), json!(asymmetric));
-    document.insert("do_fusion".into(), json!(true));
-    document.insert("skip_fusion_layers".into(), json!([]));
-    let activations = |asymmetric: bool| match emission.observer {
-        "hfmg" => json!({ "num_bits": 8, "act_algo": "hfmg", "num_of_bins": 4096, "asymmetric": asymmetric }),
-        "ifmr" => json!({
-            "num_bits": 8, "act_algo": "ifmr", "max_percentile": 0.999_999, "min_percentile": 0.999_999,
-            "search_range": [0.7, 1.3], "search_step": 0.01, "asymmetric": asymmetric,
-        }),
-        _ => json!({
-            "num_bits": 8, "act_algo": "ifmr", "max_percentile": 1.0, "min_percentile": 1.0,
-            "search_range": [1.0, 1.0], "search_step": 0.01, "asymmetric": asymmetric,
-        }),
-    };
+    document.insert("do_fusion".into(), json!(emission.fuses));
+    document.insert("skip_fusion_layers".into(), json!(emission.unfused));
     for layer in layers {
         let mut settings = json!({
             "quant_enable": true,
-            "activation_quant_params": activations(layer.grid.zero != 0),
+            "activation_quant_params": activations(emission, layer),
         });
         if let (Some(scales), Some(settings)) = (&layer.weights, settings.as_object_mut()) {
             let channel_wise = scales.channels().is_some();
@@ -98,6 +87,30 @@ pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[Stri
         document.insert(layer.clone(), json!({ "quant_enable": false }));
     }
     document.into()
+}
+
+/// The range of what a layer computes on.
+fn activations(emission: &Emission<'_>, layer: &Layer) -> Value {
+    let (observer, options) = emission.observing(&layer.name);
+    let asymmetric = layer.grid.zero != 0;
+    let part = |percentile: Option<f64>| percentile.map_or(0.999_999, |percentile| percentile / 100.0);
+    match observer {
+        "hfmg" => json!({
+            "num_bits": 8, "act_algo": "hfmg", "num_of_bins": options.bins.unwrap_or(4096), "asymmetric": asymmetric,
+        }),
+        "ifmr" => json!({
+            "num_bits": 8, "act_algo": "ifmr",
+            "max_percentile": part(options.percentile),
+            "min_percentile": part(options.lower_percentile.or(options.percentile)),
+            "search_range": options.search_range.unwrap_or([0.7, 1.3]),
+            "search_step": options.search_step.unwrap_or(0.01),
+            "asymmetric": asymmetric,
+        }),
+        _ => json!({
+            "num_bits": 8, "act_algo": "ifmr", "max_percentile": 1.0, "min_percentile": 1.0,
+            "search_range": [1.0, 1.0], "search_step": 0.01, "asymmetric": asymmetric,
+        }),
+    }
 }
 
 /// `fusion_result.json`: the rules over the float graph, in the shape in which ATC tells of its own. It has no fusions by buffer.

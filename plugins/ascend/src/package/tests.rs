@@ -4,8 +4,8 @@ use super::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use strait_core::text::{PrintOptions, parse, print};
-use strait_plugin_sdk::Counts;
 use strait_plugin_sdk::graph::Module;
+use strait_plugin_sdk::{Counts, Observing};
 
 use crate::record::grids;
 
@@ -51,7 +51,19 @@ data @c: i32[1] = inline [384]
 fn files(text: &str) -> Result<BTreeMap<String, String>, TargetError> {
     let (module, mut files) = (parse(text).unwrap(), Files::default());
     let rules = [("fold", Counts { matched: 3, applied: 2 })];
+    let mut ifmr = Observing {
+        observer: "ifmr".to_owned(),
+        ..Observing::default()
+    };
+    ifmr.options.percentile = Some(99.5);
+    ifmr.options.search_range = Some([0.5, 1.0]);
+    let range = Observing {
+        observer: "range".to_owned(),
+        ..Observing::default()
+    };
+    let observing = [("b".to_owned(), ifmr), ("c".to_owned(), range)];
     let emission = Emission::new(&module, "net/1").with_rules(&rules).with_observer("hfmg");
+    let emission = emission.with_observing(&observing).with_fusions(true, &["c"]);
     write(&emission, &mut files)?;
     Ok(files.0)
 }
@@ -228,6 +240,19 @@ fn the_documents_name_layers_settings_and_fusions() {
     let read = |name: &str| -> Value { serde_json::from_str(&files[name]).unwrap() };
     let config = read("config.json");
     assert_eq!(config["a"]["activation_quant_params"]["act_algo"], json!("hfmg"));
+    // Layers for which a rule says another observer, or a range.
+    let ifmr = |part: f64, range: [f64; 2]| {
+        json!({
+            "num_bits": 8, "act_algo": "ifmr", "max_percentile": part, "min_percentile": part, "search_range": range,
+            "search_step": 0.01, "asymmetric": true,
+        })
+    };
+    assert_eq!(config["b"]["activation_quant_params"], ifmr(0.995, [0.5, 1.0]));
+    assert_eq!(config["c"]["activation_quant_params"], ifmr(1.0, [1.0, 1.0]));
+    assert_eq!(
+        (&config["do_fusion"], &config["skip_fusion_layers"]),
+        (&json!(true), &json!(["c"]))
+    );
     assert_eq!(config["b"]["weight_quant_params"]["channel_wise"], json!(true));
     let fused = json!({ "match_times": "3", "effect_times": "2" });
     assert_eq!(
