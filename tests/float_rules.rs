@@ -213,3 +213,39 @@ fn what_is_written_for_ascend_has_a_relu_where_saturation_is_the_upper_end_of_a_
         assert_eq!((has(b"Clip"), has(b"Relu")), (is_off, !is_off), "{configured}");
     }
 }
+
+#[test]
+fn a_bias_that_does_not_fit_fails_the_compilation_where_it_is_asked_to() {
+    // Sums have steps of some 2^-11, so that the second bias has far more than 32 bits.
+    let model = "
+    strait 1 float
+    graph @main(%x: f32[1,2,4,4]) {
+      %c: f32[1,2,4,4] = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+      return %c
+    }
+    data @w: f32[2,2,1,1] = inline [1.0,-2.0,0.5,1.5]
+    data @b: f32[2] = inline [1.0,1e9]";
+    let tried = |configured: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        tried_in(folder.path(), model, ("", "ascend"), configured).map(|(report, _)| report.to_string())
+    };
+    let rule = "[[quantize.rule]]\nlayers = [\"c\"]\nweights = { unfit = \"error\" }";
+    for (configured, line) in [
+        ("[quantize.weights]\nunfit = \"error\"", "unfit"),
+        (rule, "weights = { unfit"),
+    ] {
+        let told = tried(configured).unwrap_err().to_string();
+        for part in [
+            "`c` cannot have codes on the target `ascend`",
+            "unfit = \"coarser\"",
+            "test.toml:",
+            line,
+        ] {
+            assert!(told.contains(part), "{told}");
+        }
+    }
+    // By default the scale of the weights is raised; with "float" the layer runs in float, with a warning.
+    assert!(tried("").is_ok());
+    let report = tried("[quantize.weights]\nunfit = \"float\"").unwrap();
+    assert!(report.contains("`c` stays in float on the target `ascend`"), "{report}");
+}
