@@ -4,10 +4,13 @@
 //! computed of each element by itself, and of all elements of a channel alike, can be computed in front of them:
 //! f(move(x)) = move(f(x)). They stay, behind the product.
 
+mod channels;
+
 use crate::blocks::{MOST_MOVES, moves};
 use crate::matching::GraphNode;
 use crate::rounding::rounded;
 use crate::view::View;
+use channels::Channels;
 use std::borrow::Cow;
 use strait_core::{NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Source, ValueId};
 
@@ -300,55 +303,5 @@ impl<'a> InFront<'a> {
         self.moved(&mut patch, at, y);
         patch.remove.push(product.id);
         Ok(Ok(patch))
-    }
-}
-
-/// Output channels of the weights of a product, by the position of an element.
-struct Channels {
-    /// Elements from one channel to the next.
-    step: usize,
-    /// Channels in a row: all of them, or those of one group, which then repeat for each input of the group.
-    row: usize,
-    groups: usize,
-    /// Elements of all inputs of a group.
-    group: usize,
-}
-
-impl Channels {
-    fn new(op: &Op, shape: &[u64]) -> Channels {
-        let product = |extents: &[u64]| extents.iter().product::<u64>() as usize;
-        match (op, shape) {
-            (Op::ConvTranspose(op), &[inputs, outputs, ref kernel @ ..]) => {
-                let groups = (op.groups as usize).max(1);
-                let step = product(kernel);
-                let row = outputs as usize;
-                Channels {
-                    step,
-                    row,
-                    groups,
-                    group: (inputs as usize / groups) * row * step,
-                }
-            }
-            _ => {
-                let row = shape.first().map_or(0, |&outputs| outputs as usize);
-                let step = product(shape.get(1..).unwrap_or_default());
-                Channels {
-                    step,
-                    row,
-                    groups: 1,
-                    group: row * step,
-                }
-            }
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.row * self.groups
-    }
-
-    /// The channel of an element; there is none in an empty tensor.
-    fn of(&self, element: usize) -> usize {
-        let group = element / self.group.max(1);
-        group * self.row + element / self.step.max(1) % self.row.max(1)
     }
 }

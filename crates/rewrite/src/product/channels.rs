@@ -1,0 +1,53 @@
+//! The channels of the weights of a product.
+
+use strait_core::Op;
+
+/// Output channels of the weights of a product, by the position of an element.
+pub(super) struct Channels {
+    /// Elements from one channel to the next.
+    step: usize,
+    /// Channels in a row: all of them, or those of one group, which then repeat for each input of the group.
+    row: usize,
+    groups: usize,
+    /// Elements of all inputs of a group.
+    group: usize,
+}
+
+impl Channels {
+    pub(super) fn new(op: &Op, shape: &[u64]) -> Channels {
+        let product = |extents: &[u64]| extents.iter().product::<u64>() as usize;
+        match (op, shape) {
+            (Op::ConvTranspose(op), &[inputs, outputs, ref kernel @ ..]) => {
+                let groups = (op.groups as usize).max(1);
+                let step = product(kernel);
+                let row = outputs as usize;
+                Channels {
+                    step,
+                    row,
+                    groups,
+                    group: (inputs as usize / groups) * row * step,
+                }
+            }
+            _ => {
+                let row = shape.first().map_or(0, |&outputs| outputs as usize);
+                let step = product(shape.get(1..).unwrap_or_default());
+                Channels {
+                    step,
+                    row,
+                    groups: 1,
+                    group: row * step,
+                }
+            }
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.row * self.groups
+    }
+
+    /// The channel of an element; there is none in an empty tensor.
+    pub(super) fn of(&self, element: usize) -> usize {
+        let group = element / self.group.max(1);
+        group * self.row + element / self.step.max(1) % self.row.max(1)
+    }
+}
