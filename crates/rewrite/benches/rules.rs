@@ -10,21 +10,30 @@ use common::Random;
 use std::time::Instant;
 use strait_rewrite::canonical;
 
-/// Nodes, and the most seconds.
+/// Nodes, and the most CPU seconds.
 const MARKS: [(usize, f64); 3] = [(1_000, 0.015), (10_000, 0.15), (100_000, 1.5)];
 const ROUNDS: usize = 3;
 
+/// Seconds that this thread has computed, where the system counts them: a machine that does other things too shows in no figure.
+/// Elsewhere those that have passed.
+fn seconds(since: Instant) -> f64 {
+    let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = counted.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    nanoseconds.map_or_else(|| since.elapsed().as_secs_f64(), |nanoseconds| nanoseconds / 1e9)
+}
+
 fn main() {
-    println!("{:>10} {:>10} {:>10}", "nodes", "rewrites", "seconds");
+    let start = Instant::now();
+    println!("{:>10} {:>10} {:>10}", "nodes", "rewrites", "CPU s");
     let mut missed = false;
     for (nodes, most) in MARKS {
         let module = common::module(&mut Random(1), nodes);
         let run = || {
             let mut module = module.clone();
             let main = module.main;
-            let began = Instant::now();
+            let began = seconds(start);
             let done = canonical().run(&mut module, main).unwrap();
-            (began.elapsed().as_secs_f64(), done.applied.len())
+            (seconds(start) - began, done.applied.len())
         };
         let best = (0..ROUNDS).map(|_| run()).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
         println!("{nodes:>10} {:>10} {:>10.3}", best.1, best.0);
