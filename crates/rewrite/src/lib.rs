@@ -23,7 +23,7 @@ use strait_target::spec::FloatRule;
 ///
 /// Behind them: no identity and no constant subexpression is left, batch normalization is part of its producer where that
 /// is a product, every product with a constant matrix is a `gemm` whose weights are [outputs, inputs], and functions that
-/// exporters take apart (silu, gelu, mish, hard swish, layer normalization) are one node again.
+/// exporters take apart (silu, gelu, mish, hard swish, PReLU with one slope, layer normalization) are one node again.
 pub fn canonical() -> RuleSet {
     RuleSet::new(for_all())
 }
@@ -92,6 +92,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::BiasIntoProducer),
         Box::new(rules::PadIntoConv),
         Box::new(rules::TakenApart),
+        Box::new(rules::PRelu),
         Box::new(rules::LayerNormalization),
         Box::new(rules::RmsNormalization),
         Box::new(rules::DivisionToMultiplication),

@@ -34,7 +34,6 @@ pub(crate) enum Pattern {
     Op(&'static [Term], &'static [Pattern], Option<Slot>, bool),
     /// One of these, the first that fits the rest of the pattern too.
     OneOf(&'static [Pattern]),
-    #[allow(dead_code, reason = "for graphs of mixed precision, which no rule reads yet")]
     /// This, at once or behind identities and casts from float to float.
     Through(&'static Pattern),
 }

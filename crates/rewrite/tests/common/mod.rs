@@ -161,7 +161,7 @@ impl Text {
 
     /// Something that a rule looks for, on an image; `other` is another image.
     fn block(&mut self, random: &mut Random, x: &str, other: &str) -> String {
-        match random.below(14) {
+        match random.below(15) {
             0..=2 => {
                 let conv = self.conv(random, x);
                 self.affine(random, conv, IMAGE, (4, 2))
@@ -229,6 +229,15 @@ impl Text {
             }
             10 => self.node(IMAGE, "identity", &[x], ""),
             11 => self.node(IMAGE, "relu", &[x], ""),
+            12 => {
+                let (slopes, half) = (self.constant(random, &[4, 1, 1]), self.number(0.5));
+                let relu = self.node(IMAGE, "relu", &[x], "");
+                let abs = self.function(x, "abs");
+                let twice = self.node(IMAGE, "sub", &[x, &abs], "");
+                let scaled = self.mul(IMAGE, &slopes, &twice);
+                let negative = self.mul(IMAGE, &scaled, &half);
+                self.add(IMAGE, &relu, &negative)
+            }
             _ => self.add(IMAGE, x, other),
         }
     }

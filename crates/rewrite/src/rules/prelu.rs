@@ -1,0 +1,169 @@
+//! **Pattern**: a rectified linear unit with a slope α below zero that an exporter has taken apart, in any order of factors and terms:
+//! - relu(x) + α·(x − |x|)·½, with ½ at any of the factors;
+//! - relu(x) − α·relu(−x), and relu(x) + (−α)·relu(−x);
+//! - max(x, 0) + α·min(x, 0), with relu(x) for the maximum, too;
+//! - max(x, α·x) with one slope that is not above 1.
+//!
+//! **Why**: with one slope it is one `leaky_relu`. With slopes by channel it is relu(x) + α·min(x, 0), as ONNX's PRelu is read: of its
+//! two terms one is always zero, both are clamps, and what is scaled is as wide as x, and not twice as wide.
+//! **Preconditions**: the slopes are constants, and finite; x has the type of the result. A maximum with slopes by channel is two ops,
+//! and stays.
+//! **Exactness**: exact, but for the sign of a zero, and where x − |x| = 2·x is greater than every number: the product with α is
+//! rounded once either way.
+
+use crate::matching::{GraphNode, tensor};
+use crate::pattern::{Match, Pattern, Slot, op};
+use Pattern::{Any, Constant, OneOf, Through};
+use strait_core::op::{Add, Clip, LeakyRelu, Mul, Relu};
+use strait_core::{
+    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
+};
+
+/// See the module's documentation.
+pub struct PRelu;
+
+const X: Pattern = Any(Slot(0));
+const SLOPES: Slot = Slot(1);
+/// A frozen graph may read a variable through an identity.
+const ALPHA: Pattern = Through(&Constant(SLOPES));
+/// Numbers of a match: ½, zeros, and the bounds of a clip.
+const HALF: Slot = Slot(2);
+const ZERO_BELOW: Slot = Slot(3);
+const ZERO_ABOVE: Slot = Slot(4);
+const CLIP: Slot = Slot(5);
+const RELU: Slot = Slot(6);
+
+/// A node that others may read, too.
+const fn of(terms: &'static [Term], operands: &'static [Pattern]) -> Pattern {
+    op(terms, operands).shared()
+}
+
+const fn mul(operands: &'static [Pattern; 2]) -> Pattern {
+    of(&[Term::Mul], operands)
+}
+
+const POSITIVE: Pattern = OneOf(&[
+    of(&[Term::Relu], &[X]).keep(RELU),
+    of(&[Term::Maximum], &[X, Constant(ZERO_BELOW)]),
+]);
+const NEGATIVE: Pattern = OneOf(&[
+    of(&[Term::Minimum], &[X, Constant(ZERO_ABOVE)]),
+    of(&[Term::Clip], &[X]).keep(CLIP),
+]);
+/// −min(x, 0) and 2·min(x, 0).
+const OPPOSITE: Pattern = of(&[Term::Relu], &[of(&[Term::Neg], &[X])]);
+const TWICE: Pattern = of(&[Term::Sub], &[X, of(&[Term::Abs], &[X])]);
+const HALF_BEHIND: Pattern = mul(&[Constant(HALF), mul(&[ALPHA, TWICE])]);
+const HALF_INSIDE: Pattern = mul(&[ALPHA, mul(&[Constant(HALF), TWICE])]);
+
+/// The forms, and the factor of the constant that is the slope.
+const SHAPES: &[(f32, Pattern)] = &[
+    (1.0, of(&[Term::Add], &[POSITIVE, HALF_BEHIND])),
+    (1.0, of(&[Term::Add], &[POSITIVE, HALF_INSIDE])),
+    (1.0, of(&[Term::Add], &[POSITIVE, mul(&[ALPHA, NEGATIVE])])),
+    (1.0, of(&[Term::Sub], &[POSITIVE, mul(&[ALPHA, OPPOSITE])])),
+    (-1.0, of(&[Term::Add], &[POSITIVE, mul(&[ALPHA, OPPOSITE])])),
+    (1.0, of(&[Term::Maximum], &[X, mul(&[ALPHA, X])])),
+];
+
+/// True if the constants of a match are the numbers of the form.
+fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
+    let is = |slot, number| {
+        let constant = found.value(slot);
+        constant.is_none_or(|constant| site.scalar(constant) == Some(number))
+    };
+    let clips = found
+        .node(CLIP)
+        .is_none_or(|node| matches!(&node.node.op, Op::Clip(clip) if is_negative(clip)));
+    is(HALF, 0.5) && is(ZERO_BELOW, 0.0) && is(ZERO_ABOVE, 0.0) && clips
+}
+
+fn is_negative(clip: &Clip) -> bool {
+    clip.min == f32::NEG_INFINITY && clip.max == 0.0
+}
+
+/// The slope, where all are one.
+fn one(slopes: &[f32]) -> Option<f32> {
+    let (slope, others) = slopes.split_first()?;
+    others.iter().all(|other| other == slope).then_some(*slope)
+}
+
+/// One op where there is one slope, else the sum of the two sides of zero, of which the positive one may be there.
+fn made(found: &Match<'_>, x: ValueId, alpha: Option<Source>, slopes: &[f32], nodes: &[NodeId]) -> Vec<NewNode> {
+    let x = Some(Source::Old(x));
+    if let Some(alpha) = one(slopes) {
+        return vec![NewNode::new(LeakyRelu { alpha }, &[x], nodes)];
+    }
+    // The last node takes over the name of the sum.
+    let inner: Vec<NodeId> = nodes.iter().rev().copied().collect();
+    let clip = Clip {
+        min: f32::NEG_INFINITY,
+        max: 0.0,
+    };
+    let new = |node| Some(Source::New(node, 0));
+    let mut made = vec![
+        NewNode::new(clip, &[x], &inner),
+        NewNode::new(Mul::float(), &[new(0), alpha], &inner),
+    ];
+    let positive = found.value(RELU).map(Source::Old).or_else(|| {
+        made.push(NewNode::new(Relu {}, &[x], &inner));
+        new(2)
+    });
+    made.push(NewNode::new(Add {}, &[positive, new(1)], nodes));
+    made
+}
+
+impl Rule for PRelu {
+    fn name(&self) -> &'static str {
+        "prelu"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Add, Term::Sub, Term::Maximum]
+    }
+
+    fn depth(&self) -> usize {
+        SHAPES.iter().map(|(_, pattern)| pattern.depth()).max().unwrap_or(0)
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let mut found = SHAPES.iter().filter_map(|(sign, pattern)| {
+            let found = pattern.at(&site).ok().filter(|found| has_numbers(&site, found))?;
+            let (shape, slopes) = site.floats(found.value(SLOPES)?)?;
+            let slopes: Vec<f32> = slopes.iter().map(|slope| slope * sign).collect();
+            Some((*sign, shape, slopes, found))
+        });
+        let (Some((sign, shape, slopes, found)), Some(y)) = (found.next(), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let is_made = found.value(CLIP).is_some() && found.value(RELU).is_some();
+        let stays = match site.node.op.term() {
+            Term::Maximum => one(&slopes).is_none_or(|slope| slope > 1.0),
+            _ => is_made && one(&slopes).is_none(),
+        };
+        if stays {
+            return Ok(Outcome::NoMatch);
+        }
+        let refused = |code, text: &str| Ok(Outcome::Refused(Reason::new(code, text)));
+        if !slopes.iter().all(|slope| slope.is_finite()) {
+            return refused(ReasonCode::NotFinite, "a slope is not finite");
+        }
+        let Some(x) = found.value(Slot(0)).filter(|&x| site.keeps_type(x)) else {
+            return refused(
+                ReasonCode::NotPerChannel,
+                "the slopes make another shape of what they scale",
+            );
+        };
+        let mut patch = Patch::default();
+        let mut alpha = found.value(SLOPES).map(Source::Old);
+        if sign < 0.0 && slopes.len() > 1 {
+            patch.data.push(("slopes".into(), tensor(shape.shape(), &slopes)?));
+            alpha = Some(Source::Data(0));
+        }
+        patch.add = made(&found, x, alpha, &slopes, &site.down_to(x));
+        patch.replace.push((y, Source::New(patch.add.len() as u16 - 1, 0)));
+        patch.remove.push(at);
+        Ok(Outcome::Apply(patch))
+    }
+}
