@@ -328,7 +328,7 @@ fn limits_are_held_against_attributes_and_derived_quantities() {
             operands: &operands,
             result: &result,
         };
-        spec.place(&site, Integer::Int8.into())
+        spec.place(&site, Integer::Int8.into(), None)
             .map_or_else(|reason| reason.to_string(), |(name, _)| name.to_owned())
     };
     assert_eq!(conv(&[8, 8, 3, 3], 1, [1, 1], true), "conv");
@@ -371,7 +371,7 @@ fn limits_are_held_against_attributes_and_derived_quantities() {
             operands: &operands,
             result: &result,
         };
-        spec.place(&site, Integer::Int8.into())
+        spec.place(&site, Integer::Int8.into(), None)
             .map_or_else(|reason| reason.text, |(name, _)| name.to_owned())
     };
     for dims in [&[1, 8, 32, 32][..], &[], &[1, 1], &[8, 1, 1], &[1, 8, 1, 1]] {
@@ -398,6 +398,7 @@ fn limits_are_held_against_attributes_and_derived_quantities() {
                 result: &result,
             },
             Integer::Int8.into(),
+            None,
         )
         .unwrap_err();
     assert_eq!(reason.text, "mode of `resize` is linear; the target takes nearest");
@@ -419,6 +420,7 @@ fn an_op_without_a_row_and_one_of_the_host_say_why() {
                 result: &x,
             },
             Integer::Int8.into(),
+            None,
         )
         .unwrap_err()
         .to_string()

@@ -29,6 +29,12 @@ const RECIPROCAL: Changes = &[
     ),
 ];
 
+/// Limits for the one type of weights that there is.
+const OF_WEIGHTS: Changes = &[(
+    "[op.conv.limit]",
+    "[op.conv.limit_of.int8]\nkernel  = { min = 1, max = 9 }\nwindow = { multiples_of = 1 }\nrank   = { one_of = [4] }\n\n[op.conv.limit]",
+)];
+
 /// Sums in blocks that hold whatever there is.
 const BLOCK: Changes = &[(
     "overflow = \"wrap\"",
@@ -55,6 +61,30 @@ pub(super) const CASES: &[Case] = &[
         "op.NAME.limit.NAME.one_of",
         Placement,
         &[("[\"none\", \"depthwise\"]", "[\"none\"]")],
+    ),
+    given(
+        "op.NAME.limit_of.NAME.NAME.min",
+        Placement,
+        OF_WEIGHTS,
+        &[("kernel  = { min = 1", "kernel  = { min = 2")],
+    ),
+    given(
+        "op.NAME.limit_of.NAME.NAME.max",
+        Placement,
+        OF_WEIGHTS,
+        &[("max = 9 }", "max = 2 }")],
+    ),
+    given(
+        "op.NAME.limit_of.NAME.NAME.multiples_of",
+        Placement,
+        OF_WEIGHTS,
+        &[("multiples_of = 1", "multiples_of = 2")],
+    ),
+    given(
+        "op.NAME.limit_of.NAME.NAME.one_of",
+        Placement,
+        OF_WEIGHTS,
+        &[("one_of = [4]", "one_of = [3]")],
     ),
     given(
         "op.NAME.rounding",

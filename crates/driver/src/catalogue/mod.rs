@@ -415,14 +415,20 @@ fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
         results: row.results.iter().flatten().map(ToString::to_string).collect(),
         points: row.points.map(|points| points.to_string()),
         weight_per: row.weight_per.map(|per| per.to_string()),
-        limits: row
-            .limit
-            .iter()
-            .map(|(of, limit)| (of.clone(), allowed(limit)))
-            .collect(),
+        limits: limits(row),
         evidence: (!row.is_host()).then(|| evidence(spec, Row::Op(name))),
         note: row.why.as_ref().or(row.note.as_ref()).cloned(),
     }
+}
+
+/// The limits of a row: each name with the values that it allows.
+fn limits(row: &OpRow) -> BTreeMap<String, String> {
+    let own = row.limit.iter().map(|(of, limit)| (of.clone(), allowed(limit)));
+    let of_weights = row.limit_of.iter().flat_map(|(weight, limits)| {
+        let named = move |of: &String| format!("{of} with weights of {weight}");
+        limits.iter().map(move |(of, limit)| (named(of), allowed(limit)))
+    });
+    own.chain(of_weights).collect()
 }
 
 /// Values that a limit allows.

@@ -104,7 +104,7 @@ impl Widening<'_> {
     /// True if a node computes on these codes on the accelerator, as far as table and recipe say.
     fn computes_on(&self, id: NodeId, node: &Node, ty: Integer) -> bool {
         let on_host = matches!(self.placing.get(&id), Some(Wish::Float(_)));
-        !on_host && refusal(self.module, self.graph, self.spec, node, Activation::from(ty)).is_none()
+        !on_host && refusal(self.module, self.graph, self.spec, node, (Activation::from(ty), None)).is_none()
     }
 
     /// Wishes a sum wider that is read so, or a function whose narrow type leaves no such result, and says how it then reads its

@@ -82,6 +82,9 @@ pub struct OpRow {
     /// one at a position, counted from 0, where there is one.
     #[serde(default)]
     pub limit: BTreeMap<String, Limit>,
+    /// Limits besides those of `limit` for nodes whose weights have a type, which is one that `pairs` has.
+    #[serde(default)]
+    pub limit_of: BTreeMap<Integer, BTreeMap<String, Limit>>,
     /// The reference that this row equals, where it is another one than the table's.
     pub oracle: Option<String>,
     /// Evidence for the row, where it differs from the table's.

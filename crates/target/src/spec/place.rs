@@ -1,7 +1,7 @@
 //! Placement of an op by the target: the op's row, and the limits in it.
 
 use super::check::position;
-use super::{Activation, Limit, OpRow, TargetSpec};
+use super::{Activation, Integer, Limit, OpRow, TargetSpec};
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
 
@@ -26,9 +26,14 @@ pub struct OpSite<'a> {
 }
 
 impl TargetSpec {
-    /// The row that an op is computed by on the accelerator, on activations of a type, with the row's name; or why it stays
-    /// on the host.
-    pub fn place(&self, site: &OpSite<'_>, activation: Activation) -> Result<(&str, &OpRow), Reason> {
+    /// The row that an op is computed by on the accelerator, on activations of a type and with weights of one where it has
+    /// some, with the row's name; or why it stays on the host.
+    pub fn place(
+        &self,
+        site: &OpSite<'_>,
+        activation: Activation,
+        weight: Option<Integer>,
+    ) -> Result<(&str, &OpRow), Reason> {
         let term = site.op.term();
         let (name, row) = self.row_for(term, activation).ok_or_else(|| {
             Reason::new(
@@ -40,23 +45,32 @@ impl TargetSpec {
             let why = row.why.clone().unwrap_or_default();
             return Err(Reason::new(ReasonCode::TargetHost, why));
         }
-        row.admits(site)?;
+        row.admits(site, weight)?;
         Ok((name, row))
     }
 }
 
 impl OpRow {
-    /// Checks that the op is within every limit of the row. The reason names the first limit that does not hold, and
-    /// the op's value.
-    pub fn admits(&self, site: &OpSite<'_>) -> Result<(), Reason> {
-        for (limited, limit) in &self.limit {
+    /// Checks that the op is within every limit of the row, with weights of a type. The reason names the first limit that
+    /// does not hold, and the op's value.
+    fn admits(&self, site: &OpSite<'_>, weight: Option<Integer>) -> Result<(), Reason> {
+        let own = weight.and_then(|weight| Some((weight, self.limit_of.get(&weight)?)));
+        let own = own.into_iter().flat_map(|(weight, limits)| {
+            let limits = limits.iter();
+            limits.map(move |(limited, limit)| (limited, limit, format!(" with weights of {weight}")))
+        });
+        let all = self
+            .limit
+            .iter()
+            .map(|(limited, limit)| (limited, limit, String::new()));
+        for (limited, limit, with) in all.chain(own) {
             let (quantity, position) = position(limited);
             let all = values(site, quantity)?.into_iter();
             let (skipped, taken) = position.map_or((0, usize::MAX), |position| (position, 1));
             for value in all.skip(skipped).take(taken) {
                 if let Some(allowed) = limit.refuses(&value) {
                     let term = site.op.term();
-                    let text = format!("{limited} of `{term}` is {value}; the target takes {allowed}");
+                    let text = format!("{limited} of `{term}` is {value}; the target takes {allowed}{with}");
                     return Err(Reason::new(ReasonCode::TargetLimit(quantity.to_owned().into()), text));
                 }
             }

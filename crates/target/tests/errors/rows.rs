@@ -191,6 +191,14 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "`op.pad.limit.rank.multiples_of` cannot be 0",
         ),
         (
+            row("[op.pad]\nrecipe = \"pass_through\"\nlimit_of = { int4 = { rank = { max = 4 } } }"),
+            "no pair of `op.pad` has weights of int4",
+        ),
+        (
+            row("[op.pad]\nrecipe = \"pass_through\"\nlimit_of = { int8 = { kernels = { max = 4 } } }"),
+            "`pad` has nothing called `kernels` to limit",
+        ),
+        (
             row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { \"rank[0]\" = { max = 4 } }"),
             "`rank` of `pad` is one value, without positions",
         ),

@@ -43,8 +43,10 @@ pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Pl
                     let pair = types.pair(spec, id, node.op.term());
                     let float = || types.stays_float(spec, id, node);
                     match pair {
-                        Some(pair) => refusal(module, g, spec, node, pair.activation).or_else(float)?,
-                        None => float().or_else(|| refusal(module, g, spec, node, Activation::Float32))?,
+                        Some(pair) => {
+                            refusal(module, g, spec, node, (pair.activation, Some(pair.weight))).or_else(float)?
+                        }
+                        None => float().or_else(|| refusal(module, g, spec, node, (Activation::Float32, None)))?,
                     }
                 }
             };
@@ -95,13 +97,14 @@ fn operands<'a>(graph: &'a Graph, node: &Node) -> Vec<Option<Operand<'a>>> {
     node.inputs.iter().map(|input| input.and_then(operand)).collect()
 }
 
-/// Reason why a node cannot run on the accelerator: the table's word, then what the recipe needs.
+/// Reason why a node cannot run on the accelerator, on activations and with weights of these types: the table's word, then what
+/// the recipe needs.
 pub(super) fn refusal(
     module: &Module,
     graph: &Graph,
     spec: &TargetSpec,
     node: &Node,
-    activation: Activation,
+    (activation, weight): (Activation, Option<Integer>),
 ) -> Option<Reason> {
     if let Some(reason) = extents::depends_on_data(module, graph, node) {
         return Some(reason);
@@ -113,7 +116,7 @@ pub(super) fn refusal(
         operands: &operands,
         result: &result.ty,
     };
-    let row = match spec.place(&site, activation) {
+    let row = match spec.place(&site, activation, weight) {
         Ok((_, row)) => row,
         Err(reason) => return Some(reason),
     };

@@ -44,7 +44,13 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         } else {
             accelerator(findings, name, row, &ops, &path);
         }
-        limits(findings, row, &ops, &path);
+        limits(findings, &row.limit, &ops, &path.clone().key("limit"));
+        for (weight, limits_of) in &row.limit_of {
+            let path = path.clone().key("limit_of").key(weight.name());
+            let has = findings.spec.pairs(row).any(|pair| pair.weight == *weight);
+            findings.ensure(has, &path, || format!("no pair of `op.{name}` has weights of {weight}"));
+            limits(findings, limits_of, &ops, &path);
+        }
         symmetric(findings, name, row, &ops, &path.key("symmetric"));
     }
 }
@@ -90,6 +96,7 @@ fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
         ("results", row.results.is_some()),
         ("weight_per", row.weight_per.is_some()),
         ("limit", !row.limit.is_empty()),
+        ("limit_of", !row.limit_of.is_empty()),
         ("oracle", row.oracle.is_some()),
         ("evidence", row.evidence.is_some()),
         ("holds", row.holds.is_some()),
@@ -502,9 +509,9 @@ fn layer_normalization(findings: &mut Findings<'_>, row: &OpRow, function: Integ
 /// Bound of the positions that a list can have: padding has two for each axis.
 const MAX_POSITIONS: usize = 2 * MAX_RANK;
 
-fn limits(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], path: &KeyPath) {
-    for (limited, limit) in &row.limit {
-        let path = path.clone().key("limit").key(limited);
+fn limits(findings: &mut Findings<'_>, limits: &BTreeMap<String, Limit>, ops: &[&str], path: &KeyPath) {
+    for (limited, limit) in limits {
+        let path = path.clone().key(limited);
         let (quantity, position) = position(limited);
         if let Some(position) = position {
             let single = ops

@@ -1,15 +1,26 @@
 //! Limits: whether one takes all that another takes.
 
 use super::{Changes, Effect, one};
-use crate::spec::{Limit, OpRow};
+use crate::spec::{Integer, Limit, OpRow};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_document::Scalar;
 
 pub(super) fn compare(changes: &mut Changes, row: &str, old: &OpRow, new: &OpRow) {
-    let of = |limits: &BTreeMap<String, Limit>, quantity: &str| limits.get(quantity).cloned();
-    let quantities: BTreeSet<&String> = old.limit.keys().chain(new.limit.keys()).collect();
+    limits(changes, (row, "limit"), &old.limit, &new.limit);
+    let none = BTreeMap::new();
+    let weights: BTreeSet<&Integer> = old.limit_of.keys().chain(new.limit_of.keys()).collect();
+    for weight in weights {
+        let [before, after] = [old, new].map(|row| row.limit_of.get(weight).unwrap_or(&none));
+        limits(changes, (row, &format!("limit_of.{weight}")), before, after);
+    }
+}
+
+type Limits = BTreeMap<String, Limit>;
+
+fn limits(changes: &mut Changes, (row, key): (&str, &str), old: &Limits, new: &Limits) {
+    let quantities: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     for quantity in quantities {
-        let [before, after] = [of(&old.limit, quantity), of(&new.limit, quantity)];
+        let [before, after] = [old, new].map(|limits| limits.get(quantity).cloned());
         let none = Limit::default();
         let [wide, narrow] = [after.as_ref().unwrap_or(&none), before.as_ref().unwrap_or(&none)];
         let effect = match wide.takes_all_of(narrow) {
@@ -17,7 +28,7 @@ pub(super) fn compare(changes: &mut Changes, row: &str, old: &OpRow, new: &OpRow
             false => Effect::AcceptsLess,
         };
         let texts = [before, after].map(|limit| limit.and_then(|limit| one(text(&limit))));
-        changes.key(row, &format!("limit.{quantity}"), effect, texts);
+        changes.key(row, &format!("{key}.{quantity}"), effect, texts);
     }
 }
 
