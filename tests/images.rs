@@ -233,7 +233,7 @@ fn an_image_that_cannot_be_decoded_is_named_and_left_out_where_that_is_said() {
     let accuracy = compiled.report.accuracy.as_ref().unwrap();
     assert_eq!(accuracy.of("top1").unwrap().integer.unwrap().count, Some(5));
     let printed = compiled.report.to_string();
-    let told = "2 images of [calibration] cannot be decoded and left out: green/1.png, red/0.jpg";
+    let told = "[calibration] goes without 2 images that cannot be decoded: green/1.png, red/0.jpg";
     assert!(printed.contains(told), "{printed}");
     // Labels that go by the order would go by another one.
     fs::write(bench.at("y.npy"), encode(NumberType::U8, &[5], &[0, 0, 1, 2, 2])).unwrap();

@@ -244,7 +244,7 @@ fn left_out(role: &str, samples: &Samples) -> Option<Diagnostic> {
         more => format!(" and {more} more"),
     };
     let message = format!(
-        "{} of [{role}] cannot be decoded and left out: {named}{more}",
+        "[{role}] goes without {} that cannot be decoded: {named}{more}",
         table::count(names.len(), "image")
     );
     (!names.is_empty()).then(|| Diagnostic::warning(codes::LEFT_OUT, message))
