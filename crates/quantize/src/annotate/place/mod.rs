@@ -14,7 +14,7 @@ pub(super) use settle::Settled;
 use std::collections::BTreeMap;
 use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode};
 use strait_target::TargetSpec;
-use strait_target::spec::{Activation, OpSite, Operand};
+use strait_target::spec::{Activation, Integer, OpSite, Operand};
 
 /// Placement that the configuration asks of a node.
 #[derive(Clone, Debug, PartialEq)]

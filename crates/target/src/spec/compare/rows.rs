@@ -94,6 +94,7 @@ fn both(
         weight_per,
         symmetric,
         limit: _,
+        limit_of: _,
         oracle,
         evidence,
         holds,
