@@ -3,6 +3,7 @@
 
 mod form;
 mod fusion;
+mod limits;
 mod op;
 mod passes;
 mod recipe;
