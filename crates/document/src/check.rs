@@ -208,7 +208,11 @@ impl Checker {
         let (is_right, is_path): (fn(&str) -> bool, bool) = match format.map(|format| format.rule) {
             Some(Rule::Text(is_right)) => (is_right, false),
             Some(Rule::Path(is_right)) => (is_right, true),
-            Some(Rule::PathOrWord(is_word)) => (|_| true, !is_word(text)),
+            Some(Rule::PathOrWord(is_right)) => match is_right(text) {
+                None => (|_| true, true),
+                Some(true) => (|_| true, false),
+                Some(false) => (|_| false, false),
+            },
             Some(Rule::Ascending) | None => (|_| true, false),
         };
         if text.is_empty() {

@@ -75,8 +75,8 @@ pub enum Rule {
     Text(fn(&str) -> bool),
     /// The same, and a path, which is resolved against the folder of the text that it stands in.
     Path(fn(&str) -> bool),
-    /// A path, or a word, for which this holds and which is left as it is.
-    PathOrWord(fn(&str) -> bool),
+    /// A path, of which this says nothing, or a word, which is left as it is where this holds.
+    PathOrWord(fn(&str) -> Option<bool>),
     /// A list of numbers, each above the one before.
     Ascending,
 }

@@ -183,16 +183,13 @@ pub(super) const FORMATS: &[Format] = &[
     },
     Format {
         name: "data",
-        expectation: "a path, or random: and a number",
-        rule: Rule::PathOrWord(|text| {
-            let count = text.strip_prefix(RANDOM).and_then(|count| count.parse().ok());
-            count.is_some_and(|_: NonZeroU32| true)
-        }),
+        expectation: "a path, or random: and a number from 1 on",
+        rule: Rule::PathOrWord(|text| Some(text.strip_prefix(RANDOM)?.parse::<NonZeroU32>().is_ok())),
     },
     Format {
         name: "labels",
         expectation: "a path, or \"folders\"",
-        rule: Rule::PathOrWord(|text| text == FOLDERS),
+        rule: Rule::PathOrWord(|text| (text == FOLDERS).then_some(true)),
     },
     Format {
         name: "path-by-target",
