@@ -59,14 +59,20 @@ def integers(folder):
     return (folder / "artifact" / "model.strait").read_bytes()
 
 
-def config_of(arguments, model, suffix=""):
-    return arguments.repository / "configs" / "models" / f"{model.name}{suffix}.toml"
+def config_named(arguments, name):
+    return arguments.repository / "configs" / "models" / f"{name}.toml"
+
+
+def config_of(arguments, model, target):
+    """The model's configuration, or one of its own for the target where there is one."""
+    own = config_named(arguments, f"{model.name}-{target}")
+    return own if own.exists() else config_named(arguments, model.name)
 
 
 def our_outputs(arguments, model, target, folder, settings=(), known=None, config=None):
     """Compiles and runs; what it writes is made anew each time. Nothing where the folder `known` has the same integers."""
     artifact = folder / "artifact"
-    config = config or config_of(arguments, model)
+    config = config or config_of(arguments, model, target)
     compile = [arguments.strait, "compile", config, "--target", target, "--out", artifact, *settings]
     if "[evaluation]" in config.read_text():
         # Scored here, from the outputs: the configuration's own evaluation would take as long again.
@@ -130,7 +136,7 @@ def measure(arguments, model):
             continue
         base = folder / group.target
         for variant, change in group.columns.items():
-            own = config_of(arguments, model, change) if isinstance(change, str) else None
+            own = config_named(arguments, model.name + change) if isinstance(change, str) else None
             if own and not own.exists():
                 continue
             place = folder / f"{group.target} {variant}"

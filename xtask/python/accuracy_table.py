@@ -99,7 +99,8 @@ INTRODUCTION = """# Accuracy
 Written by `cargo xtask accuracy`; do not edit. Each model is compiled for each target from `configs/models`, run by the
 integer executor on its evaluation set, and scored from the outputs. *onnxruntime* is ONNX Runtime 1.31.1's static
 quantization with the same calibration samples: uint8 activations, int8 weights per channel, ranges by minimum and
-maximum. The float model runs in ONNX Runtime too. Of frozen TensorFlow graphs both take the ONNX file that tf2onnx 1.16.1 makes,
+maximum. For `ascend` the two keyword models of TensorFlow have configurations of their own, with 32 of the 64 samples, which
+AMCT asks for. The float model runs in ONNX Runtime too. Of frozen TensorFlow graphs both take the ONNX file that tf2onnx 1.16.1 makes,
 whose results equal TensorFlow's to 70 dB.
 
 Top-1 and mAP (mean over overlaps 0.5 to 0.95) in percent; AUC of the anomaly score; PSNR of the enlarged luminance in dB.
