@@ -36,7 +36,8 @@ impl fmt::Display for Shares {
 /// Whatever stops the model, with the layer.
 pub(crate) fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, Diagnostics> {
     let mut shares = None;
-    // Layers without weights of their own often share a requantization.
+    // Layers without weights of their own often share a requantization. A form without a model is told so at once, and is not kept:
+    // most targets have none, and large models as many forms as layers.
     let mut known = Vec::new();
     for node in layers(module) {
         let mut own = None;
@@ -47,7 +48,9 @@ pub(crate) fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shar
                     let (form, clamp, wide) = asked;
                     let answer = target.models(form, clamp, wide);
                     let answer = answer.map_err(|error| of_layer(module, node, &error.to_string()))?;
-                    known.push((asked, answer));
+                    if answer.is_some() {
+                        known.push((asked, answer));
+                    }
                     answer
                 }
             };
