@@ -16,7 +16,7 @@ use crate::proto::{ModelProto, OperatorSetIdProto};
 use emitter::Emitter;
 use prost::Message;
 use std::io::Write;
-use strait_core::op::{BinaryFunction, Combination, Coordinate, Op, Transform};
+use strait_core::op::{BinaryFunction, Combination, Op, Transform};
 use strait_core::{Elem, Graph, Module, Node, Value};
 
 /// The operator set that is written: old enough for most runtimes. With its version of the file format.
@@ -95,7 +95,6 @@ fn needs_newer(graph: &Graph) -> bool {
         Op::DeformConv(_) | Op::Col2Im(_) => true,
         Op::Scatter(scatter) => matches!(scatter.combine, Combination::Maximum | Combination::Minimum),
         Op::Dft(dft) => dft.transform == Transform::InverseHalf,
-        Op::Resize(resize) => resize.antialias.0 || resize.coordinate == Coordinate::HalfPixelSymmetric,
         _ => false,
     };
     // Samples of something else than images.
@@ -115,7 +114,8 @@ fn needs_newer(graph: &Graph) -> bool {
     let has_blocks = |value: &Value| value.quant.as_ref().is_some_and(|grid| grid.block.is_some());
     let is_newer = |value: &Value| is_newer(value.ty.elem) || has_blocks(value);
     graph.values().any(|(_, value)| is_newer(value))
-        || graph
-            .nodes()
-            .any(|(_, node)| is_dilated(&node.op) || is_young(&node.op) || is_volume(node) || is_bitwise(node))
+        || graph.nodes().any(|(_, node)| {
+            let by_operand = is_volume(node) || is_bitwise(node) || ops::resize::is_young(graph, node);
+            is_dilated(&node.op) || is_young(&node.op) || by_operand
+        })
 }

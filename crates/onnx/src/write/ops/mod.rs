@@ -6,6 +6,7 @@ mod gemm;
 mod index;
 mod normalization;
 mod recurrent;
+pub(super) mod resize;
 mod sample;
 mod unary;
 
@@ -208,7 +209,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
         Op::Reduce(op) => reduce(emitter, at, op),
         Op::Clip(op) => clip(emitter, at, op),
         Op::Pad(op) => pad(emitter, at, op),
-        Op::Resize(op) => sample::resize(emitter, at, op),
+        Op::Resize(op) => resize::resize(emitter, at, op),
         Op::GridSample(op) => sample::grid_sample(emitter, at, op),
         Op::Col2Im(op) => sample::col2im(emitter, at, op),
         Op::RoiAlign(op) => sample::roi_align(emitter, at, op),
