@@ -12,6 +12,7 @@ pub mod fuse;
 
 pub mod interval;
 mod lowering;
+mod outputs;
 mod part;
 mod recipes;
 mod simulate;
@@ -21,4 +22,5 @@ mod walk;
 pub use bake::{Baked, bake};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
 pub use lowering::{LowerError, Lowered, Turns, lower};
+pub use outputs::name_outputs;
 pub use simulate::{Parameters, Resimulated, resimulate, simulate};

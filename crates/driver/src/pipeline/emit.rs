@@ -145,10 +145,9 @@ pub(super) fn emit(
             Format::QdqOnnx => {
                 let mut module = simulated(job, lowered)?;
                 let main = module.main;
-                let rewritten = on_grids(job).run(&mut module, main).map_err(pass)?;
-                if !rewritten.applied.is_empty() {
-                    whole(&module, "rewrite")?;
-                }
+                on_grids(job).run(&mut module, main).map_err(pass)?;
+                strait_lower::name_outputs(&mut module, &lowered.annotated);
+                whole(&module, "rewrite")?;
                 sink.graph(QDQ_ONNX_FILE, ONNX, &*whole_of(job.bodies, &module)?)
             }
         };

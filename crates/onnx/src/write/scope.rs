@@ -118,11 +118,12 @@ impl<'m> Emitter<'m> {
         })
     }
 
-    /// ONNX wants every output once, and as the result of a node of the graph.
+    /// ONNX wants every output once, and that of a body as the result of a node of the body. The main graph hands an input or a
+    /// constant out as it is, so that it keeps its name.
     fn outputs(&mut self, graph: &Graph, first: First) -> Vec<ValueInfoProto> {
         let (mut named, mut outputs) = (BTreeSet::new(), Vec::new());
         for (position, &id) in graph.outputs().iter().enumerate() {
-            let is_result = graph.value(id).is_some_and(|v| matches!(v.def, Def::Node(..)));
+            let is_result = self.depth == 0 || graph.value(id).is_some_and(|v| matches!(v.def, Def::Node(..)));
             let mut name = self.value(id);
             if position == 0 && first == First::Holds {
                 let truth = attribute("value", Value::Tensor(Box::new(truth(String::new()))));
