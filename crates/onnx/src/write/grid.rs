@@ -1,5 +1,6 @@
 //! Grids as `QuantizeLinear` and `DequantizeLinear`: real = scale · (q − zero point) in both worlds.
 
+use super::apart::apart;
 use super::attributes::int;
 use super::emitter::Emitter;
 use super::ops::At;
@@ -33,7 +34,7 @@ pub(super) fn linear(
             names
         }
     };
-    let operand = emitter.operand(at.node.inputs.first().copied().flatten());
+    let operand = apart(emitter, at.node.inputs.first().copied().flatten());
     let outputs = at.outputs(emitter);
     emitter.node(op, at.name, [vec![operand], names].concat(), outputs, parameters.axis);
     Ok(())

@@ -3,6 +3,7 @@
 //! [`emitter`] holds the file while it grows and knows how names, constants and nodes are spelled; what a graph becomes is
 //! said in [`scope`], what an op becomes in [`ops`], and what a grid becomes in [`grid`].
 
+mod apart;
 mod attributes;
 mod emitter;
 mod grid;

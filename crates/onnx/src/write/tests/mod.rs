@@ -419,6 +419,24 @@ fn outputs_of_the_main_graph_keep_their_names() {
 }
 
 #[test]
+fn a_grid_behind_another_one_stands_apart() {
+    let pairs = |dims: &str| {
+        let grid = |scale: &str| format!("i8{dims} scale={scale} zero=0");
+        let to = "{to=i8, rounding=half_even, reciprocal=0}";
+        let text = format!(
+            "strait 1 annotated\ngraph @main(%x: f32{dims}) {{\n  %q: {} = quantize(%x) {to}\n  %d: f32{dims} = dequantize(%q)\n  %r: {} = quantize(%d) {to}\n  %y: f32{dims} = dequantize(%r)\n  return %y\n}}\n",
+            grid("0.5"),
+            grid("0.75")
+        );
+        nodes(&decoded(&text))
+    };
+    let quantize = "r = QuantizeLinear(d_apart, r_scale, r_zero_point)";
+    assert_eq!(pairs("[2,3]")[2..4], ["d_apart = Concat(d)", quantize]);
+    // A scalar has no axis to be joined along.
+    assert_eq!(pairs("[]")[2], "r = QuantizeLinear(d, r_scale, r_zero_point)");
+}
+
+#[test]
 fn the_same_module_gives_the_same_bytes() {
     assert_eq!(bytes(&module(QUANTIZED)), bytes(&module(QUANTIZED)));
 }
