@@ -6,7 +6,8 @@
 //! `strait-core`, and from nowhere else.
 //!
 //! [`write()`] turns a module into ONNX: float ops, `quantize` and `dequantize` as `QuantizeLinear` and `DequantizeLinear`
-//! with scales and zero points from the values, foreign nodes as they are.
+//! with scales and zero points from the values, foreign nodes as they are. [`encode()`] does the same in two files where one is
+//! too small.
 
 mod elements;
 mod error;
@@ -16,7 +17,7 @@ mod write;
 
 pub use error::WriteError;
 pub use read::{LFS_POINTER, Model, Operator, operators, read};
-pub use write::{left_out, write};
+pub use write::{DataFile, Encoded, MOST_BYTES, encode, left_out, write};
 
 /// The oldest and the newest version of the standard operator set that is read.
 pub const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;

@@ -1,8 +1,8 @@
 //! The files that a target asks for besides the artifact's own.
 
-use std::{io, path::Path};
+use std::path::Path;
 
-use strait_container::{ArtifactError, ArtifactWriter};
+use strait_container::ArtifactWriter;
 use strait_core::{Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term};
 use strait_lower::Parameters;
 use strait_quantize::annotate::RangeFrom;
@@ -18,11 +18,9 @@ use crate::{
 
 use super::{
     directives::{Wishes, observer, wishes},
+    files::{Files, ONNX},
     lowered::{Job, Lowered, pass, whole, whole_of},
 };
-
-/// The ONNX format, as targets name it.
-const ONNX: &str = "onnx";
 
 /// The file of the Q/DQ ONNX.
 const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
@@ -128,7 +126,7 @@ pub(super) fn emit(
     rewritten: &Rewritten,
     writer: &ArtifactWriter,
 ) -> Result<Option<Diagnostic>, Stop> {
-    let mut sink = Files(writer);
+    let mut sink = Files::new(writer);
     let mut left_out_package = None;
     for format in &job.formats {
         let written = match format {
@@ -214,28 +212,4 @@ fn sink_error(job: &Job<'_>, error: &TargetError) -> Stop {
     let path = KeyPath::of(&["output"]);
     let message = format!("the files of the target `{}`: {error}", job.target.spec().id);
     job.loaded.error(codes::OUTPUT, &path, message, "").into()
-}
-
-/// Files go into the artifact.
-struct Files<'a>(&'a ArtifactWriter);
-
-impl Sink for Files<'_> {
-    fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
-        self.0.add_bytes(path, content).map_err(|error| unwritten(path, &error))
-    }
-
-    fn graph(&mut self, path: &str, format: &str, module: &Module) -> Result<(), TargetError> {
-        if format != ONNX {
-            return Err(TargetError::Unsupported(format!("the format `{format}`")));
-        }
-        let write = |out: &mut dyn io::Write| strait_onnx::write(module, out).map_err(io::Error::other);
-        self.0.add_with(path, write).map_err(|error| unwritten(path, &error))
-    }
-}
-
-fn unwritten(path: &str, error: &ArtifactError) -> TargetError {
-    TargetError::Sink {
-        path: path.to_owned(),
-        message: error.to_string(),
-    }
 }

@@ -13,6 +13,7 @@ mod compile;
 mod directives;
 mod effects;
 mod emit;
+mod files;
 mod folded;
 mod gates;
 pub(crate) mod inputs;

@@ -19,6 +19,7 @@ mod tensor;
 mod tests;
 mod types;
 
+pub(crate) use external::EXTERNAL;
 pub use external::LFS_POINTER;
 pub use ops::{Operator, operators};
 

@@ -6,6 +6,7 @@
 mod apart;
 mod attributes;
 mod emitter;
+mod external;
 mod grid;
 mod ops;
 mod scope;
@@ -15,8 +16,9 @@ mod tests;
 use crate::error::WriteError;
 use crate::proto::{ModelProto, OperatorSetIdProto};
 use emitter::Emitter;
+pub use external::DataFile;
 use prost::Message;
-use std::io::Write;
+use std::io::{self, Write};
 use strait_core::op::{BinaryFunction, Combination, Op, Transform};
 use strait_core::{Elem, Graph, Module, Node, Value};
 
@@ -30,8 +32,30 @@ const NEWER_OPSET: (i64, i64) = (21, 10);
 /// The version under which the domains of foreign nodes are imported.
 const FOREIGN_VERSION: i64 = 1;
 
-/// Protobuf lengths are 31 bits wide.
-const MOST_BYTES: usize = i32::MAX as usize;
+/// The most bytes of a file: protobuf's lengths are 31 bits wide.
+pub const MOST_BYTES: usize = i32::MAX as usize;
+
+/// A module as ONNX, before its bytes are written.
+#[derive(Debug)]
+pub struct Encoded {
+    model: ModelProto,
+    data: Option<DataFile>,
+}
+
+impl Encoded {
+    /// Writes the model's file.
+    ///
+    /// # Errors
+    /// Whatever stops `out`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(&self.model.encode_to_vec())
+    }
+
+    /// The file beside it, where one file has not place for all tensors.
+    pub fn data(&self) -> Option<&DataFile> {
+        self.data.as_ref()
+    }
+}
 
 /// Writes `module` as an ONNX model.
 ///
@@ -43,6 +67,43 @@ const MOST_BYTES: usize = i32::MAX as usize;
 ///
 /// Inputs, outputs and values keep their names where those are unique. The bytes depend on the module alone.
 pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
+    let encoded = Encoded {
+        model: model(module)?,
+        data: None,
+    };
+    within(module, &encoded.model, MOST_BYTES)?;
+    Ok(encoded.write(out)?)
+}
+
+/// The same, with large tensors in a second file where one would have more than `most` bytes. `data` is the name of that file,
+/// which is in the same folder.
+pub fn encode(module: &Module, data: &str, most: usize) -> Result<Encoded, WriteError> {
+    let mut model = model(module)?;
+    if model.encoded_len() <= most {
+        return Ok(Encoded { model, data: None });
+    }
+    let mut file = DataFile::default();
+    model.graph.iter_mut().for_each(|graph| file.take(data, graph));
+    within(module, &model, most)?;
+    Ok(Encoded {
+        model,
+        data: Some(file),
+    })
+}
+
+fn within(module: &Module, model: &ModelProto, most: usize) -> Result<(), WriteError> {
+    let length = model.encoded_len();
+    if length > most {
+        return Err(WriteError::Unwritable {
+            node: module.name(module.main().name).into(),
+            text: format!("the file would have {length} bytes, and may have {most}"),
+        });
+    }
+    Ok(())
+}
+
+/// The whole file as a message.
+fn model(module: &Module) -> Result<ModelProto, WriteError> {
     let (opset, ir_version) = opset(module);
     let mut emitter = Emitter::new(module, opset);
     let graph = emitter.main()?;
@@ -55,22 +116,14 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
         domain,
         version: FOREIGN_VERSION,
     });
-    let model = ModelProto {
+    Ok(ModelProto {
         ir_version,
         producer_name: "strait".into(),
         producer_version: env!("CARGO_PKG_VERSION").into(),
         graph: Some(graph),
         opset_import: std::iter::once(standard).chain(foreign).collect(),
         functions: Vec::new(),
-    };
-    let length = model.encoded_len();
-    if length > MOST_BYTES {
-        return Err(WriteError::Unwritable {
-            node: module.name(module.main().name).into(),
-            text: format!("the file would have {length} bytes; a protobuf has at most {MOST_BYTES}"),
-        });
-    }
-    Ok(out.write_all(&model.encode_to_vec())?)
+    })
 }
 
 /// The first node of a float module for which no operator is written: its name, and why. Nothing is encoded.

@@ -1,6 +1,7 @@
 //! Modules in text form, written: what comes back when they are read, and what the messages say.
 
 mod control;
+mod external;
 mod recurrent;
 
 use super::write;

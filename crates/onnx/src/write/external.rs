@@ -1,0 +1,62 @@
+//! Tensors in a file beside the model's own.
+
+use crate::proto::{GraphProto, StringStringEntryProto, TensorProto};
+use crate::read::EXTERNAL;
+use bytes::Bytes;
+use std::io::{self, Write};
+
+/// Tensors with fewer bytes stay in the model's file.
+const LEAST_BYTES: usize = 1 << 12;
+
+/// Every tensor begins at a multiple of this, the size of a page, so that runtimes can map it.
+const ALIGNMENT: u64 = 1 << 12;
+
+/// The file beside a model that has the elements of its large tensors. The tensors are those of the module, and not copied.
+#[derive(Debug, Default)]
+pub struct DataFile {
+    tensors: Vec<Bytes>,
+    end: u64,
+}
+
+impl DataFile {
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// Whatever stops `out`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (zeros, mut end) = ([0; ALIGNMENT as usize], 0);
+        for tensor in &self.tensors {
+            let gap = aligned(end) - end;
+            out.write_all(&zeros[..gap as usize])?;
+            out.write_all(tensor)?;
+            end += gap + tensor.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Takes the large tensors of a graph, and of the graphs inside of its nodes, into the file, which is called `name`.
+    pub(super) fn take(&mut self, name: &str, graph: &mut GraphProto) {
+        let large = |tensor: &&mut TensorProto| tensor.raw_data.as_ref().is_some_and(|data| data.len() >= LEAST_BYTES);
+        for tensor in graph.initializer.iter_mut().filter(large) {
+            let Some(data) = tensor.raw_data.take() else { continue };
+            let (offset, length) = (aligned(self.end), data.len() as u64);
+            let entry = |key: &str, value: String| StringStringEntryProto { key: key.into(), value };
+            tensor.data_location = EXTERNAL;
+            tensor.external_data = vec![
+                entry("location", name.into()),
+                entry("offset", offset.to_string()),
+                entry("length", length.to_string()),
+            ];
+            self.end = offset + length;
+            self.tensors.push(data);
+        }
+        let attributes = graph.node.iter_mut().flat_map(|node| &mut node.attribute);
+        for body in attributes.filter_map(|attribute| attribute.g.as_deref_mut()) {
+            self.take(name, body);
+        }
+    }
+}
+
+fn aligned(end: u64) -> u64 {
+    end.next_multiple_of(ALIGNMENT)
+}
