@@ -7,6 +7,7 @@
 
 mod onnx;
 mod read_back;
+mod written;
 
 use std::fmt::Write as _;
 use std::{fs, num::NonZeroUsize, path::Path};
@@ -34,7 +35,8 @@ fn samples(folder: &Path, text: &str) {
     for line in text.lines().filter_map(|line| line.trim().strip_prefix("input ")) {
         let (name, ty) = line.split_once(": ").unwrap();
         let (elem, dims) = ty.strip_suffix(']').unwrap().split_once('[').unwrap();
-        let mut shape: Vec<usize> = dims.split(',').map(|dim| dim.parse().unwrap()).collect();
+        // A name stands for the batch.
+        let mut shape: Vec<usize> = dims.split(',').map(|dim| dim.parse().unwrap_or(1)).collect();
         shape[0] *= SAMPLES;
         let count: usize = shape.iter().product();
         let number = |at: usize| (at * 37 % 101) as f32 / 50.0 - 1.0;

@@ -69,19 +69,25 @@ fn ty(text: &str) -> (Elem, Vec<u64>) {
     )
 }
 
-/// `x: f32[1,2]`, or a name alone.
+/// `x: f32[1,2]` or `x: f32[n,2]`, or a name alone.
 fn port(message: &mut Message, text: &str) {
     let (name, ty_text) = text
         .split_once(": ")
         .map_or((text, None), |(name, ty)| (name, Some(ty)));
     message.text(1, name);
-    let Some((elem, shape)) = ty_text.map(ty) else { return };
+    let Some((elem, shape)) = ty_text.and_then(|ty| ty.strip_suffix(']')?.split_once('[')) else {
+        return;
+    };
+    let elem = Elem::parse(elem).unwrap();
     message.message(2, |ty| {
         ty.message(1, |tensor| {
             tensor.int(1, number(elem));
             tensor.message(2, |dims| {
-                for extent in shape {
-                    dims.message(1, |dim| dim.int(1, extent as i64));
+                for extent in shape.split(',').filter(|extent| !extent.is_empty()) {
+                    dims.message(1, |dim| match extent.parse() {
+                        Ok(extent) => dim.int(1, extent),
+                        Err(_) => dim.text(2, extent),
+                    });
                 }
             });
         });

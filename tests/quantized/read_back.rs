@@ -40,7 +40,7 @@ fn compile(loaded: &config::Loaded) -> PathBuf {
 }
 
 /// Compiles a file by a configuration that says nothing else.
-fn compile_for(target: &str, file: &Path, samples: &Path, folder: &Path) -> PathBuf {
+pub(super) fn compile_for(target: &str, file: &Path, samples: &Path, folder: &Path) -> PathBuf {
     let text = format!(
         "schema = 1\nmodel.file = '{}'\ntarget.use = ['{target}']\ncalibration.data = '{}'\n\
          calibration.cache = '{}'\noutput.dir = '{}'\n",

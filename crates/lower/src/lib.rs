@@ -8,6 +8,7 @@
 mod bake;
 mod boundary;
 mod codes;
+mod free_batch;
 pub mod fuse;
 
 pub mod interval;
@@ -20,6 +21,7 @@ mod taps;
 mod walk;
 
 pub use bake::{Baked, bake};
+pub use free_batch::{OneSample, free_batch};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
 pub use lowering::{LowerError, Lowered, Turns, lower};
 pub use outputs::name_outputs;

@@ -84,6 +84,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         rewritten,
         switches: (switches, switch_file),
         model,
+        batch,
         remarks,
         selection,
         specs,
@@ -181,6 +182,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             ranges: &ranges,
             record: record.as_ref(),
             switches: &switches,
+            batch: &batch,
         };
         let lowered = lowered(&job, session)?;
         let rewritten = both(&rewritten, of_target.rewritten);
@@ -196,12 +198,18 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         lowered.remarks.iter().for_each(|remark| session.remark(remark));
         let saturated = emit::saturated(&job, &lowered)?;
         saturated.iter().for_each(|remark| session.remark(remark));
+        let one_sample = emit::one_sample(&job, &lowered)?;
+        one_sample.iter().for_each(|remark| session.remark(remark));
         let skipped = skipped(&rewritten);
         skipped.iter().for_each(|warning| session.remark(warning));
         report.data.clone_from(&data);
         report.not_for_deployment = sources.not_for_deployment.clone();
         let own = lowered.remarks.iter().chain(&wide).chain(&unheld).chain(&left_out);
-        let own = own.chain(&in_float).chain(&saturated).chain(&skipped);
+        let own = own
+            .chain(&in_float)
+            .chain(&saturated)
+            .chain(&one_sample)
+            .chain(&skipped);
         report.remarks = (remarks.iter().chain(&about_data).chain(own)).map(Into::into).collect();
         report.own_model = lowered.own_model;
         if let (Some(evaluation), Some((side, notes))) = (&evaluation, &float) {

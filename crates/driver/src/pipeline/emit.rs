@@ -4,7 +4,7 @@ use std::path::Path;
 
 use strait_container::ArtifactWriter;
 use strait_core::{Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term};
-use strait_lower::Parameters;
+use strait_lower::{OneSample, Parameters, free_batch};
 use strait_quantize::annotate::RangeFrom;
 use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
 use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
@@ -114,6 +114,43 @@ pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<Option<Diagn
     }))
 }
 
+/// The graph of the Q/DQ file, for as many samples as the model takes, or the place at which it is for one alone.
+fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), Stop> {
+    let mut module = simulated(job, lowered)?;
+    let main = module.main;
+    on_grids(job).run(&mut module, main).map_err(pass)?;
+    strait_lower::name_outputs(&mut module, &lowered.annotated);
+    let (module, fixed) = match job.batch.first().map(|batch| free(job, &module, &batch.name)) {
+        None => (module, None),
+        Some(Ok(free)) => (free, None),
+        Some(Err(fixed)) => (module, Some(fixed)),
+    };
+    whole(&module, "rewrite")?;
+    Ok((module, fixed))
+}
+
+/// The graph for any number of samples.
+fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<Module, OneSample> {
+    if !job.bodies.is_empty() {
+        let node = module.name(module.main().name).to_owned();
+        let why = "there is control flow".into();
+        return Err(OneSample { node, why });
+    }
+    free_batch(module, batch)
+}
+
+/// The remark that the Q/DQ file takes one sample at a time, though the model takes any number, and why.
+pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<Option<Diagnostic>, Stop> {
+    if job.batch.is_empty() || !job.formats.contains(&Format::QdqOnnx) || left_out(job).is_some() {
+        return Ok(None);
+    }
+    let (_, fixed) = qdq(job, lowered)?;
+    Ok(fixed.map(|OneSample { node, why }| {
+        let message = format!("{QDQ_ONNX_FILE} takes one sample at a time, and no other batch: in `{node}`, {why}");
+        Diagnostic::remark(codes::OUTPUT, message)
+    }))
+}
+
 /// True if the configuration names the formats.
 fn is_asked(job: &Job<'_>) -> bool {
     job.loaded.config.output.emit.is_some()
@@ -141,11 +178,7 @@ pub(super) fn emit(
             },
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
-                let mut module = simulated(job, lowered)?;
-                let main = module.main;
-                on_grids(job).run(&mut module, main).map_err(pass)?;
-                strait_lower::name_outputs(&mut module, &lowered.annotated);
-                whole(&module, "rewrite")?;
+                let (module, _) = qdq(job, lowered)?;
                 sink.graph(QDQ_ONNX_FILE, ONNX, &*whole_of(job.bodies, &module)?)
             }
         };

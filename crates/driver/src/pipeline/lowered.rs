@@ -5,6 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 use strait_container::CertificateRecord;
 use strait_core::{Bodies, Failure, GraphId, Module, PassError, Refusal, Switches, verifier};
 use strait_execute::Threads;
+use strait_import::FreeDimension;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, Until, fuse};
 use strait_quantize::{
     Annotation, Observation, annotate,
@@ -57,6 +58,8 @@ pub(super) struct Job<'a> {
     pub(super) record: Option<&'a Arc<SourceText>>,
     /// The rules that are off.
     pub(super) switches: &'a Switches,
+    /// The dimensions that are the batch, and that nobody has bound.
+    pub(super) batch: &'a [FreeDimension],
 }
 
 /// The integer model of one target.

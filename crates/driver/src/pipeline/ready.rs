@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use strait_container::{Digest, artifact_around, sha256};
 use strait_core::{Bodies, Module, Rewritten, Switches};
+use strait_import::FreeDimension;
 use strait_quantize::Requests;
 use strait_samples::{InputSpec, Samples};
 
@@ -35,6 +36,8 @@ pub(super) struct Ready {
     pub(super) switches: (Switches, Option<Digest>),
     /// Digest of the model's file.
     pub(super) model: Digest,
+    /// The dimensions that are the batch, and that nobody has bound.
+    pub(super) batch: Vec<FreeDimension>,
     /// Remarks on the model, told already.
     pub(super) remarks: Vec<Diagnostic>,
     pub(super) selection: Selection,
@@ -96,6 +99,7 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         rewritten,
         switches,
         model: float.digest,
+        batch: float.batch,
         remarks,
         selection,
         specs,

@@ -101,6 +101,7 @@ pub(crate) fn simulated(
         ranges: &ranges,
         record: record.as_ref(),
         switches: &switches,
+        batch: &[],
     };
     let annotated = annotated(&job, session)?;
     let simulated = strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals);

@@ -1,0 +1,264 @@
+//! A graph for one sample as one for any number of them.
+//!
+//! Shapes of a model are fixed when it is read, with a batch of 1, and lists of extents that a model computes are numbers then. Here
+//! the batch is a name again: each value that depends on an input has an axis along which the samples lie, with as many elements
+//! of each sample as it had of the one ([`Samples`]). [`rules`] says for each op which axis that is, and how the op has to change, or
+//! that it makes one result of several samples. A constant that stands beside samples in a Concat is repeated for each.
+
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use rules::{At, rule};
+use smallvec::{SmallVec, smallvec};
+use std::collections::BTreeMap;
+use strait_core::op::{Concat, Expand, ShapeOf, Slice};
+use strait_core::{Def, Dim, Module, Node, Op, Symbol, TensorData, TensorType, ValueId};
+
+/// A place at which the batch cannot be free.
+#[derive(Debug, PartialEq)]
+pub struct OneSample {
+    /// The node.
+    pub node: String,
+    /// The reason.
+    pub why: String,
+}
+
+/// The axis along which samples lie, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Samples {
+    axis: usize,
+    /// Elements of each sample along the axis.
+    each: u64,
+}
+
+/// The main graph of `module` for any number of samples: the first axis of every input, which has an extent of 1, is called `name`.
+/// The graph has no control flow, and is that of a simulation.
+///
+/// # Errors
+/// The first node that is not known to compute the same of each sample.
+pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
+    let mut freeing = Freeing::new(module, name);
+    let order = module.main().topological_order().map_err(|id| OneSample {
+        node: id.to_string(),
+        why: "the graph has a cycle".into(),
+    })?;
+    for &input in module.main().inputs() {
+        freeing.input(input)?;
+    }
+    for node in order.into_iter().filter_map(|id| module.main().node(id)) {
+        freeing.node(node).map_err(|why| OneSample {
+            node: module.name(node.name).to_owned(),
+            why,
+        })?;
+    }
+    for output in module.main().outputs() {
+        let made = freeing.made(*output);
+        made.into_iter()
+            .for_each(|made| freeing.out.main_mut().add_output(made));
+    }
+    Ok(freeing.out)
+}
+
+struct Freeing<'a> {
+    source: &'a Module,
+    out: Module,
+    batch: Symbol,
+    /// By value of the source: its counterpart, and where samples lie in it.
+    made: BTreeMap<ValueId, (ValueId, Option<Samples>)>,
+    /// The number of samples, as a list of one.
+    count: Option<ValueId>,
+}
+
+impl<'a> Freeing<'a> {
+    fn new(source: &'a Module, batch: &str) -> Freeing<'a> {
+        let main = source.main();
+        let graph = strait_core::Graph::new(main.name, main.stage());
+        let mut out = Module::new(graph, source.names.clone());
+        // With the ids that they have in the source.
+        source.pool().iter().for_each(|tensor| {
+            out.add_data(tensor.clone());
+        });
+        let batch = out.names.intern(batch);
+        Freeing {
+            source,
+            out,
+            batch,
+            made: BTreeMap::new(),
+            count: None,
+        }
+    }
+
+    fn input(&mut self, id: ValueId) -> Result<(), OneSample> {
+        let Some(value) = self.source.main().value(id) else {
+            return Ok(());
+        };
+        if value.ty.shape.first() != Some(&Dim::Fixed(1)) {
+            return Err(OneSample {
+                node: self.source.name(value.name).to_owned(),
+                why: "its first extent is not 1".into(),
+            });
+        }
+        let samples = Samples { axis: 0, each: 1 };
+        let ty = self.typed(&value.ty, Some(samples));
+        let made = self.out.main_mut().add_input(value.name, ty, value.quant.clone());
+        self.made.insert(id, (made, Some(samples)));
+        Ok(())
+    }
+
+    /// The counterpart of a value; a constant is copied when first asked for.
+    fn made(&mut self, id: ValueId) -> Option<ValueId> {
+        if let Some((made, _)) = self.made.get(&id) {
+            return Some(*made);
+        }
+        let value = self.source.main().value(id)?;
+        let Def::Data(data) = value.def else { return None };
+        let main = self.out.main_mut();
+        let made = main.add_data(value.name, value.ty.clone(), value.quant.clone(), data);
+        self.made.insert(id, (made, None));
+        Some(made)
+    }
+
+    /// The type with the extent of all samples.
+    fn typed(&mut self, ty: &TensorType, samples: Option<Samples>) -> TensorType {
+        let mut ty = ty.clone();
+        if let Some(Samples { axis, each }) = samples
+            && let Some(extent) = ty.shape.get_mut(axis)
+        {
+            let name = match each {
+                1 => self.batch,
+                _ => {
+                    let text = format!("{each}*{}", self.out.name(self.batch));
+                    self.out.names.intern(&text)
+                }
+            };
+            *extent = Dim::Named(name);
+        }
+        ty
+    }
+
+    fn node(&mut self, node: &'a Node) -> Result<(), String> {
+        let graph = self.source.main();
+        let missing = || "a value of it is missing".to_owned();
+        let samples: Vec<Option<Samples>> = (node.inputs.iter())
+            .map(|id| self.made.get(&(*id)?).and_then(|(_, samples)| *samples))
+            .collect();
+        let types = |ids: &mut dyn Iterator<Item = Option<ValueId>>| -> Vec<Option<&'a TensorType>> {
+            ids.map(|id| graph.value(id?).map(|value| &value.ty)).collect()
+        };
+        let results: Option<Vec<_>> = types(&mut node.outputs.iter().copied().map(Some)).into_iter().collect();
+        let results = results.ok_or_else(missing)?;
+        let has_samples = samples.iter().any(Option::is_some);
+        let rule = has_samples.then(|| {
+            rule(&At {
+                node,
+                operands: &types(&mut node.inputs.iter().copied()),
+                samples: &samples,
+                results: &results,
+                grids: &|id| graph.value(id).and_then(|value| value.quant.as_deref()),
+            })
+        });
+        let rule = rule.transpose()?;
+        let mut operands: SmallVec<[Option<ValueId>; 3]> = SmallVec::new();
+        for id in &node.inputs {
+            operands.push(id.map(|id| self.made(id).ok_or_else(missing)).transpose()?);
+        }
+        for &(position, axis) in rule.iter().flat_map(|rule| &rule.repeated) {
+            if let Some(Some(operand)) = operands.get_mut(position) {
+                *operand = self.repeated(*operand, axis)?;
+            }
+        }
+        let op = rule.as_ref().map_or(&node.op, |rule| &rule.op).clone();
+        let of = |position: usize| rule.as_ref().and_then(|rule| rule.results.get(position).copied());
+        let stated: Vec<TensorType> = (results.iter().enumerate())
+            .map(|(position, ty)| self.typed(ty, of(position)))
+            .collect();
+        let given = operands.iter().map(|id| Some(&self.out.main().value((*id)?)?.ty));
+        let given: Vec<Option<&TensorType>> = given.collect();
+        let inferred = self.out.result_types(&op, &given, None).map_err(|reason| reason.text)?;
+        if let Some((inferred, stated)) = (inferred.iter().zip(&stated)).find(|(own, stated)| !own.is_stated_by(stated))
+        {
+            return Err(format!(
+                "its result is {inferred} for several samples, and not {stated}"
+            ));
+        }
+        let values = node.outputs.iter().filter_map(|&id| graph.value(id));
+        let values = values
+            .zip(stated)
+            .map(|(value, ty)| (value.name, ty, value.quant.clone()));
+        let values = values.collect();
+        let id = self.out.main_mut().add_node(node.name, op, &operands, values);
+        self.out.main_mut().set_sources(id, &node.sources);
+        self.out.main_mut().set_fused(id, None, node.place.clone());
+        let outputs = self.out.main().node(id).map(|node| node.outputs.clone());
+        for (position, (&id, made)) in node.outputs.iter().zip(outputs.unwrap_or_default()).enumerate() {
+            self.made.insert(id, (made, of(position)));
+        }
+        Ok(())
+    }
+
+    /// A value with an extent of 1 along an axis, repeated for each sample.
+    fn repeated(&mut self, value: ValueId, axis: usize) -> Result<ValueId, String> {
+        let ty = self.out.main().value(value).map(|value| value.ty.clone());
+        let ty = ty.ok_or("an operand is missing")?;
+        let count = self.count()?;
+        let rank = ty.shape.len();
+        let ones = |this: &mut Self, many: usize| this.list(&vec![1; many]);
+        let mut parts: Vec<ValueId> = Vec::new();
+        if axis > 0 {
+            parts.push(ones(self, axis)?);
+        }
+        parts.push(count);
+        if axis + 1 < rank {
+            parts.push(ones(self, rank - axis - 1)?);
+        }
+        let list = match parts.as_slice() {
+            [_] => count,
+            _ => self.step("extents", Concat { axis: 0 }.into(), &parts, None)?,
+        };
+        let mut shape: SmallVec<[i64; 8]> = smallvec![1; rank];
+        shape[axis] = -1;
+        let named = self.typed(&ty, Some(Samples { axis, each: 1 }));
+        self.step("repeated", Expand { shape }.into(), &[value, list], Some(named))
+    }
+
+    /// The number of samples.
+    fn count(&mut self) -> Result<ValueId, String> {
+        if let Some(count) = self.count {
+            return Ok(count);
+        }
+        let input = self.out.main().inputs().first().copied().ok_or("there is no input")?;
+        let extents = self.step("input_extents", ShapeOf {}.into(), &[input], None)?;
+        let slice = Slice {
+            starts: smallvec![0],
+            ends: smallvec![1],
+            axes: smallvec![0],
+            steps: smallvec![1],
+        };
+        let count = self.step("samples", slice.into(), &[extents], None)?;
+        Ok(*self.count.insert(count))
+    }
+
+    fn list(&mut self, values: &[i64]) -> Result<ValueId, String> {
+        let tensor = TensorData::from_values(&[values.len() as u64], values).map_err(|error| error.to_string())?;
+        let (name, ty) = (self.out.names.fresh("ones"), tensor.tensor_type());
+        let data = self.out.add_data(tensor);
+        Ok(self.out.main_mut().add_data(name, ty, None, data))
+    }
+
+    /// A step that the source does not have, with the type that is stated or inferred.
+    fn step(&mut self, name: &str, op: Op, operands: &[ValueId], ty: Option<TensorType>) -> Result<ValueId, String> {
+        let types: Vec<_> = operands
+            .iter()
+            .map(|&id| self.out.main().value(id).map(|value| &value.ty))
+            .collect();
+        let mut inferred = self.out.result_types(&op, &types, None).map_err(|reason| reason.text)?;
+        let ty = ty.or_else(|| inferred.pop()).ok_or("a step has no result")?;
+        let name = self.out.names.fresh(name);
+        let operands: Vec<_> = operands.iter().copied().map(Some).collect();
+        let main = self.out.main_mut();
+        let id = main.add_node(name, op, &operands, vec![(name, ty, None)]);
+        let made = main.node(id).and_then(|node| node.outputs.first().copied());
+        made.ok_or_else(|| "a step has no result".into())
+    }
+}

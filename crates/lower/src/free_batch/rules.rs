@@ -1,0 +1,450 @@
+//! For each op, the axis along which samples lie in its results.
+//!
+//! With n samples, the result has to be that of each sample, one behind the other along that axis. An op of which this is not known
+//! is refused.
+
+use super::Samples;
+use smallvec::SmallVec;
+use strait_core::op::{Flatten, Gather, MatMul, Reduce, Reshape, Resize, Slice};
+use strait_core::{Node, Op, QuantParams, TensorType, ValueId};
+
+/// A node with the types that it has for one sample.
+pub(super) struct At<'a> {
+    pub(super) node: &'a Node,
+    pub(super) operands: &'a [Option<&'a TensorType>],
+    pub(super) samples: &'a [Option<Samples>],
+    pub(super) results: &'a [&'a TensorType],
+    pub(super) grids: &'a dyn Fn(ValueId) -> Option<&'a QuantParams>,
+}
+
+/// A node for several samples.
+pub(super) struct Rule {
+    pub(super) op: Op,
+    /// One for each result.
+    pub(super) results: Vec<Samples>,
+    /// Operands without samples that are repeated for each of them: position and axis.
+    pub(super) repeated: Vec<(usize, usize)>,
+}
+
+/// The result, or why there is none.
+type Ruled<T> = Result<T, String>;
+
+const MIXED: &str = "it computes along the batch";
+const UNKNOWN: &str = "nothing is known of it for several samples";
+
+impl At<'_> {
+    fn rank(&self, position: usize) -> usize {
+        self.operands
+            .get(position)
+            .copied()
+            .flatten()
+            .map_or(0, |ty| ty.shape.len())
+    }
+
+    /// The samples of an operand that must have some, where no other operand has any.
+    fn only(&self, position: usize) -> Ruled<Samples> {
+        let others = self
+            .samples
+            .iter()
+            .enumerate()
+            .any(|(at, samples)| at != position && samples.is_some());
+        match self.samples.get(position).copied().flatten() {
+            Some(samples) if !others => Ok(samples),
+            _ => Err(UNKNOWN.into()),
+        }
+    }
+
+    /// The samples that several operands have alike, and the others must not have.
+    fn alike(&self, positions: &[usize]) -> Ruled<Samples> {
+        let has = |at: &usize| self.samples.get(*at).copied().flatten();
+        let first = positions.iter().find_map(has).ok_or(UNKNOWN)?;
+        let fits = |(at, samples): (usize, &Option<Samples>)| match self.operands.get(at) {
+            Some(Some(_)) if positions.contains(&at) => *samples == Some(first),
+            _ => samples.is_none(),
+        };
+        match self.samples.iter().enumerate().all(fits) {
+            true => Ok(first),
+            false => Err(UNKNOWN.into()),
+        }
+    }
+
+    fn extents(ty: &TensorType) -> Ruled<Vec<u64>> {
+        ty.dims().map(|dims| dims.to_vec()).ok_or_else(|| UNKNOWN.into())
+    }
+
+    fn result(&self) -> Ruled<&TensorType> {
+        self.results.first().copied().ok_or_else(|| UNKNOWN.into())
+    }
+
+    /// The same axis in all results, and the op as it is.
+    fn same(&self, samples: Samples) -> Ruled<Rule> {
+        self.with(self.node.op.clone(), samples)
+    }
+
+    fn with(&self, op: Op, samples: Samples) -> Ruled<Rule> {
+        Ok(Rule {
+            op,
+            results: vec![samples; self.results.len()],
+            repeated: Vec::new(),
+        })
+    }
+
+    /// The same axis, unless it is one that the op computes along.
+    fn beside(&self, samples: Samples, axis: i64) -> Ruled<Rule> {
+        match position(axis, self.rank(0)) == Some(samples.axis) {
+            true => Err(MIXED.into()),
+            false => self.same(samples),
+        }
+    }
+
+    /// The first axis, of which each element has a result of its own.
+    fn rows(&self) -> Ruled<Rule> {
+        let samples = self.only(0)?;
+        match samples.axis {
+            0 => self.same(samples),
+            _ => Err(MIXED.into()),
+        }
+    }
+}
+
+/// An axis as a position.
+fn position(axis: i64, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 { axis.checked_add(rank as i64)? } else { axis };
+    usize::try_from(axis).ok().filter(|&axis| axis < rank)
+}
+
+/// The node for several samples.
+///
+/// # Errors
+/// One that is not known to compute the same of each sample.
+pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
+    // A second operand stands in the place of a list.
+    let is_late = at.operands.get(1).is_some_and(Option::is_some);
+    match &at.node.op {
+        Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) | Op::Unary(_) => {
+            elementwise(at)
+        }
+        Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Pow(_) | Op::Binary(_) | Op::Compare(_) => {
+            elementwise(at)
+        }
+        Op::Select(_) | Op::Cast(_) | Op::BitCast(_) | Op::Identity(_) | Op::RoundTo(_) => elementwise(at),
+        Op::Quantize(_) | Op::Dequantize(_) => grid(at),
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::BatchNormalization(_) | Op::Col2Im(_) => at.rows(),
+        Op::MaxPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) => at.rows(),
+        Op::GridSample(_) => match at.alike(&[0, 1])? {
+            samples if samples.axis == 0 => at.same(samples),
+            _ => Err(MIXED.into()),
+        },
+        Op::Gemm(op) => {
+            let samples = at.only(0)?;
+            match op.transpose_a || samples.axis + 1 >= at.rank(0) {
+                true => Err(MIXED.into()),
+                false => at.same(samples),
+            }
+        }
+        Op::MatMul(op) => matmul(at, op),
+        Op::LayerNormalization(op) => normalization(at, op.axis),
+        Op::RmsNormalization(op) => normalization(at, op.axis),
+        Op::Softmax(op) => at.beside(at.only(0)?, op.axis),
+        Op::Cumulative(op) => at.beside(at.only(0)?, op.axis),
+        Op::TopK(op) => at.beside(at.only(0)?, op.axis),
+        Op::ArgReduce(op) => reduced(at, &[op.axis], op.keep_dims),
+        Op::Reduce(op) => reduce(at, op),
+        Op::Reshape(op) if !is_late => reshape(at, op),
+        Op::Flatten(op) => flatten(at, op),
+        Op::Squeeze(op) => squeeze(at, &op.axes),
+        Op::Unsqueeze(op) => unsqueeze(at, &op.axes),
+        Op::Transpose(op) => {
+            let samples = at.only(0)?;
+            let axis = op.permutation.iter().position(|&axis| axis as usize == samples.axis);
+            let axis = axis.ok_or(UNKNOWN)?;
+            at.same(Samples { axis, ..samples })
+        }
+        Op::Concat(op) => concat(at, op.axis),
+        Op::Split(op) => at.beside(at.only(0)?, op.axis),
+        Op::Slice(op) => slice(at, op),
+        Op::Pad(op) if !is_late => {
+            let (samples, rank) = (at.only(0)?, at.rank(0));
+            let amounts = [samples.axis, samples.axis + rank].map(|end| op.amounts.get(end).copied());
+            match amounts == [Some(0); 2] {
+                true => at.same(samples),
+                false => Err(MIXED.into()),
+            }
+        }
+        Op::Gather(op) => gather(at, op),
+        Op::GatherElements(op) => at.beside(at.alike(&[0, 1])?, op.axis),
+        Op::GatherNd(op) => match at.alike(&[0, 1])? {
+            samples if samples.axis < op.batch as usize => at.same(samples),
+            _ => Err(MIXED.into()),
+        },
+        Op::Expand(op) if !is_late => expand(at, &op.shape),
+        Op::Resize(op) if !is_late => resize(at, op),
+        Op::Recurrent(_) => recurrent(at),
+        _ => Err(UNKNOWN.into()),
+    }
+}
+
+/// Operands broadcast: axes are counted from the last.
+fn elementwise(at: &At<'_>) -> Ruled<Rule> {
+    let rank = at.result()?.shape.len();
+    let aligned = |position: usize, samples: Samples| Samples {
+        axis: samples.axis + rank - at.rank(position).min(rank),
+        ..samples
+    };
+    let with_samples =
+        |(position, samples): (usize, &Option<Samples>)| samples.map(|samples| aligned(position, samples));
+    let mut found = at.samples.iter().enumerate().filter_map(with_samples);
+    let samples = found.next().ok_or(UNKNOWN)?;
+    if found.any(|other| other != samples) {
+        return Err("its operands have the batch along different axes".into());
+    }
+    for (position, operand) in at.operands.iter().enumerate() {
+        let Some(operand) = operand.filter(|_| at.samples[position].is_none()) else {
+            continue;
+        };
+        let extents = At::extents(operand)?;
+        let own = (samples.axis + extents.len())
+            .checked_sub(rank)
+            .and_then(|axis| extents.get(axis));
+        if own.is_some_and(|&own| own != 1) {
+            return Err("a constant has elements of its own for parts of the batch".into());
+        }
+    }
+    at.same(samples)
+}
+
+/// A grid along the batch has a scale for each of its elements.
+fn grid(at: &At<'_>) -> Ruled<Rule> {
+    let samples = at.only(0)?;
+    let values = at.node.inputs.iter().flatten().chain(&at.node.outputs);
+    let along = |id: &ValueId| (at.grids)(*id).and_then(|grid| grid.axis).map(usize::from);
+    match values.filter_map(along).any(|axis| axis == samples.axis) {
+        true => Err("its grid has a scale for each element of the batch".into()),
+        false => at.same(samples),
+    }
+}
+
+fn normalization(at: &At<'_>, axis: i64) -> Ruled<Rule> {
+    let samples = at.only(0)?;
+    match position(axis, at.rank(0)) {
+        Some(axis) if samples.axis < axis => elementwise(at),
+        _ => Err(MIXED.into()),
+    }
+}
+
+fn matmul(at: &At<'_>, _: &MatMul) -> Ruled<Rule> {
+    let rank = at.result()?.shape.len();
+    let ranks = [at.rank(0), at.rank(1)];
+    if ranks.iter().any(|&rank| rank < 2) {
+        return Err(UNKNOWN.into());
+    }
+    let lead = |position: usize, samples: Samples| {
+        (samples.axis + 2 < ranks[position]).then(|| samples.axis + rank - ranks[position])
+    };
+    match [0, 1].map(|position| at.samples.get(position).copied().flatten()) {
+        // Rows of the one, or columns of the other.
+        [Some(samples), None] if samples.axis + 2 == ranks[0] => at.same(Samples {
+            axis: rank - 2,
+            ..samples
+        }),
+        [None, Some(samples)] if samples.axis + 1 == ranks[1] => at.same(Samples {
+            axis: rank - 1,
+            ..samples
+        }),
+        [Some(a), Some(b)] if lead(0, a).is_some() && lead(0, a) == lead(1, b) && a.each == b.each => elementwise(at),
+        [Some(samples), None] if lead(0, samples).is_some() => elementwise(at),
+        [None, Some(samples)] if lead(1, samples).is_some() => elementwise(at),
+        _ => Err(MIXED.into()),
+    }
+}
+
+fn reduce(at: &At<'_>, op: &Reduce) -> Ruled<Rule> {
+    match op.axes.is_empty() {
+        true => Err(MIXED.into()),
+        false => reduced(at, &op.axes, op.keep_dims),
+    }
+}
+
+fn reduced(at: &At<'_>, axes: &[i64], keeps: bool) -> Ruled<Rule> {
+    let samples = at.only(0)?;
+    let axes: Vec<usize> = axes.iter().filter_map(|&axis| position(axis, at.rank(0))).collect();
+    if axes.contains(&samples.axis) {
+        return Err(MIXED.into());
+    }
+    let gone = if keeps {
+        0
+    } else {
+        axes.iter().filter(|&&axis| axis < samples.axis).count()
+    };
+    at.same(Samples {
+        axis: samples.axis - gone,
+        ..samples
+    })
+}
+
+/// The axis of the result in front of which there are as many elements as in front of that of the operand.
+fn reshaped(at: &At<'_>) -> Ruled<(Samples, Samples)> {
+    let samples = at.only(0)?;
+    let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
+    let before = |extents: &[u64], axis: usize| extents[..axis].iter().product::<u64>();
+    let fits = |axis: &usize| *axis < to.len() && before(&to, *axis) == before(&from, samples.axis);
+    let mut axes = std::iter::once(samples.axis).chain(0..to.len());
+    let axis = axes.find(fits).filter(|_| !from.contains(&0));
+    let axis = axis.ok_or("the batch is no axis of the result")?;
+    Ok((samples, Samples { axis, each: to[axis] }))
+}
+
+/// The extent of the batch is what remains, or that of the operand.
+fn reshape(at: &At<'_>, op: &Reshape) -> Ruled<Rule> {
+    let (from, to) = reshaped(at)?;
+    let mut shape: SmallVec<[i64; 4]> = At::extents(at.result()?)?.iter().map(|&extent| extent as i64).collect();
+    shape[to.axis] = if from == to { 0 } else { -1 };
+    at.with(Op::from(Reshape { shape, ..op.clone() }), to)
+}
+
+fn flatten(at: &At<'_>, op: &Flatten) -> Ruled<Rule> {
+    let (_, to) = reshaped(at)?;
+    let _ = op;
+    at.same(to)
+}
+
+fn squeeze(at: &At<'_>, axes: &[i64]) -> Ruled<Rule> {
+    let samples = at.only(0)?;
+    let extents = At::extents(at.operands[0].ok_or(UNKNOWN)?)?;
+    let axes: Vec<usize> = match axes.is_empty() {
+        true => (0..extents.len()).filter(|&axis| extents[axis] == 1).collect(),
+        false => axes.iter().filter_map(|&axis| position(axis, extents.len())).collect(),
+    };
+    if axes.contains(&samples.axis) {
+        return Err("it takes the axis of the batch away".into());
+    }
+    let axis = samples.axis - axes.iter().filter(|&&axis| axis < samples.axis).count();
+    let axes = axes.iter().map(|&axis| axis as i64).collect();
+    at.with(strait_core::op::Squeeze { axes }.into(), Samples { axis, ..samples })
+}
+
+fn unsqueeze(at: &At<'_>, axes: &[i64]) -> Ruled<Rule> {
+    let (samples, rank) = (at.only(0)?, at.result()?.shape.len());
+    let new: Vec<usize> = axes.iter().filter_map(|&axis| position(axis, rank)).collect();
+    let mut old = (0..rank).filter(|axis| !new.contains(axis));
+    let axis = old.nth(samples.axis).ok_or(UNKNOWN)?;
+    at.same(Samples { axis, ..samples })
+}
+
+/// Constants beside samples are repeated.
+fn concat(at: &At<'_>, axis: i64) -> Ruled<Rule> {
+    let samples = at.samples.iter().copied().flatten().next().ok_or(UNKNOWN)?;
+    if at.samples.iter().flatten().any(|other| *other != samples) {
+        return Err("its operands have the batch along different axes".into());
+    }
+    let constants: Vec<usize> = (0..at.samples.len())
+        .filter(|&position| at.samples[position].is_none())
+        .collect();
+    if samples.each != 1 && !constants.is_empty() {
+        return Err("a constant has elements of its own for parts of the batch".into());
+    }
+    let mut rule = at.beside(samples, axis)?;
+    rule.repeated = constants.into_iter().map(|position| (position, samples.axis)).collect();
+    Ok(rule)
+}
+
+/// What is taken whole along the batch.
+fn slice(at: &At<'_>, op: &Slice) -> Ruled<Rule> {
+    let (samples, rank) = (at.only(0)?, at.rank(0));
+    match op.axes.iter().any(|&axis| position(axis, rank) == Some(samples.axis)) {
+        true => Err(MIXED.into()),
+        false => at.same(samples),
+    }
+}
+
+fn gather(at: &At<'_>, op: &Gather) -> Ruled<Rule> {
+    let along = position(op.axis, at.rank(0)).ok_or(UNKNOWN)?;
+    match [0, 1].map(|position| at.samples.get(position).copied().flatten()) {
+        [None, Some(samples)] => at.same(Samples {
+            axis: along + samples.axis,
+            ..samples
+        }),
+        [Some(samples), None] if samples.axis < along => at.same(samples),
+        [Some(samples), None] if samples.axis > along => {
+            let axis = samples.axis + at.rank(1) - 1;
+            at.same(Samples { axis, ..samples })
+        }
+        _ => Err(MIXED.into()),
+    }
+}
+
+/// An extent of 1 leaves the samples as they are.
+fn expand(at: &At<'_>, shape: &[i64]) -> Ruled<Rule> {
+    let mut rule = elementwise(at)?;
+    let samples = rule.results.first().copied().ok_or(UNKNOWN)?;
+    let mut shape: SmallVec<[i64; 8]> = shape.into();
+    let own = (samples.axis + shape.len()).checked_sub(at.result()?.shape.len());
+    if let Some(extent) = own.and_then(|axis| shape.get_mut(axis)) {
+        if *extent != 1 && *extent != samples.each as i64 {
+            return Err("it repeats the batch".into());
+        }
+        *extent = 1;
+    }
+    rule.op = strait_core::op::Expand { shape }.into();
+    Ok(rule)
+}
+
+/// Sizes name the extent of the batch; scales do not, where the sizes follow from them.
+fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
+    let samples = at.only(0)?;
+    let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
+    let scales: Vec<f32> = match op.scales.is_empty() {
+        true => from
+            .iter()
+            .zip(&to)
+            .map(|(&from, &to)| to as f32 / from as f32)
+            .collect(),
+        false => op.scales.clone(),
+    };
+    // Runtimes multiply in f32; the product in f64 is exact.
+    let follows = |((&from, &to), &scale): ((&u64, &u64), &f32)| {
+        let products = [from as f64 * f64::from(scale), f64::from(from as f32 * scale)];
+        products.iter().all(|product| product.floor() == to as f64)
+    };
+    if scales.get(samples.axis) != Some(&1.0) || from[samples.axis] != to[samples.axis] {
+        return Err(MIXED.into());
+    }
+    if !from.iter().zip(&to).zip(&scales).all(follows) {
+        return Err("its extents do not follow from scales".into());
+    }
+    let op = Resize {
+        scales,
+        sizes: SmallVec::new(),
+        ..op.clone()
+    };
+    at.with(op.into(), samples)
+}
+
+/// Sequences lie along the second axis of the operand and of states, and along the third of all states.
+fn recurrent(at: &At<'_>) -> Ruled<Rule> {
+    const LENGTHS: usize = 2;
+    const STATES: [usize; 2] = [3, 4];
+    let one = |axis: usize| Samples { axis, each: 1 };
+    let place = |position: usize| match position {
+        0 => Some(one(1)),
+        LENGTHS => Some(one(0)),
+        _ if STATES.contains(&position) => Some(one(1)),
+        _ => None,
+    };
+    let mut repeated = Vec::new();
+    for (position, samples) in at.samples.iter().enumerate() {
+        match (samples, place(position)) {
+            (None, Some(place)) if at.operands[position].is_some() => repeated.push((position, place.axis)),
+            (None, _) => {}
+            (Some(samples), Some(place)) if *samples == place => {}
+            _ => return Err(MIXED.into()),
+        }
+    }
+    Ok(Rule {
+        op: at.node.op.clone(),
+        results: (0..at.results.len())
+            .map(|result| one(if result == 0 { 2 } else { 1 }))
+            .collect(),
+        repeated,
+    })
+}
