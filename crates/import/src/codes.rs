@@ -112,6 +112,23 @@ impl Layer<'_, '_> {
         }
     }
 
+    /// Makes operand 0, where it is a value on a grid, the result of a node that computes nothing: it stands between this grid and
+    /// another one. False where it is none.
+    ///
+    /// # Errors
+    /// None of the model's.
+    pub fn finish_between_grids(&mut self) -> Result<bool, Refusal> {
+        let real = self.resolved(&Arg::Operand(0))?;
+        let has_grid = |&id: &ValueId| {
+            let value = self.builder.module.main().value(id);
+            value.is_some_and(|value| value.quant.is_some() && value.ty.elem.is_float())
+        };
+        match real.filter(has_grid) {
+            Some(real) => self.finish_as(0, real).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
     /// Makes codes of real numbers the node's first result: saturate(round(x / scale) + zero point), halves to even.
     ///
     /// # Errors

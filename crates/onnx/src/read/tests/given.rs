@@ -90,6 +90,23 @@ fn operands_on_a_grid_have_it_and_nothing_is_left_of_quantizing() {
 }
 
 #[test]
+fn a_concat_of_one_between_two_grids_is_not_there() {
+    let pairs = |between: &[&str]| {
+        let first = ["q = QuantizeLinear(x, s, z)", "d = DequantizeLinear(q, s, z)"];
+        let second = if between.is_empty() { "d" } else { "k" };
+        let second = format!("r = QuantizeLinear({second}, t, i)");
+        let mut nodes: Vec<NodeProto> = first.iter().map(|text| node(text, vec![])).collect();
+        nodes.extend(between.iter().map(|text| node(text, vec![int("axis", 0)])));
+        nodes.extend([second.as_str(), "e = DequantizeLinear(r, t, i)", "y = Relu(e)"].map(|text| node(text, vec![])));
+        let module = read_nodes(nodes);
+        (grids(&module), ops(&module))
+    };
+    let expected = pairs(&[]);
+    assert_eq!(expected.0.len(), 2);
+    assert_eq!(pairs(&["k = Concat(d)"]), expected);
+}
+
+#[test]
 fn an_absent_zero_point_is_that_of_unsigned_bytes() {
     let module = plain(&["q = QuantizeLinear(x, s)", "d = DequantizeLinear(q, s)", "y = Relu(d)"]);
     assert_eq!(grids(&module), ["x [0.5] [0] u8"]);
