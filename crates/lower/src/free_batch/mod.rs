@@ -12,7 +12,7 @@ mod tests;
 use rules::{At, rule};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
-use strait_core::op::{Concat, Expand, ShapeOf, Slice};
+use strait_core::op::{Concat, Expand, ShapeOf, Slice, Transpose};
 use strait_core::{Def, Dim, Module, Node, Op, Symbol, TensorData, TensorType, ValueId};
 
 /// A place at which the batch cannot be free.
@@ -167,6 +167,12 @@ impl<'a> Freeing<'a> {
             if let Some(Some(operand)) = operands.get_mut(position) {
                 *operand = self.repeated(*operand, axis)?;
             }
+        }
+        if let Some(rule) = rule.as_ref().filter(|rule| !rule.turned.is_empty())
+            && let Some(Some(operand)) = operands.first_mut()
+        {
+            let permutation = rule.turned.iter().copied().collect();
+            *operand = self.step("turned", Transpose { permutation }.into(), &[*operand], None)?;
         }
         let op = rule.as_ref().map_or(&node.op, |rule| &rule.op).clone();
         let of = |position: usize| rule.as_ref().and_then(|rule| rule.results.get(position).copied());

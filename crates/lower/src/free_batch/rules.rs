@@ -5,7 +5,7 @@
 
 use super::Samples;
 use smallvec::SmallVec;
-use strait_core::op::{Flatten, Gather, MatMul, Reduce, Reshape, Resize, Slice};
+use strait_core::op::{Gather, Reduce, Reshape, Resize, Slice};
 use strait_core::{Node, Op, QuantParams, TensorType, ValueId};
 
 /// A node with the types that it has for one sample.
@@ -24,6 +24,8 @@ pub(super) struct Rule {
     pub(super) results: Vec<Samples>,
     /// Operands without samples that are repeated for each of them: position and axis.
     pub(super) repeated: Vec<(usize, usize)>,
+    /// A permutation of the first operand's axes in front of the op; none where it is empty.
+    pub(super) turned: Vec<u32>,
 }
 
 /// The result, or why there is none.
@@ -86,6 +88,7 @@ impl At<'_> {
             op,
             results: vec![samples; self.results.len()],
             repeated: Vec::new(),
+            turned: Vec::new(),
         })
     }
 
@@ -142,7 +145,7 @@ pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
                 false => at.same(samples),
             }
         }
-        Op::MatMul(op) => matmul(at, op),
+        Op::MatMul(_) => matmul(at),
         Op::LayerNormalization(op) => normalization(at, op.axis),
         Op::RmsNormalization(op) => normalization(at, op.axis),
         Op::Softmax(op) => at.beside(at.only(0)?, op.axis),
@@ -151,7 +154,7 @@ pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
         Op::ArgReduce(op) => reduced(at, &[op.axis], op.keep_dims),
         Op::Reduce(op) => reduce(at, op),
         Op::Reshape(op) if !is_late => reshape(at, op),
-        Op::Flatten(op) => flatten(at, op),
+        Op::Flatten(_) => flatten(at),
         Op::Squeeze(op) => squeeze(at, &op.axes),
         Op::Unsqueeze(op) => unsqueeze(at, &op.axes),
         Op::Transpose(op) => {
@@ -232,7 +235,7 @@ fn normalization(at: &At<'_>, axis: i64) -> Ruled<Rule> {
     }
 }
 
-fn matmul(at: &At<'_>, _: &MatMul) -> Ruled<Rule> {
+fn matmul(at: &At<'_>) -> Ruled<Rule> {
     let rank = at.result()?.shape.len();
     let ranks = [at.rank(0), at.rank(1)];
     if ranks.iter().any(|&rank| rank < 2) {
@@ -283,29 +286,69 @@ fn reduced(at: &At<'_>, axes: &[i64], keeps: bool) -> Ruled<Rule> {
 }
 
 /// The axis of the result in front of which there are as many elements as in front of that of the operand.
-fn reshaped(at: &At<'_>) -> Ruled<(Samples, Samples)> {
-    let samples = at.only(0)?;
-    let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
+fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
     let before = |extents: &[u64], axis: usize| extents[..axis].iter().product::<u64>();
-    let fits = |axis: &usize| *axis < to.len() && before(&to, *axis) == before(&from, samples.axis);
+    let fits = |axis: &usize| *axis < to.len() && before(to, *axis) == before(from, samples.axis);
     let mut axes = std::iter::once(samples.axis).chain(0..to.len());
-    let axis = axes.find(fits).filter(|_| !from.contains(&0));
-    let axis = axis.ok_or("the batch is no axis of the result")?;
-    Ok((samples, Samples { axis, each: to[axis] }))
+    let axis = axes.find(fits).filter(|_| !from.contains(&0))?;
+    Some(Samples { axis, each: to[axis] })
+}
+
+/// A permutation of the operand by which the extents stay in their order, but for that of the batch, and the axis of the result that is
+/// the batch then: with one sample a transpose that moves its axis is a reshape.
+fn moved(from: &[u64], samples: Samples, to: &[u64]) -> Option<(Vec<u32>, Samples)> {
+    let axis = to
+        .iter()
+        .position(|&extent| extent == 1)
+        .filter(|_| samples.each == 1)?;
+    let long = |extents: &[u64]| {
+        extents
+            .iter()
+            .copied()
+            .filter(|&extent| extent != 1)
+            .collect::<Vec<u64>>()
+    };
+    if long(from) != long(to) {
+        return None;
+    }
+    let in_front = long(&to[..axis]).len();
+    let mut others: Vec<usize> = (0..from.len()).filter(|&other| other != samples.axis).collect();
+    let place = others
+        .iter()
+        .enumerate()
+        .filter(|&(_, &other)| from[other] != 1)
+        .nth(in_front);
+    let place = place.map_or(others.len(), |(place, _)| place);
+    others.insert(place, samples.axis);
+    Some((
+        others.iter().map(|&axis| axis as u32).collect(),
+        Samples { axis, each: 1 },
+    ))
 }
 
 /// The extent of the batch is what remains, or that of the operand.
 fn reshape(at: &At<'_>, op: &Reshape) -> Ruled<Rule> {
-    let (from, to) = reshaped(at)?;
-    let mut shape: SmallVec<[i64; 4]> = At::extents(at.result()?)?.iter().map(|&extent| extent as i64).collect();
-    shape[to.axis] = if from == to { 0 } else { -1 };
-    at.with(Op::from(Reshape { shape, ..op.clone() }), to)
+    let samples = at.only(0)?;
+    let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
+    let mut shape: SmallVec<[i64; 4]> = to.iter().map(|&extent| extent as i64).collect();
+    let stays = reshaped(&from, samples, &to);
+    if stays.is_none_or(|made| made.each != 1)
+        && let Some((turned, made)) = moved(&from, samples, &to)
+    {
+        shape[made.axis] = -1;
+        let mut rule = at.with(Op::from(Reshape { shape, ..op.clone() }), made)?;
+        rule.turned = turned;
+        return Ok(rule);
+    }
+    let made = stays.ok_or("the batch is no axis of the result")?;
+    shape[made.axis] = if samples == made { 0 } else { -1 };
+    at.with(Op::from(Reshape { shape, ..op.clone() }), made)
 }
 
-fn flatten(at: &At<'_>, op: &Flatten) -> Ruled<Rule> {
-    let (_, to) = reshaped(at)?;
-    let _ = op;
-    at.same(to)
+fn flatten(at: &At<'_>) -> Ruled<Rule> {
+    let samples = at.only(0)?;
+    let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
+    at.same(reshaped(&from, samples, &to).ok_or("the batch is no axis of the result")?)
 }
 
 fn squeeze(at: &At<'_>, axes: &[i64]) -> Ruled<Rule> {
@@ -446,5 +489,6 @@ fn recurrent(at: &At<'_>) -> Ruled<Rule> {
             .map(|result| one(if result == 0 { 2 } else { 1 }))
             .collect(),
         repeated,
+        turned: Vec::new(),
     })
 }

@@ -119,6 +119,22 @@ fn heads_of_attention_lie_beside_the_batch_and_come_back() {
 }
 
 #[test]
+fn a_reshape_that_moves_the_axis_of_one_sample_is_a_transpose_for_several() {
+    // Steps of a sequence come first, and the batch goes back in front of them.
+    let body = "  %t: f32[4,1,3] = reshape(%x) {shape=[4,1,3]}
+  %s: f32[4,1,3] = softmax(%t) {axis=0}
+  %u: f32[4,1,1,3] = unsqueeze(%s) {axes=[1]}
+  %y: f32[1,4,3] = reshape(%u) {shape=[1,4,3]}";
+    holds("f32[1,4,3]", "f32[1,4,3]", 0, body, "");
+    // A layer with a constant state in front of the first step.
+    let layer = "  %t: f32[3,1,8] = reshape(%x) {shape=[3,1,8]}
+  %s: f32[3,1,1,2], %h: f32[1,1,2], %c: f32[1,1,2] = recurrent(%t, @r, _, @first) {cell=lstm, direction=forward, activations=\"sigmoid tanh tanh\", alpha=[0.0,0.0,0.0], beta=[0.0,0.0,0.0], clip=inf, coupled=0}
+  %y: f32[1,3,2] = reshape(%s) {shape=[1,3,2]}";
+    let data = "data @r: f32[1,8,2] = random 7\ndata @first: f32[1,1,2] = inline [0.5,-0.25]";
+    holds("f32[1,3,8]", "f32[1,3,2]", 0, layer, data);
+}
+
+#[test]
 fn a_constant_in_a_concat_is_repeated_for_each_sample() {
     let body = "  %y: f32[1,3,2] = concat(@token, %x) {axis=1}";
     holds(
