@@ -36,6 +36,8 @@ pub mod codes {
     pub const DATA_FILES: &str = "M008";
     /// A rule of the configuration matches nothing, or asks for what cannot be.
     pub const RULE: &str = "Q001";
+    /// Little of the float model is left in an output of the integer model. A warning.
+    pub const SANITY: &str = "Q002";
     /// A run takes more memory than it may.
     pub const MEMORY: &str = "S002";
     /// A run takes more operations than it may.

@@ -532,6 +532,17 @@ pub struct Gate {
     pub host_layers: Option<Vec<Pattern>>,
     /// Demand on the fusions that are made.
     pub fusions: Option<FusionGate>,
+    /// Demand on the outputs for the first calibration samples.
+    pub sanity: Option<SanityGate>,
+}
+
+/// Demand on the outputs for the first calibration samples, on which the integer model runs beside the float model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SanityGate {
+    /// What is otherwise a warning is an error: an output with an SNR below 10 dB, one that is constant where that of the float
+    /// model is not, one with two answers that are wrong by the float model. So is a compilation without samples.
+    Error,
 }
 
 /// Demand on the fusions.

@@ -77,6 +77,7 @@ impl Display for Report {
             let images = table::count(data.samples, "image");
             writeln!(f, "{role}: {images}, decoded by {}", data.reader())?;
         }
+        write!(f, "{}", self.sanity)?;
         if let Some(accuracy) = &self.accuracy {
             write!(f, "{accuracy}")?;
         }
