@@ -102,10 +102,11 @@ pub struct Model {
     pub file: FilePath,
     /// The digest that the file must have; another is an error.
     pub sha256: Option<Sha256>,
-    /// A size for each symbolic dimension, by its name in the model. A free dimension that is the first of every input
-    /// is the batch, and 1; any other that is left free is an error.
+    /// A size for each symbolic dimension, by its name in the model, or by the name of an input and an axis for that one alone, with
+    /// a name or without: `"x.2" = 48`. A free dimension that is the first of every input is the batch, and 1; any other that is
+    /// left free is an error. With 0 a tensor has no elements, as the past of a decoder in its first step.
     #[serde(default)]
-    pub bind: BTreeMap<String, NonZeroU32>,
+    pub bind: BTreeMap<String, u32>,
     /// Tensors or layers at which the graph begins instead of at its inputs. Empty: at its inputs.
     #[serde(default)]
     pub inputs: Vec<Pattern>,
