@@ -259,10 +259,12 @@ impl Target {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// Arrays: `.npy` for the one input; `.npz` by input name; or a folder of `NAME.npy`. Samples lie along the first axis.
+    /// Arrays: `.npy` for the one input; `.npz` by input name; or a folder of `NAME.npy`. Samples lie along the first axis. Several
+    /// `.npy` or `.npz` are batches of one set: those of a folder, of a pattern such as `"batches/*.npy"`, or of a list of paths,
+    /// here or in a `.txt` with one in each line.
     ///
     /// Or images, for a preprocessing that begins with `decode`: a folder of `.png` and `.jpg` with the folders below it, in the order of
-    /// their paths; a pattern such as `"images/**/*.jpg"`; a list of paths, here or in a `.txt` with one in each line; of
+    /// their paths; a pattern such as `"images/**/*.jpg"`; a list of paths; of
     /// several inputs a folder with a folder of images or an array for each, by its name, which belong together by their order.
     ///
     /// Or `"random:64"`: so many samples of random numbers, for a first look without data. What is made of them is marked as not
