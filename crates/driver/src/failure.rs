@@ -133,7 +133,13 @@ pub fn reading(error: ArtifactError) -> Stop {
         }
         _ => codes::ARTIFACT,
     };
-    Diagnostic::error(code, error.to_string()).into()
+    let recognised = match &error {
+        ArtifactError::NotAnArtifact { path, .. } => recognise::no_artifact(path),
+        _ => None,
+    };
+    recognised
+        .unwrap_or_else(|| Diagnostic::error(code, error.to_string()))
+        .into()
 }
 
 /// An artifact that cannot be written.
