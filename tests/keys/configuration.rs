@@ -524,6 +524,7 @@ const CASES: &[Case] = &[
     ),
     case("gate.host_layers", Report, &["gate.host_layers=[]"]),
     case("gate.fusions", Report, &["gate.fusions='exact'"]),
+    case("gate.sanity", Report, &["gate.sanity='error'"]),
     case("output.dir", Error, &["output.dir='DIGITS/digits.onnx'"]),
     case("output.emit", Files, &["output.emit=[]"]),
 ];

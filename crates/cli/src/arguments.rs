@@ -394,8 +394,9 @@ Examples:
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) executed: Executed,
-    /// Samples for an input; the name may be left out where there is only one
-    #[arg(long, value_name = "[NAME=]FILE", required = true)]
+    /// Samples for an input; the name may be left out where there is only one, or where one path has those of all inputs, as
+    /// calibration takes it: an .npz, a folder
+    #[arg(long, value_name = "[NAME=]PATH", required = true)]
     pub(crate) input: Vec<String>,
     /// Where the outputs go: a file, or for several outputs a folder with an index.json
     #[arg(long, value_name = "FILE|DIR")]

@@ -19,9 +19,13 @@ mod console;
 mod exit;
 mod watch;
 
-use std::{ffi::OsString, panic, process::ExitCode};
+use std::{ffi::OsString, panic, path::Path, process::ExitCode};
 
-use clap::{Parser, error::ErrorKind};
+use clap::{
+    Parser,
+    builder::StyledStr,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 use arguments::Arguments;
 use exit::Exit;
@@ -43,7 +47,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let arguments = match Arguments::try_parse_from(arguments).and_then(Arguments::complete) {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
-            console::explain(&error.to_string());
+            console::explain(&with_command(error).to_string());
             return Exit::Usage;
         }
         Err(error) if error.kind() == ErrorKind::DisplayVersion => return console::print(&arguments::version()),
@@ -51,6 +55,26 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Err(error) => return console::print(&error.to_string()),
     };
     guarded(|| commands::run(&arguments))
+}
+
+/// Says which command takes a file that stands in the place of a command.
+fn with_command(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let given = given.clone();
+    let extension = Path::new(&given).extension().and_then(|extension| extension.to_str());
+    let command = match extension {
+        Some("toml" | "cfg" | "yaml" | "yml") => format!("compile {given}"),
+        Some("onnx" | "tflite" | "pb" | "pt" | "pth") => {
+            format!("compile --model {given} --calibration SAMPLES.npy --target ID --out DIR")
+        }
+        _ if Path::new(&given).join("manifest.json").is_file() => format!("inspect {given}"),
+        _ => return error,
+    };
+    let tip = StyledStr::from(format!("did you mean `strait {command}`?"));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    error
 }
 
 /// A panic is a defect of ours, and ends as one.

@@ -5,7 +5,7 @@ use crate::{
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 use toml::de::DeTable;
 
 /// More syntax errors than this follow from the first ones.
@@ -61,6 +61,17 @@ pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
             },
         });
     }
+    if let Some((language, span)) = other_language(&source.text.text) {
+        let place = Place {
+            source: Arc::clone(source),
+            span: Some(span),
+        };
+        let message = format!("this is {language}, and TOML is read");
+        let finding = Diagnostic::error(codes::SYNTAX, message).at(place.excerpt(""));
+        return Err(finding
+            .help("in TOML a table is `[model]` on a line of its own, and each key below it `file = \"model.onnx\"`")
+            .into());
+    }
     errors.sort_by_key(|error| error.span().map(|span| span.start));
     let findings = errors.iter().take(MOST_SYNTAX_ERRORS).map(|error| {
         let place = Place {
@@ -70,6 +81,40 @@ pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
         Diagnostic::error(codes::SYNTAX, "this is not TOML").at(place.excerpt(error.message()))
     });
     Err(Diagnostics(findings.collect()))
+}
+
+/// The language that a text is in instead of TOML, by its first line that is no comment, and where that line is.
+fn other_language(text: &str) -> Option<(&'static str, Range<usize>)> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim();
+        let begin = start + (line.len() - line.trim_start().len());
+        start += line.len();
+        if content.is_empty() || content.starts_with('#') {
+            continue;
+        }
+        let span = begin..begin + content.len();
+        let is_json = content.starts_with('{');
+        let is_key = |key: &str| {
+            let key = key.trim_matches(['"', '\'']);
+            !key.is_empty()
+                && key
+                    .chars()
+                    .all(|letter| letter.is_alphanumeric() || "_-. /".contains(letter))
+        };
+        let is_yaml = content.starts_with("---")
+            || content.starts_with("- ")
+            || content.starts_with("%YAML")
+            || content
+                .split_once(':')
+                .is_some_and(|(key, rest)| is_key(key) && (rest.is_empty() || rest.starts_with(' ')));
+        return match (is_json, is_yaml) {
+            (true, _) => Some(("JSON", span)),
+            (_, true) => Some(("YAML", span)),
+            _ => None,
+        };
+    }
+    None
 }
 
 /// Checks a tree against the type, resolves its paths, and makes the type of it.

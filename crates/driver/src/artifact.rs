@@ -265,17 +265,21 @@ impl Opened {
     }
 }
 
-/// The samples of arguments `[NAME=]PATH`: one path for all inputs, as the calibration takes it, or a file for each.
+/// The samples of arguments `[NAME=]PATH`, and the files: one path for all inputs, as the calibration takes it, or a file for
+/// each.
 ///
 /// # Errors
 /// As for [`named_file`] and [`Samples`], and two files for one input.
-pub fn given_samples(arguments: &[String], inputs: &[InputSpec]) -> Result<Samples, Diagnostics> {
+pub fn given_samples(arguments: &[String], inputs: &[InputSpec]) -> Result<(Samples, Vec<PathBuf>), Diagnostics> {
     if let [only] = arguments
         && Path::new(only).exists()
     {
-        return Samples::open(&Set::from(Path::new(only)), inputs).map_err(failure::data);
+        let samples = Samples::open(&Set::from(Path::new(only)), inputs).map_err(failure::data)?;
+        return Ok((samples, vec![PathBuf::from(only)]));
     }
-    Samples::open_by_name(&named_files(arguments, inputs)?, inputs).map_err(failure::data)
+    let files = named_files(arguments, inputs)?;
+    let samples = Samples::open_by_name(&files, inputs).map_err(failure::data)?;
+    Ok((samples, files.into_values().collect()))
 }
 
 /// The file for each input of arguments `[NAME=]FILE`.

@@ -32,10 +32,14 @@ pub mod codes {
     pub const CUT: &str = "M006";
     /// The batch of the model has no size, and is bound to 1.
     pub const BATCH: &str = "M007";
+    /// The file declares another shape of an output than its operators make. A warning.
+    pub const MISSTATED: &str = "M009";
     /// Files that the model's weights are in cannot be read.
     pub const DATA_FILES: &str = "M008";
     /// A rule of the configuration matches nothing, or asks for what cannot be.
     pub const RULE: &str = "Q001";
+    /// Little of the float model is left in an output of the integer model. A warning.
+    pub const SANITY: &str = "Q002";
     /// A run takes more memory than it may.
     pub const MEMORY: &str = "S002";
     /// A run takes more operations than it may.
@@ -129,7 +133,13 @@ pub fn reading(error: ArtifactError) -> Stop {
         }
         _ => codes::ARTIFACT,
     };
-    Diagnostic::error(code, error.to_string()).into()
+    let recognised = match &error {
+        ArtifactError::NotAnArtifact { path, .. } => recognise::no_artifact(path),
+        _ => None,
+    };
+    recognised
+        .unwrap_or_else(|| Diagnostic::error(code, error.to_string()))
+        .into()
 }
 
 /// An artifact that cannot be written.
@@ -147,7 +157,12 @@ pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
         false => format!("dimension {axis} of the input {input:?}, `{name}`, has no size"),
     };
     let key = KeyPath::of(&[free.name.as_str()]);
-    let help = format!("give it one: `bind = {{ {key} = 1 }}` in [model], or `--set model.bind.{key}=1`");
+    let own = KeyPath::of(&[format!("{input}.{axis}").as_str()]);
+    let alone = match own == key {
+        true => String::new(),
+        false => format!("; `{own} = 1` is for this dimension alone"),
+    };
+    let help = format!("give it one: `bind = {{ {key} = 1 }}` in [model], or `--set model.bind.{key}=1`{alone}");
     Diagnostic::error(codes::FREE_DIMENSION, message)
         .about(KeyPath::of(&["model", "bind"]))
         .help(help)
@@ -173,6 +188,18 @@ pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
         keys.join(", ")
     );
     (!bound.is_empty()).then(|| Diagnostic::remark(codes::BATCH, message).help(help))
+}
+
+/// Shapes of outputs that the file declares otherwise than its operators make them.
+pub fn misstated(outputs: &[String]) -> Option<Diagnostic> {
+    let message = format!(
+        "the model declares shapes that its operators do not make: {}",
+        outputs.join("; ")
+    );
+    let finding = Diagnostic::warning(codes::MISSTATED, message);
+    let finding =
+        finding.help("what the operators make is taken, as runtimes do; look at it if a size in [model] is not meant");
+    (!outputs.is_empty()).then_some(finding)
 }
 
 /// The same, as an end of the work.

@@ -19,6 +19,7 @@ mod plugins;
 pub mod recognise;
 pub mod report;
 pub mod run;
+mod sanity;
 pub mod session;
 pub mod shares;
 pub mod stop;

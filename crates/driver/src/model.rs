@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use strait_core::Module;
-use strait_import::{FreeDimension, ReadError, ReadOptions};
+use strait_import::{Assumed, ReadError, ReadOptions};
 
 use crate::recognise::Kind;
 
@@ -84,7 +84,7 @@ impl Model {
     }
 
     /// The same with the batch bound to 1, if nothing binds it. Which dimensions were bound so is part of the answer.
-    pub(crate) fn read_single(&self, options: &ReadOptions) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+    pub(crate) fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
         match self {
             Model::Onnx(model) => model.read_single(options),
             Model::TensorFlow(model) => model.read_single(options),

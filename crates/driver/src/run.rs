@@ -45,14 +45,10 @@ struct Output {
     grid: Option<Json>,
 }
 
-/// Runs all samples. `output` is a file for a model of one output, unless it is a folder that is there or ends with a
-/// separator; otherwise a folder, which is made. Files are put in place when they are whole.
-///
-/// With `raw`, outputs that are dequantized last are written as the integers in front of that.
+/// Runs all samples of a file for each input; see [`on_samples`].
 ///
 /// # Errors
-/// Samples that do not fit, a run that fails, files that cannot be written or are devices, an output in an artifact or
-/// in the place of an input, an interruption.
+/// Samples that do not fit, and those of [`on_samples`].
 pub fn run(
     opened: &Opened,
     files: &BTreeMap<String, PathBuf>,
@@ -61,6 +57,25 @@ pub fn run(
     session: &Session<'_>,
 ) -> Result<Vec<PathBuf>, Stop> {
     let samples = Samples::open_by_name(files, &opened.inputs()?).map_err(failure::data)?;
+    let files: Vec<PathBuf> = files.values().cloned().collect();
+    on_samples(opened, (&samples, &files), output, raw, session)
+}
+
+/// Runs all samples, which these files hold. `output` is a file for a model of one output, unless it is a folder that is there or ends with a
+/// separator; otherwise a folder, which is made. Files are put in place when they are whole.
+///
+/// With `raw`, outputs that are dequantized last are written as the integers in front of that.
+///
+/// # Errors
+/// A run that fails, files that cannot be written or are devices, an output in an artifact or in the place of an input, an
+/// interruption.
+pub fn on_samples(
+    opened: &Opened,
+    (samples, files): (&Samples, &[PathBuf]),
+    output: &Path,
+    raw: bool,
+    session: &Session<'_>,
+) -> Result<Vec<PathBuf>, Stop> {
     let Side { plan, demand } = opened.plan(session, !raw)?;
     let threads = session.admit(&demand, samples.count())?;
     let outputs = outputs(opened, &plan, raw);
@@ -126,14 +141,8 @@ fn outside(output: &Path) -> Result<(), Diagnostics> {
 }
 
 /// No output takes the place of a file that it is made from.
-fn keeps_inputs<'a>(
-    inputs: &BTreeMap<String, PathBuf>,
-    mut outputs: impl Iterator<Item = &'a Path>,
-) -> Result<(), Diagnostics> {
-    let there: Vec<PathBuf> = inputs
-        .values()
-        .filter_map(|input| fs::canonicalize(input).ok())
-        .collect();
+fn keeps_inputs<'a>(inputs: &[PathBuf], mut outputs: impl Iterator<Item = &'a Path>) -> Result<(), Diagnostics> {
+    let there: Vec<PathBuf> = inputs.iter().filter_map(|input| fs::canonicalize(input).ok()).collect();
     let lost = outputs.find(|output| {
         let output = fs::canonicalize(output);
         output.is_ok_and(|output| there.iter().any(|input| output.starts_with(input)))

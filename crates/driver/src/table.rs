@@ -1,6 +1,9 @@
 //! Tables for people: columns as wide as their widest entries.
 
-use std::fmt::{self, Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::{self, Write as _},
+};
 
 /// Longer names are shortened in the middle.
 const WIDEST_NAME: usize = 48;
@@ -77,13 +80,33 @@ pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// A name, its middle left out where it is long.
-pub(crate) fn shortened(name: &str) -> String {
+/// Names that stand together, their middles left out where they are long: as much of each as leaves it another one than the
+/// others.
+pub(crate) fn all_shortened<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeMap<&'a str, String> {
+    let mut open: BTreeSet<&str> = names.into_iter().collect();
+    let (mut done, mut widest) = (BTreeMap::new(), WIDEST_NAME);
+    while !open.is_empty() {
+        let mut by_short: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for &name in &open {
+            by_short.entry(shortened_to(name, widest)).or_default().push(name);
+        }
+        for (short, names) in by_short {
+            if let [name] = names[..] {
+                open.remove(name);
+                done.insert(name, short);
+            }
+        }
+        widest *= 2;
+    }
+    done
+}
+
+fn shortened_to(name: &str, widest: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= WIDEST_NAME {
+    if letters.len() <= widest {
         return name.to_owned();
     }
-    let half = (WIDEST_NAME - 1) / 2;
+    let half = (widest - 1) / 2;
     let (start, end) = (&letters[..half], &letters[letters.len() - half..]);
     start.iter().chain(&['…']).chain(end).collect()
 }
@@ -163,10 +186,24 @@ mod tests {
     #[test]
     fn long_names_keep_both_ends() {
         let name = format!("{}{}", "a".repeat(100), "b".repeat(100));
-        let short = shortened(&name);
+        let short = shortened_to(&name, WIDEST_NAME);
         assert_eq!(short.chars().count(), 47);
         assert!(short.starts_with('a') && short.ends_with('b') && short.contains('…'));
-        assert_eq!(shortened("short"), "short");
+        assert_eq!(shortened_to("short", WIDEST_NAME), "short");
+    }
+
+    #[test]
+    fn names_that_stand_together_are_told_apart() {
+        let long = |middle: &str| format!("{}{middle}{}", "a".repeat(60), "b".repeat(60));
+        let (one, two, short) = (long("one"), long("two"), "short".to_owned());
+        let shown = all_shortened([&one, &two, &short, &one].map(String::as_str));
+        assert_eq!(shown["short"], "short");
+        assert_ne!(shown[one.as_str()], shown[two.as_str()]);
+        assert!(shown[one.as_str()].contains("one") || shown[one.as_str()] == one);
+        assert_eq!(
+            all_shortened([one.as_str()])[one.as_str()],
+            shortened_to(&one, WIDEST_NAME)
+        );
     }
 
     #[test]

@@ -97,22 +97,25 @@ pub struct Builder<'a> {
     pub(crate) given: BTreeMap<TensorId, ValueId>,
     /// The nodes that are not known.
     pub unsupported: Vec<NodeFault>,
+    /// Outputs whose declared shapes are not those that they have.
+    misstated: Vec<String>,
     /// Elements of the constants that are written out from a shape.
     written: u64,
     /// Operations of all constants that were computed.
     worked: u64,
 }
 
-/// Builds the module of a cut.
+/// Builds the module of a cut. The shapes of its outputs are those that the operators make; where the file declares others, the
+/// answer says so.
 ///
 /// # Errors
 /// All nodes that are not known, at once; or the first that does not fit its operands, an input without a type, an output
-/// that is not what the file declares.
-pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Result<Module, ReadError> {
+/// of other elements than the file declares.
+pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Result<(Module, Vec<String>), ReadError> {
     let mut builder = Builder::new(scope, "main", cut.outputs.iter().copied());
     builder.rounded = rounded(scope.source, cut);
     builder.run(reader, cut)?;
-    Ok(builder.module)
+    Ok((builder.module, builder.misstated))
 }
 
 impl<'a> Builder<'a> {
@@ -136,6 +139,7 @@ impl<'a> Builder<'a> {
             integers: BTreeMap::new(),
             given: BTreeMap::new(),
             unsupported: Vec::new(),
+            misstated: Vec::new(),
             written: 0,
             worked: 0,
         }
@@ -195,7 +199,7 @@ impl<'a> Builder<'a> {
             None => Err("its type is not declared".into()),
         };
         if declared.is_err() && wiring.producer(input).is_some() {
-            let above = build(self.scope, reader, &between(wiring, Vec::new(), vec![input], true)?)?;
+            let (above, _) = build(self.scope, reader, &between(wiring, Vec::new(), vec![input], true)?)?;
             let graph = above.main();
             let value = graph.outputs().first().and_then(|&id| graph.value(id));
             if let Some(mut ty) = value.map(|v| v.ty.clone()) {
@@ -216,7 +220,7 @@ impl<'a> Builder<'a> {
     /// Makes a tensor an output of the graph.
     ///
     /// # Errors
-    /// It is not computed, or is not of the type that the file declares.
+    /// It is not computed, or its elements are not of the type that the file declares.
     pub fn add_output(&mut self, output: TensorId) -> Result<(), ReadError> {
         let name = self.scope.wiring.name(output);
         let mut value = self.value(output).map_err(|refusal| as_tensor(name, refusal))?;
@@ -233,14 +237,18 @@ impl<'a> Builder<'a> {
         }
         let graph = self.module.main_mut();
         graph.add_output(value);
-        let declared = declared.zip(graph.value(value));
-        match declared.and_then(|(declared, value)| declared.contradiction(&value.ty, self.scope.bind)) {
-            None => Ok(()),
-            Some(text) => Err(ReadError::model(
-                ReasonCode::OutputType,
-                format!("output `{name}`: {text}"),
-            )),
+        let Some((declared, value)) = declared.zip(graph.value(value)) else {
+            return Ok(());
+        };
+        if let Some(text) = declared.other_elem(&value.ty) {
+            let text = format!("output `{name}`: {text}");
+            return Err(ReadError::model(ReasonCode::OutputType, text));
         }
+        // Runtimes go by the operators, too: a stale batch, or a tool that counts a window otherwise.
+        let other = declared.other_shape(&value.ty, self.scope.bind);
+        self.misstated
+            .extend(other.map(|text| format!("output `{name}`: {text}")));
+        Ok(())
     }
 
     /// The result of an op on a value at the border of the graph; under the tensor's name, or under one of its own.
@@ -307,8 +315,11 @@ impl<'a> Builder<'a> {
 
     /// Said behind an operator that is not known: how it can be computed elsewhere.
     pub fn ways_around(&self, node: usize) -> String {
-        let is_declared = |id| self.scope.source.declared(id).is_some();
-        self.scope.wiring.ways_around(node, is_declared)
+        let declared = |id| {
+            let declared = self.scope.source.declared(id)?;
+            Some(!matches!(declared.elem, Some(Err(_))))
+        };
+        self.scope.wiring.ways_around(node, declared)
     }
 
     fn invalid(&self, position: usize, fault: NodeFault) -> ReadError {

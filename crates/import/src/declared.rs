@@ -86,17 +86,18 @@ impl Declared {
         Ok(TensorType { elem, shape })
     }
 
-    /// Contradiction between the declared and the inferred type of a tensor, if any. Symbols contradict nothing.
-    pub(crate) fn contradiction(&self, inferred: &TensorType, bind: &BTreeMap<String, u64>) -> Option<String> {
-        if let Some(elem) = &self.elem
-            && *elem != Ok(inferred.elem)
-        {
-            let declared = match elem {
-                Ok(elem) => elem.to_string(),
-                Err(name) => name.clone(),
-            };
-            return Some(format!("it is declared as {declared}, but is {}", inferred.elem));
-        }
+    /// Contradiction between the declared and the inferred type of the elements of a tensor, if any.
+    pub(crate) fn other_elem(&self, inferred: &TensorType) -> Option<String> {
+        let elem = self.elem.as_ref().filter(|elem| **elem != Ok(inferred.elem))?;
+        let declared = match elem {
+            Ok(elem) => elem.to_string(),
+            Err(name) => name.clone(),
+        };
+        Some(format!("it is declared as {declared}, but is {}", inferred.elem))
+    }
+
+    /// Contradiction between the declared and the inferred shape of a tensor, if any. Symbols contradict nothing.
+    pub(crate) fn other_shape(&self, inferred: &TensorType, bind: &BTreeMap<String, u64>) -> Option<String> {
         let extents = self.extents.as_ref()?;
         if extents.len() != inferred.shape.len() {
             return Some(format!(
@@ -117,15 +118,11 @@ impl Declared {
     }
 }
 
-/// Refuses values for extents that are none of `keys`, and zero.
+/// Refuses values for extents that are none of `keys`.
 ///
 /// # Errors
 /// The first such value.
 pub fn check_bind(bind: &BTreeMap<String, u64>, keys: impl FnOnce() -> BTreeSet<String>) -> Result<(), ReadError> {
-    if let Some((name, _)) = bind.iter().find(|(_, value)| **value == 0) {
-        let text = format!("the dimension `{name}` is bound to 0");
-        return Err(ReadError::Options { option: "bind", text });
-    }
     if bind.is_empty() {
         return Ok(());
     }

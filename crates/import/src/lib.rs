@@ -40,6 +40,6 @@ pub use einsum::einsum;
 pub use error::{DataFault, FreeDimension, NodeFault, ReadError};
 pub use layer::{Arg, Layer};
 pub use numbers::{has_nan, is_finite, narrowed_float, widened_float};
-pub use options::{ReadOptions, free_dimensions};
+pub use options::{Assumed, ReadOptions, free_dimensions};
 pub use refusal::Refusal;
 pub use wiring::{TensorId, Wiring};

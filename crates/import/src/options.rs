@@ -9,8 +9,8 @@ use crate::error::FreeDimension;
 /// Options of reading a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Values of symbolic dimensions, by their name in the model, or by `<input>.<axis>` where a dimension of an input
-    /// has none. Dimensions without a value stay symbolic where the operators allow it.
+    /// Values of symbolic dimensions, by their name in the model, or by `<input>.<axis>` for one dimension of an input, with a
+    /// name or without. Dimensions without a value stay symbolic where the operators allow it.
     pub bind: BTreeMap<String, u64>,
     /// Where the graph begins instead of at its inputs: tensors, or nodes, which stand for their first operand that is
     /// not a constant. Empty: at its inputs.
@@ -21,6 +21,15 @@ pub struct ReadOptions {
     /// True to read weights that are codes beside activations of floats as the numbers that they stand for. A runtime quantizes
     /// such activations anew in each run, which no graph here does, so that they are refused otherwise.
     pub hybrid_as_float: bool,
+}
+
+/// What was read into a model that does not say it, or says otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assumed {
+    /// The dimensions that are the batch, and that nobody has bound: they are 1.
+    pub batch: Vec<FreeDimension>,
+    /// Outputs whose declared shapes are not those that the operators make, with both.
+    pub misstated: Vec<String>,
 }
 
 /// The dimensions of the main graph's inputs that have no value, in the order of inputs and axes.

@@ -96,6 +96,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::LayerNormalization),
         Box::new(rules::RmsNormalization),
         Box::new(rules::DivisionToMultiplication),
+        Box::new(rules::SquareToMultiplication),
     ]
 }
 

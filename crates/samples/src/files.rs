@@ -38,14 +38,57 @@ pub(crate) enum Found {
 /// | a folder of `NAME.npy` | one file for each input, by its [escaped](names::escape) name |
 /// | a folder of `.npy` | for a model of one input: batches, in the order of their names |
 /// | a folder of `.npz` | batches, in the order of their names |
+/// | a list or a pattern of `.npy` or `.npz` | batches, in this order |
 /// | an image, a list or a pattern of images, a folder of them or of such folders | those of the only input |
 /// | a folder of folders of images | one folder for each of several inputs, by its escaped name; arrays may stand beside them |
 pub(crate) fn open(place: &Place, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
     match place {
         Place::Path(path) => open_path(path, inputs),
-        Place::Images(paths) => only(Listing::of_paths(paths)?, "a list of images", inputs),
+        Place::Listed(paths) => listed(Listing::of_paths(paths)?, "a list of files", inputs),
         Place::Random(count) => Ok(inputs.iter().map(|_| Found::Random(count.get() as usize)).collect()),
     }
+}
+
+/// Arrays and archives, which are batches, or images.
+fn listed(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+    let paths: Vec<PathBuf> = (0..listing.count()).map(|file| listing.path(file)).collect();
+    let is = |path: &&PathBuf, kind: &str| extension(path) == kind;
+    let (arrays, archives) = (
+        paths.iter().filter(|path| is(path, "npy")).count(),
+        paths.iter().filter(|path| is(path, "npz")).count(),
+    );
+    match (arrays, archives, inputs) {
+        (0, 0, _) => only(listing, shown, inputs),
+        (_, 0, [_]) if arrays == paths.len() => Ok(vec![Found::Arrays(joined(&paths)?)]),
+        (0, _, _) if archives == paths.len() => archives_of(&paths, inputs),
+        (_, 0, _) if arrays == paths.len() => Err(one_array(shown, inputs)),
+        _ => {
+            let message = format!("{shown} has files of several kinds: it is not clear which are meant");
+            Err(DataError::new(Kind::Name, message).help("name .npy files, .npz files or images alone"))
+        }
+    }
+}
+
+/// Arrays for one input, one behind the other.
+fn joined<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<Pieces, DataError> {
+    paths.into_iter().map(|path| Array::open(path)).collect()
+}
+
+/// The arrays of archives for each input, one behind the other.
+fn archives_of<'p>(paths: impl IntoIterator<Item = &'p PathBuf>, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+    let mut pieces = vec![Pieces::new(); inputs.len()];
+    for path in paths {
+        for (pieces, more) in pieces.iter_mut().zip(open_archive(path, inputs)?) {
+            pieces.extend(more);
+        }
+    }
+    Ok(pieces.into_iter().map(Found::Arrays).collect())
+}
+
+fn one_array(shown: &str, inputs: &[&str]) -> DataError {
+    let message = format!("{shown} is one array, and the model has {} inputs", inputs.len());
+    let help = format!("give an .npz, or a folder of .npy, with {}", list(inputs));
+    DataError::new(Kind::Name, message).help(help)
 }
 
 /// Images for the only input.
@@ -68,7 +111,7 @@ fn open_path(path: &Path, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) => match Listing::of_pattern(path) {
-            Some(listing) => return only(listing?, &shown, inputs),
+            Some(listing) => return listed(listing?, &shown, inputs),
             None => return Err(unreadable(path, &error)),
         },
     };
@@ -76,22 +119,14 @@ fn open_path(path: &Path, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
         return open_folder(path, inputs);
     }
     match (extension(path).as_str(), inputs) {
-        ("txt", _) => only(Listing::of_list(path)?, &shown, inputs),
+        ("txt", _) => listed(Listing::of_list(path)?, &shown, inputs),
         _ if is_image(&shown) => only(Listing::of_paths(&[path.to_owned()])?, &shown, inputs),
         ("npy", [_]) => Ok(vec![Found::Arrays(vec![Array::open(path)?])]),
-        ("npy", _) => {
-            let message = format!(
-                "{} is one array, and the model has {} inputs",
-                path.display(),
-                inputs.len()
-            );
-            let help = format!("give an .npz, or a folder of .npy, with {}", list(inputs));
-            Err(DataError::new(Kind::Name, message).help(help))
-        }
+        ("npy", _) => Err(one_array(&shown, inputs)),
         ("npz", _) => Ok(open_archive(path, inputs)?.into_iter().map(Found::Arrays).collect()),
         _ => {
             let message = format!(
-                "{} is neither .npy nor .npz, nor an image or a list (.txt) of images, nor a folder",
+                "{} is neither .npy nor .npz, nor an image or a list (.txt) of files, nor a folder",
                 path.display()
             );
             let help = "write arrays with numpy.save or numpy.savez, and images as PNG or JPEG";
@@ -151,19 +186,8 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Found>, DataError> 
     }
     let (arrays, archives) = (of_kind("npy").count(), of_kind("npz").count());
     match (arrays, archives, inputs) {
-        (1.., 0, [_]) => {
-            let pieces = of_kind("npy").map(|file| Array::open(file));
-            Ok(vec![Found::Arrays(pieces.collect::<Result<_, _>>()?)])
-        }
-        (0, 1.., _) => {
-            let mut pieces = vec![Pieces::new(); inputs.len()];
-            for file in of_kind("npz") {
-                for (pieces, more) in pieces.iter_mut().zip(open_archive(file, inputs)?) {
-                    pieces.extend(more);
-                }
-            }
-            Ok(pieces.into_iter().map(Found::Arrays).collect())
-        }
+        (1.., 0, [_]) => Ok(vec![Found::Arrays(joined(of_kind("npy"))?)]),
+        (0, 1.., _) => archives_of(of_kind("npz"), inputs),
         (1.., 1.., _) => {
             let message = format!(
                 "{} holds .npy and .npz files: it is not clear which are meant",
@@ -293,6 +317,7 @@ mod tests {
         ] {
             fs::write(at(file), archive(&[("/y:0.npy", &y), ("x.npy", &x)], deflated)).unwrap();
         }
+        fs::write(at("list.txt"), "batches/b.npy\nbatches/a.npy\n").unwrap();
         let two: &[&str] = &["x", "/y:0"];
         for (path, inputs, expected) in [
             ("one.npy", &["x"][..], vec![vec![1, 2]]),
@@ -302,6 +327,9 @@ mod tests {
             ("stored.npz", two, vec![vec![1, 2], vec![3]]),
             ("deflated.npz", two, vec![vec![1, 2], vec![3]]),
             ("archives", two, vec![vec![1, 2, 1, 2], vec![3, 3]]),
+            ("batches/*.npy", &["x"], vec![vec![1, 2, 3]]),
+            ("archives/*.npz", two, vec![vec![1, 2, 1, 2], vec![3, 3]]),
+            ("list.txt", &["x"], vec![vec![3, 1, 2]]),
         ] {
             let found = open(&Place::Path(at(path)), inputs).unwrap_or_else(|error| panic!("{path}: {error}"));
             assert_eq!(bytes_of(&found), expected, "{path}");
@@ -325,6 +353,8 @@ mod tests {
             ("absent.npy", &["x"], Kind::File),
             ("empty", &["x"], Kind::Count),
             ("", &["x"], Kind::Name),
+            ("*.np?", &["x"], Kind::Name),
+            ("o*.npy", &["x", "y"], Kind::Name),
         ] {
             let found = open(&Place::Path(path(name)), inputs).expect_err(name);
             assert_eq!(found.kind, expected, "{name}: {found}");

@@ -17,8 +17,8 @@
 //! | a folder of `.npz` | batches, in the order of their names |
 //! | `.png`, `.jpg` | one image, for the only input |
 //! | a folder of images, with the folders below it | one for each sample, in the order of their paths |
-//! | `images/**/*.jpg` | those that the pattern matches, in the order of their paths |
-//! | `.txt` | a list of images, one in each line |
+//! | `images/**/*.jpg`, `batches/*.npy` | those that the pattern matches, images or arrays, in the order of their paths |
+//! | `.txt` | a list of images or of arrays, one in each line |
 //! | a folder of folders of images | for each of several inputs the folder, or an array, of its name; they belong together by their order |
 //!
 //! # Which code reads what

@@ -1,4 +1,4 @@
-//! Which images a set has, and in which order.
+//! The files of a set, and their order.
 //!
 //! ```text
 //! a folder        all .png, .jpg and .jpeg in it and in the folders below it, in the order of their paths
@@ -28,7 +28,7 @@ const MOST_FILES: usize = 50_000_000;
 /// A longer list is none.
 const MOST_LIST: u64 = 1 << 30;
 
-/// Images, each with a name.
+/// Images or arrays, each with a name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listing {
     /// The folder that the names are relative to.
@@ -89,10 +89,7 @@ impl Listing {
             .map(str::to_owned)
             .collect();
         match names.is_empty() {
-            true => Err(DataError::new(
-                Kind::Count,
-                format!("{} names no image", file.display()),
-            )),
+            true => Err(DataError::new(Kind::Count, format!("{} names no file", file.display()))),
             false => Ok(Listing::new(root, names)),
         }
     }
@@ -104,7 +101,7 @@ impl Listing {
             name.ok_or_else(|| DataError::new(Kind::File, format!("the name of {} is not UTF-8", path.display())))
         };
         match paths.is_empty() {
-            true => Err(DataError::new(Kind::Count, "the list of images is empty")),
+            true => Err(DataError::new(Kind::Count, "the list of files is empty")),
             false => Ok(Listing::new(
                 Path::new(""),
                 paths.iter().map(name).collect::<Result<_, _>>()?,

@@ -8,10 +8,10 @@ use std::{
 /// Where samples are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A file, a folder, or a pattern over paths of images (see the table of [the crate](crate)).
+    /// A file, a folder, or a pattern over paths of files (see the table of [the crate](crate)).
     Path(PathBuf),
-    /// These images, in this order.
-    Images(Vec<PathBuf>),
+    /// These images or arrays, in this order.
+    Listed(Vec<PathBuf>),
     /// So many random numbers for each element of the inputs.
     Random(NonZeroU32),
 }

@@ -135,8 +135,7 @@ impl Samples {
     /// One sample: the numbers for each input, in the order of the inputs.
     ///
     /// # Errors
-    /// A sample for an input of floats with NaN or infinity in it, as stored, after preprocessing, or as a number of the input's
-    /// type.
+    /// A sample for an input of floats with NaN in it, or of which preprocessing or the input's type makes infinity.
     ///
     /// # Panics
     /// A position that no sample has is a defect of the caller.
@@ -321,9 +320,10 @@ impl InputSamples {
             Elem::BF16 => (bf16::from_f32(x).to_bits(), bf16::from_f32(x).is_finite()),
             _ => (f16::from_f32(x).to_bits(), f16::from_f32(x).is_finite()),
         };
+        let is_beyond = |x: f32| x.is_finite() && !rounded(x).1;
         let out: &mut [u16] = bytemuck::cast_slice_mut(found.bytes_mut());
         (out.iter_mut().zip(&floats)).for_each(|(out, &x)| *out = rounded(x).0);
-        match floats.iter().find(|&&x| !rounded(x).1) {
+        match floats.iter().find(|&&x| is_beyond(x)) {
             None => Ok(found),
             Some(large) => {
                 let message = format!(
@@ -345,12 +345,21 @@ impl InputSamples {
         }
         let place = self.source.place(sample);
         number_type.to_f32(&bytes, out);
-        if let Some(overflow) = self.steps.overflow(out, &mut scratch.0) {
+        // What is infinite as stored is meant, as in a mask that is added to scores; what steps make of numbers is not.
+        let mut numbers: Vec<f32> = out.iter().map(|&x| if x.is_infinite() { 0.0 } else { x }).collect();
+        let overflow = self.steps.overflow(&mut numbers, &mut scratch.0);
+        if overflow.is_none() && !out.iter().any(|x| x.is_nan()) {
+            self.steps.apply(out, &mut scratch.0);
+            if !out.iter().any(|x| x.is_nan()) {
+                return Ok(());
+            }
+        }
+        if let Some(overflow) = overflow {
             let message = format!("sample {sample} of the input {:?}: {overflow}", self.name);
             let finding = DataError::new(Kind::NotFinite, message).note(place);
             return Err(finding.help("the numbers of the file are finite: change the steps of its preprocessing"));
         }
-        let message = format!("sample {sample} of the input {:?} contains NaN or infinity", self.name);
+        let message = format!("sample {sample} of the input {:?} contains NaN", self.name);
         let finding = DataError::new(Kind::NotFinite, message).note(place);
         Err(finding.help("leave the sample out, or repair what made it"))
     }

@@ -30,7 +30,7 @@ use bytes::Bytes;
 use prost::Message;
 use strait_core::{Module, Reason, ReasonCode};
 use strait_import::{
-    Cut, Declared, FreeDimension, NodeFault, ReadError, ReadOptions, Refusal, Scope, TensorId, Wiring, between, cut,
+    Assumed, Cut, Declared, NodeFault, ReadError, ReadOptions, Refusal, Scope, TensorId, Wiring, between, cut,
 };
 
 use crate::graph::Graph;
@@ -121,11 +121,11 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::read`].
-    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
         self.build(options, true)
     }
 
-    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+    fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
         let options = self.spelled_out(options);
         let wiring = self.graph.wiring(!options.outputs.is_empty())?;
         let cut = cut(&wiring, &options).map_err(|error| match &error {
@@ -164,7 +164,7 @@ impl Model {
         cut: &Cut,
         options: &ReadOptions,
         is_single: bool,
-    ) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+    ) -> Result<(Module, Assumed), ReadError> {
         let mut tensors = Tensors {
             graph: &self.graph,
             wiring,
@@ -187,8 +187,8 @@ impl Model {
             source: &tensors,
             bind: &bind,
         };
-        let module = strait_import::build(scope, &mut Nodes { graph: &self.graph }, cut)?;
-        Ok((module, batch))
+        let (module, misstated) = strait_import::build(scope, &mut Nodes { graph: &self.graph }, cut)?;
+        Ok((module, Assumed { batch, misstated }))
     }
 
     /// The options with the names of tensors where they name nodes, which stand for their first results.
@@ -268,7 +268,7 @@ impl Model {
             source: &source,
             bind,
         };
-        let module = strait_import::build(scope, &mut Nodes { graph: &self.graph }, &above)?;
+        let (module, _) = strait_import::build(scope, &mut Nodes { graph: &self.graph }, &above)?;
         let graph = module.main();
         let value = graph.outputs().first().and_then(|&id| graph.value(id));
         Ok(value.map(|value| types::as_declared(wiring.name(input), &value.ty)))

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use strait_driver::{
-    artifact::{Opened, named_files},
+    artifact::{Opened, given_samples},
     run,
     session::Session,
     stop::Stop,
@@ -30,6 +30,6 @@ fn written(arguments: &Run, session: &Session<'_>) -> Result<Vec<PathBuf>, Stop>
     let opened = Opened::open(&arguments.executed.artifact, &registry)?;
     let opened = opened.by(&arguments.executed.kernels(), &registry, session)?;
     let inputs = opened.inputs()?;
-    let files = named_files(&arguments.input, &inputs)?;
-    run::run(&opened, &files, &arguments.output, arguments.raw, session)
+    let (samples, files) = given_samples(&arguments.input, &inputs)?;
+    run::on_samples(&opened, (&samples, &files), &arguments.output, arguments.raw, session)
 }

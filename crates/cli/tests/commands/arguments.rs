@@ -151,3 +151,64 @@ fn help_and_version_are_results() {
         assert!(text(&output.stdout).contains("strait"), "{arguments:?}");
     }
 }
+
+#[test]
+fn a_file_in_the_place_of_a_command_is_told_its_command() {
+    for (given, expected) in [
+        ("deploy.toml", "did you mean `strait compile deploy.toml`?"),
+        (
+            "net.onnx",
+            "did you mean `strait compile --model net.onnx --calibration SAMPLES.npy",
+        ),
+    ] {
+        let output = run(&[given]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+    }
+    // A word that is near a command is told that one.
+    assert!(text(&run(&["compil"]).stderr).contains("'compile'"));
+}
+
+#[test]
+fn what_is_no_artifact_is_told_how_it_becomes_one() {
+    let bench = Bench::new();
+    let model = digits("digits.onnx");
+    let config = repository("configs/sima.toml").to_string_lossy().into_owned();
+    let torch = bench.file("net.pt", b"weights");
+    for (arguments, expected) in [
+        (
+            vec!["run", &model, "--input", "x.npy", "--output", "y.npy"],
+            "digits.onnx is a model of ONNX, not an artifact",
+        ),
+        (
+            vec!["run", &model, "--input", "x.npy", "--output", "y.npy"],
+            "compile it first: `strait compile --model ",
+        ),
+        (vec!["verify", &config], "sima.toml is a configuration, not an artifact"),
+        (
+            vec!["eval", &config, "--data", "x.npy", "--labels", "y.npy"],
+            "compile it first: `strait compile ",
+        ),
+        (
+            vec![
+                "compile",
+                "--model",
+                &torch,
+                "--calibration",
+                "x.npy",
+                "--target",
+                "sima",
+                "--out",
+                "o",
+            ],
+            "torch.onnx.export(model.eval(), (sample,), 'model.onnx')",
+        ),
+        (vec!["compile", &torch], "export the model to ONNX"),
+    ] {
+        let output = run(&arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}

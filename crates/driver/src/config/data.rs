@@ -8,14 +8,14 @@ use strait_samples as samples;
 
 use super::leaf::{DataPath, FilePath};
 
-/// Samples: a path, or a list of images.
+/// Samples: a path, or a list of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Data {
     /// A path, or `random:N`.
     One(DataPath),
-    /// Images, in this order.
-    Images(Vec<FilePath>),
+    /// Images or arrays, in this order.
+    Listed(Vec<FilePath>),
 }
 
 /// Consequence of an image that cannot be decoded.
@@ -44,9 +44,9 @@ impl Data {
                     Some(count) => samples::Place::Random(count),
                     None => samples::Place::Path(path.as_ref().to_owned()),
                 },
-                Data::Images(paths) => {
+                Data::Listed(paths) => {
                     let paths = paths.iter().map(|path| PathBuf::from(path.as_str()));
-                    samples::Place::Images(paths.collect())
+                    samples::Place::Listed(paths.collect())
                 }
             },
             most,

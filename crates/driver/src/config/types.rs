@@ -102,10 +102,11 @@ pub struct Model {
     pub file: FilePath,
     /// The digest that the file must have; another is an error.
     pub sha256: Option<Sha256>,
-    /// A size for each symbolic dimension, by its name in the model. A free dimension that is the first of every input
-    /// is the batch, and 1; any other that is left free is an error.
+    /// A size for each symbolic dimension, by its name in the model, or by the name of an input and an axis for that one alone, with
+    /// a name or without: `"x.2" = 48`. A free dimension that is the first of every input is the batch, and 1; any other that is
+    /// left free is an error. With 0 a tensor has no elements, as the past of a decoder in its first step.
     #[serde(default)]
-    pub bind: BTreeMap<String, NonZeroU32>,
+    pub bind: BTreeMap<String, u32>,
     /// Tensors or layers at which the graph begins instead of at its inputs. Empty: at its inputs.
     #[serde(default)]
     pub inputs: Vec<Pattern>,
@@ -258,10 +259,12 @@ impl Target {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// Arrays: `.npy` for the one input; `.npz` by input name; or a folder of `NAME.npy`. Samples lie along the first axis.
+    /// Arrays: `.npy` for the one input; `.npz` by input name; or a folder of `NAME.npy`. Samples lie along the first axis. Several
+    /// `.npy` or `.npz` are batches of one set: those of a folder, of a pattern such as `"batches/*.npy"`, or of a list of paths,
+    /// here or in a `.txt` with one in each line.
     ///
     /// Or images, for a preprocessing that begins with `decode`: a folder of `.png` and `.jpg` with the folders below it, in the order of
-    /// their paths; a pattern such as `"images/**/*.jpg"`; a list of paths, here or in a `.txt` with one in each line; of
+    /// their paths; a pattern such as `"images/**/*.jpg"`; a list of paths; of
     /// several inputs a folder with a folder of images or an array for each, by its name, which belong together by their order.
     ///
     /// Or `"random:64"`: so many samples of random numbers, for a first look without data. What is made of them is marked as not
@@ -532,6 +535,17 @@ pub struct Gate {
     pub host_layers: Option<Vec<Pattern>>,
     /// Demand on the fusions that are made.
     pub fusions: Option<FusionGate>,
+    /// Demand on the outputs for the first calibration samples.
+    pub sanity: Option<SanityGate>,
+}
+
+/// Demand on the outputs for the first calibration samples, on which the integer model runs beside the float model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SanityGate {
+    /// What is otherwise a warning is an error: an output with an SNR below 10 dB, one that is constant where that of the float
+    /// model is not, one with two answers that are wrong by the float model. So is a compilation without samples.
+    Error,
 }
 
 /// Demand on the fusions.

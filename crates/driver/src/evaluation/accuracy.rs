@@ -1,6 +1,6 @@
 //! Measured accuracy, as reports state it.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
@@ -241,7 +241,7 @@ impl Measured {
     }
 
     /// The cells of a table for people.
-    fn row(&self) -> [String; 6] {
+    fn row(&self, names: &BTreeMap<&str, String>) -> [String; 6] {
         // Of a metric that compares, the figure says the same.
         let change = self.change.as_ref().filter(|_| self.float.is_some()).map(|change| {
             let value = match self.unit {
@@ -255,7 +255,7 @@ impl Measured {
         });
         [
             self.name.clone(),
-            self.output.as_deref().map(crate::table::shortened).unwrap_or_default(),
+            (self.output.as_deref().and_then(|output| names.get(output)).cloned()).unwrap_or_default(),
             self.figure(self.float),
             self.figure(self.simulated),
             self.figure(self.integer),
@@ -268,9 +268,11 @@ impl fmt::Display for Accuracy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let samples = crate::table::count(self.samples as usize, "sample");
         writeln!(f, "accuracy on {samples}, with 95 % intervals:")?;
+        let outputs = self.metrics.iter().filter_map(|metric| metric.output.as_deref());
+        let names = crate::table::all_shortened(outputs);
         let heading = ["", "output", "float", "simulated", "integer", "change"].map(str::to_owned);
         let rows: Vec<[String; 6]> = std::iter::once(heading)
-            .chain(self.metrics.iter().map(Measured::row))
+            .chain(self.metrics.iter().map(|metric| metric.row(&names)))
             .collect();
         // Columns in which no metric has anything are left out.
         let filled: Vec<usize> = (0..6)

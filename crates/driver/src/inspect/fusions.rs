@@ -116,9 +116,10 @@ impl Display for Fusions {
                 row.ops.join(", "),
                 row.evidence
             )?;
+            let names = table::all_shortened(row.fired.iter().map(|fired| fired.layer.as_str()));
             let lines = row.fired.iter().map(|fired| {
-                let (layer, claim) = (table::shortened(&fired.layer), fired.claim.clone());
-                [format!("  {layer}"), claim]
+                let layer = names.get(fired.layer.as_str()).map_or("", String::as_str);
+                [format!("  {layer}"), fired.claim.clone()]
             });
             table::write(f, lines)?;
             let dropped =

@@ -210,9 +210,11 @@ impl Display for Summary {
         if self.chosen {
             let heading = ["layer", "op", "reads", "makes"].map(str::to_owned);
             let types = |ports: &[Port]| ports.iter().map(Port::ty).collect::<Vec<_>>().join(", ");
+            let names = table::all_shortened(self.layers.iter().map(|layer| layer.name.as_str()));
+            let shown = |layer: &LayerLine| names.get(layer.name.as_str()).cloned().unwrap_or_default();
             let line = |layer: &LayerLine| {
                 [
-                    table::shortened(&layer.name),
+                    shown(layer),
                     layer.op.clone(),
                     types(&layer.operands),
                     types(&layer.results),
@@ -221,7 +223,7 @@ impl Display for Summary {
             table::write(f, std::iter::once(heading).chain(self.layers.iter().map(line)))?;
             for layer in &self.layers {
                 for remark in layer.remarks() {
-                    writeln!(f, "{}: {remark}", table::shortened(&layer.name))?;
+                    writeln!(f, "{}: {remark}", shown(layer))?;
                 }
             }
             return Ok(());

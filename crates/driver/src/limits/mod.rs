@@ -141,6 +141,19 @@ impl Demand {
         Ok(demand)
     }
 
+    /// With so many bytes of values that are kept of a sample.
+    pub(crate) fn keeping(self, bytes: u64) -> Demand {
+        Demand {
+            values: self.values.saturating_add(bytes),
+            ..self
+        }
+    }
+
+    /// Operations of one sample.
+    pub(crate) fn operations(&self) -> u64 {
+        self.operations
+    }
+
     fn fixed(&self) -> u64 {
         let weights = self.weights.saturating_add(self.copies);
         weights.saturating_add(self.statistics)

@@ -20,6 +20,7 @@ use crate::{
     evaluation::{Accuracy, Asked, Measure, Note, Output, Share, Side, Subject, doubts, measures, notes, unexpected},
     failure::{self, codes},
     report::{self, DataReport, Material, Quantization, Report},
+    sanity::{self, Reference},
     session::Session,
     shares::Shares,
     stop::Stop,
@@ -108,18 +109,23 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let constant = observe::constant_inputs(&canonical, &bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     constant.0.iter().for_each(|finding| session.remark(finding));
-    let float = evaluation.as_ref().map(|evaluation| {
+    let is_run = evaluation.is_some() || samples.count() > 0;
+    let float = is_run.then(|| {
         let options = PlanOptions {
             context: session.context,
             ..PlanOptions::default()
         };
         let side = Side::new(whole_of(&bodies, &canonical)?.as_ref(), &options, session)?;
-        let notes = float_notes(evaluation, &side, loaded, session)?;
+        let reference = Reference::new(&side, &canonical, &samples, session)?;
+        let notes = evaluation
+            .as_ref()
+            .map(|evaluation| float_notes(evaluation, &side, loaded, session));
         // The plan stays only for metrics that run it again beside each target's.
-        let compares = evaluation.measures.iter().any(|measure| measure.meter.compares());
-        Ok::<_, Stop>((Some(side).filter(|_| compares), notes))
+        let compares = |evaluation: &Prepared| evaluation.measures.iter().any(|measure| measure.meter.compares());
+        let side = Some(side).filter(|_| evaluation.as_ref().is_some_and(compares));
+        Ok::<_, Stop>((side, reference, notes.transpose()?))
     });
-    let float = float.transpose()?;
+    let (float, reference, float_notes) = float.transpose()?.unwrap_or_default();
 
     let ranges = inputs::ranges(&specs, &samples);
     let is_random = config.calibration.data.as_ref().is_some_and(Data::is_random);
@@ -204,17 +210,33 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         skipped.iter().for_each(|warning| session.remark(warning));
         report.data.clone_from(&data);
         report.not_for_deployment = sources.not_for_deployment.clone();
+        let loops = TargetLoops(job.target.clone());
+        let integer = is_run.then(|| integer_side(&lowered, &loops, session)).transpose()?;
+        if let (Some(reference), Some(integer)) = (&reference, &integer) {
+            let subject = sanity::Subject {
+                canonical: job.canonical,
+                bodies: &bodies,
+                annotated: &lowered.annotated,
+                spec: job.target.spec(),
+                integer: &lowered.module,
+                loops: &loops,
+            };
+            report.sanity = reference.hold(integer, &subject, session)?;
+        }
+        let insane = sanity::warning(&report.sanity);
+        insane.iter().for_each(|warning| session.remark(warning));
         let own = lowered.remarks.iter().chain(&wide).chain(&unheld).chain(&left_out);
         let own = own
             .chain(&in_float)
             .chain(&saturated)
             .chain(&one_sample)
-            .chain(&skipped);
+            .chain(&skipped)
+            .chain(&insane);
         report.remarks = (remarks.iter().chain(&about_data).chain(own)).map(Into::into).collect();
         report.own_model = lowered.own_model;
-        if let (Some(evaluation), Some((side, notes))) = (&evaluation, &float) {
-            let float = (side.as_ref(), notes.as_slice());
-            report.accuracy = Some(accuracy(evaluation, float, &job, &lowered.module, session)?);
+        if let (Some(evaluation), Some(notes), Some(integer)) = (&evaluation, &float_notes, &integer) {
+            let float = (float.as_ref(), notes.as_slice());
+            report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
         }
         report.gates = gates::gates(&config.gate, &report, lowered.open());
         let id = job.target.spec().id.to_string();
@@ -424,23 +446,26 @@ fn float_notes(
     Ok(notes)
 }
 
+/// The integer model, ready to run.
+fn integer_side(lowered: &Lowered, loops: &TargetLoops, session: &Session<'_>) -> Result<Side, Stop> {
+    let options = PlanOptions {
+        context: session.context,
+        loops,
+        ..PlanOptions::default()
+    };
+    Side::new(&lowered.module, &options, session)
+}
+
 fn accuracy(
     evaluation: &Prepared,
     (float, float_notes): (Option<&Side>, &[Vec<Note>]),
     job: &Job<'_>,
-    integer: &Module,
+    integer: &Side,
     session: &Session<'_>,
 ) -> Result<Accuracy, Stop> {
-    let loops = TargetLoops(job.target.clone());
-    let options = PlanOptions {
-        context: session.context,
-        loops: &loops,
-        ..PlanOptions::default()
-    };
-    let side = Side::new(integer, &options, session)?;
     let phase = format!("evaluate ({})", job.target.spec().id);
     let (measures, samples) = (&evaluation.measures, &evaluation.samples);
-    let integer = notes(&side, [float, None], measures, samples, session, &phase);
+    let integer = notes(integer, [float, None], measures, samples, session, &phase);
     let integer = integer.map_err(|stop| inputs::placed(job.loaded, stop))?;
     Ok(Accuracy::new(
         measures,

@@ -5,7 +5,7 @@ use strait_core::{Module, Op, Placement};
 use crate::{
     config::{
         leaf::Pattern,
-        types::{Drop, FusionGate, Gate},
+        types::{Drop, FusionGate, Gate, SanityGate},
     },
     evaluation::{Measured, Unit},
     report::{GateReport, Report},
@@ -68,6 +68,15 @@ pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateR
             more => format!("{more} fusions are not exact"),
         };
         add("fusions", bounded == 0, text);
+    }
+    if let Some(SanityGate::Error) = gate.sanity {
+        let faulty: Vec<String> = report.sanity.faulty().map(ToString::to_string).collect();
+        let text = match (report.sanity.samples, faulty.as_slice()) {
+            (0, _) => "it was not checked, since there are no samples".to_owned(),
+            (_, []) => "nothing is to be warned of".to_owned(),
+            (_, faulty) => faulty.join("; "),
+        };
+        add("sanity", report.sanity.samples > 0 && faulty.is_empty(), text);
     }
     gates
 }

@@ -187,7 +187,7 @@ pub(super) fn samples(
 fn blame_batch(loaded: &Loaded, inputs: &[InputSpec], finding: &mut Diagnostic) {
     let several = |size: u32| size > 1 && inputs.iter().any(|input| input.shape.first() == Some(&(size as usize)));
     let mut bound = loaded.config.model.bind.iter();
-    if let Some((name, _)) = bound.find(|(_, size)| several(size.get())) {
+    if let Some((name, _)) = bound.find(|&(_, &size)| several(size)) {
         let path = KeyPath::of(&["model", "bind", name]);
         finding.excerpt = loaded.error("", &path, "", "one sample at a time needs 1").excerpt;
         finding.help = vec![format!("samples are given to the model one by one: set `{path}` to 1")];

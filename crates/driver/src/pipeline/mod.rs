@@ -1,8 +1,8 @@
 //! The way from a configuration to artifacts.
 //!
 //! ```text
-//! read ─▶ canonicalise ─▶ observe ─┬▶ rewrite ─▶ quantize ─▶ fuse ─▶ verify ─▶ evaluate ─▶ write     for one target
-//!                                  └▶ …                                                             for the next one
+//! read ─▶ canonicalise ─▶ observe ─┬▶ rewrite ─▶ quantize ─▶ fuse ─▶ verify ─▶ sanity ─▶ evaluate ─▶ write     for one target
+//!                                  └▶ …                                                                         for the next one
 //! ```
 
 mod asked;

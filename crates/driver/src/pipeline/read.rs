@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use strait_container::{Digest, sha256};
 use strait_core::Module;
 use strait_document::nearest;
-use strait_import::{FreeDimension, ReadError, ReadOptions};
+use strait_import::{Assumed, ReadError, ReadOptions};
 
 use crate::{
     config::{Glob, KeyPath, types},
@@ -44,8 +44,8 @@ pub struct FloatModel {
     pub file: Digest,
     /// Of the file and of the data files that its tensors are in; without those it is that of the file.
     pub digest: Digest,
-    /// The dimensions that are the batch, and that nobody has bound: they are 1.
-    pub batch: Vec<FreeDimension>,
+    /// What the file does not say, or says otherwise.
+    pub assumed: Assumed,
 }
 
 impl Reading {
@@ -57,7 +57,7 @@ impl Reading {
             bind: model
                 .bind
                 .iter()
-                .map(|(name, size)| (name.clone(), u64::from(size.get())))
+                .map(|(name, &size)| (name.clone(), size.into()))
                 .collect(),
             inputs: texts(&model.inputs),
             outputs: texts(&model.outputs),
@@ -91,7 +91,7 @@ impl Reading {
             outputs: resolve(&model, "outputs", &self.outputs)?,
             hybrid_as_float: self.hybrid_as_float,
         };
-        let (module, batch) = model.read_single(&options).map_err(named)?;
+        let (module, assumed) = model.read_single(&options).map_err(named)?;
         let free = strait_import::free_dimensions(&module);
         if !free.is_empty() {
             return Err(Diagnostics(free.iter().map(failure::free_dimension).collect()));
@@ -100,7 +100,7 @@ impl Reading {
             module,
             file: file_digest,
             digest: whole(file_digest, &model.data_files()),
-            batch,
+            assumed,
         })
     }
 }

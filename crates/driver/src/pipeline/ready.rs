@@ -62,7 +62,9 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         return Err(loaded.error(codes::OUTPUT, &path, message, "").into());
     }
     let mut float = session.phase("read", None, |_| read(loaded))?;
-    let remarks: Vec<Diagnostic> = failure::batch(&float.batch).into_iter().collect();
+    let remarks: Vec<Diagnostic> = (failure::batch(&float.assumed.batch).into_iter())
+        .chain(failure::misstated(&float.assumed.misstated))
+        .collect();
     remarks.iter().for_each(|remark| session.remark(remark));
     let main = float.module.main;
     let bodies = float.module.lay_open(main);

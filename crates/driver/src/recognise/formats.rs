@@ -15,6 +15,14 @@ pub(super) struct Format {
     pub(super) is: fn(&[u8]) -> bool,
 }
 
+/// What PyTorch saves, by the names of its files.
+pub(super) const TORCH: Format = Format {
+    name: "a file of PyTorch, which holds weights and maybe Python objects",
+    help: "export the model to ONNX where its class is: load the weights into the model, then \
+           `torch.onnx.export(model.eval(), (sample,), 'model.onnx')` in Python",
+    is: |_| false,
+};
+
 /// The first that holds is meant: formats that are packed in another one stand in front of that one.
 pub(super) const FORMATS: &[Format] = &[
     Format {

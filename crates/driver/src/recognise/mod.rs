@@ -18,7 +18,7 @@ use crate::{
     failure::codes,
 };
 
-use formats::{FORMATS, Format, is_graph_def, start_of_text};
+use formats::{FORMATS, Format, TORCH, is_graph_def, start_of_text};
 use wire::{Value, fields};
 
 /// The graph of a model, by its number in the format.
@@ -65,6 +65,10 @@ pub(crate) fn refused_model(file: &Path, read_as: &str, words: &str) -> Diagnost
             "{name} is cut: at least {missing} bytes of the {read_as} model are missing at its end"
         ))
         .help("copy or download the file again, and compare its length");
+    }
+    if let Some(format) = by_name(file) {
+        let message = format!("{name} is no model that is read: by its name it is {}", format.name);
+        return model(message).help(help(format, file));
     }
     if start_of_text(&bytes)
         .iter()
@@ -135,8 +139,37 @@ pub fn configuration(file: &Path) -> Result<(), Diagnostics> {
     }
     match format(&bytes) {
         Some(format) => refuse(format.name, &help(format, file)),
-        None => Ok(()),
+        None => match by_name(file) {
+            Some(format) => refuse(&format!("{}, by its name", format.name), &help(format, file)),
+            None => Ok(()),
+        },
     }
+}
+
+/// Finding for a file that was given for an artifact, if the file is recognised.
+pub(crate) fn no_artifact(file: &Path) -> Option<Diagnostic> {
+    let name = file.display();
+    if !file.is_file() {
+        return None;
+    }
+    let refuse = |what: &str, help: String| {
+        let message = format!("{name} is {what}, not an artifact");
+        Some(Diagnostic::error(codes::ARTIFACT, message).help(help))
+    };
+    let bytes = content(file).unwrap_or_default();
+    if let Some(kind) = Kind::of(&bytes) {
+        let help = format!(
+            "compile it first: `strait compile --model {name} --calibration SAMPLES.npy --target generic-int8 --out \
+             build/generic-int8`, and name the folder `build/generic-int8`"
+        );
+        return refuse(&format!("a model of {}", kind.name()), help);
+    }
+    if file.extension().is_some_and(|extension| extension == "toml") {
+        let help = format!("compile it first: `strait compile {name}`, and name the folder that [output] in it says");
+        return refuse("a configuration", help);
+    }
+    let format = format(&bytes)?;
+    refuse(format.name, help(format, file))
 }
 
 fn content(file: &Path) -> Option<Bytes> {
@@ -145,6 +178,13 @@ fn content(file: &Path) -> Option<Bytes> {
 
 fn format(bytes: &[u8]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.is)(bytes))
+}
+
+/// The format of PyTorch, where a file whose bytes say nothing has the name of one.
+fn by_name(file: &Path) -> Option<&'static Format> {
+    let extension = file.extension()?.to_str()?;
+    let is_torch = ["pt", "pth", "ckpt"].contains(&extension.to_ascii_lowercase().as_str());
+    is_torch.then_some(&TORCH)
 }
 
 fn help(format: &Format, file: &Path) -> String {

@@ -8,7 +8,7 @@ use strait_quantize::annotate::{Findings, GivenAway};
 use strait_target::{TargetSpec, spec::Nearness};
 
 use super::{
-    Layer, Report, Rewrite, SCHEMA, Size, TargetReport, derived,
+    Layer, Report, Rewrite, SCHEMA, Sanity, Size, TargetReport, derived,
     evidence::{self, Basis, Grounds},
     fusions::{fired, fusions},
     lints::lints,
@@ -90,6 +90,7 @@ pub fn build(material: Material<'_>) -> Report {
             float_bytes: derived::parameter_bytes(canonical),
             integer_bytes: derived::parameter_bytes(integer),
         },
+        sanity: Sanity::default(),
         accuracy: None,
         gates: Vec::new(),
         layers,

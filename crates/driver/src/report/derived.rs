@@ -164,14 +164,36 @@ pub(super) fn summary(graph: &Graph, nodes: &[&Node], exact: usize, bounded: usi
     }
 }
 
-/// The bytes of the constants that the main graph uses, each once.
+/// The bytes of the constants that the main graph uses, equal ones once: one tensor that several layers share may have become
+/// several, and an artifact has one of them.
 pub(super) fn parameter_bytes(module: &Module) -> u64 {
     let graph: &Graph = module.main();
     let used = graph.values().filter(|&(id, _)| graph.uses(id).next().is_some());
     let constants: BTreeSet<DataId> = used.filter_map(|(id, _)| graph.data_of(id)).collect();
-    constants
-        .iter()
-        .filter_map(|&id| module.data(id))
+    let mut seen = BTreeSet::new();
+    let tensors = constants.iter().filter_map(|&id| module.data(id));
+    tensors
+        .filter(|tensor| seen.insert((tensor.elem(), *blake3::hash(tensor.bytes()).as_bytes())))
         .map(|tensor| tensor.bytes().len() as u64)
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tensor_that_layers_share_is_counted_once() {
+        let text = "strait 1 float
+            graph @main(%x: f32[1,2]) {
+              %a: f32[1,2] = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+              %b: f32[1,2] = gemm(%a, @v) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+              %c: f32[1,2] = gemm(%b, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+              return %c
+            }
+            data @w: f32[2,2] = inline [1.0, 2.0, 3.0, 4.0]
+            data @v: f32[2,2] = inline [1.0, 2.0, 3.0, 4.0]";
+        let module = strait_core::text::parse(text).unwrap();
+        assert_eq!(parameter_bytes(&module), 16);
+    }
 }

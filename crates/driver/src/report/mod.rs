@@ -12,6 +12,7 @@ mod lints;
 mod nearness;
 mod quantization;
 mod rules;
+mod sanity;
 mod table;
 
 use std::{
@@ -34,6 +35,7 @@ pub use lints::{Lint, RequantizedBy, StatedRange, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
 pub use quantization::{ConfigReport, Quantization, QuantizedLayer, SchemeReport};
 pub use rules::{KeyReport, Otherwise, RuleReport};
+pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput};
 pub(crate) use table::grouped;
 
 /// The version of the report's keys.
@@ -68,6 +70,9 @@ pub struct Report {
     pub own_model: Option<Shares>,
     /// Size of the parameters.
     pub size: Size,
+    /// The integer model beside the float model on the first calibration samples.
+    #[serde(default)]
+    pub sanity: Sanity,
     /// Accuracy, where `[evaluation]` asks for it.
     pub accuracy: Option<Accuracy>,
     /// The demands of `[gate]`, in its order.

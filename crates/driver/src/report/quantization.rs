@@ -1,6 +1,7 @@
 //! Quantization of each operand and each result, as plain data: a file of the artifact, which has no annotated graph.
 
 use std::{
+    collections::BTreeMap,
     fmt::{self, Display},
     io,
 };
@@ -218,12 +219,19 @@ fn scheme(config: &QuantConfig) -> SchemeReport {
 impl Display for Quantization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = ["layer", "", "tensor", "type", "state", "origin", "scale", "zero"].map(str::to_owned);
+        let of_layers = self.layers.iter().flat_map(|layer| &layer.configs);
+        let configs = of_layers.chain(&self.inputs).chain(&self.outputs);
+        let tensors = configs.flat_map(|config| config.of.iter().chain([&config.tensor]));
+        let layers = self.layers.iter().map(|layer| &layer.name);
+        let names = table::all_shortened(layers.chain(tensors).map(String::as_str));
         let lines = self.layers.iter().flat_map(|layer| {
             let configs = layer.configs.iter().enumerate();
-            configs.map(|(position, config)| self.line(if position == 0 { &layer.name } else { "" }, config))
+            let names = &names;
+            configs
+                .map(move |(position, config)| self.line(if position == 0 { &layer.name } else { "" }, config, names))
         });
         let border = |configs: &'_ [ConfigReport]| -> Vec<[String; 8]> {
-            configs.iter().map(|config| self.line("", config)).collect()
+            configs.iter().map(|config| self.line("", config, &names)).collect()
         };
         let (inputs, outputs) = (border(&self.inputs), border(&self.outputs));
         let lines = inputs.into_iter().chain(lines).chain(outputs);
@@ -233,21 +241,18 @@ impl Display for Quantization {
 
 impl Quantization {
     /// The line of a config, behind the name of the layer that it is the first of.
-    fn line(&self, layer: &str, config: &ConfigReport) -> [String; 8] {
+    fn line(&self, layer: &str, config: &ConfigReport, names: &BTreeMap<&str, String>) -> [String; 8] {
+        let shown = |name: &str| names.get(name).cloned().unwrap_or_default();
         let codes = self.schemes.get(config.scheme).map(|scheme| scheme.codes.clone());
-        let of = config
-            .of
-            .iter()
-            .map(|place| table::shortened(place))
-            .collect::<Vec<_>>();
+        let of: Vec<String> = config.of.iter().map(|place| shown(place)).collect();
         let state = match &of[..] {
             [] => config.state.clone(),
             of => format!("{}: {}", config.state, of.join(" × ")),
         };
         [
-            table::shortened(layer),
+            shown(layer),
             config.port.clone(),
-            table::shortened(&config.tensor),
+            shown(&config.tensor),
             codes.unwrap_or_default(),
             state,
             config.origin.clone().unwrap_or_default(),

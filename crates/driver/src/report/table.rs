@@ -1,6 +1,9 @@
 //! The report for people.
 
-use std::fmt::{self, Display};
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Display},
+};
 
 use strait_requantize::Verdict;
 use strait_target::spec::Evidence;
@@ -77,6 +80,7 @@ impl Display for Report {
             let images = table::count(data.samples, "image");
             writeln!(f, "{role}: {images}, decoded by {}", data.reader())?;
         }
+        write!(f, "{}", self.sanity)?;
         if let Some(accuracy) = &self.accuracy {
             write!(f, "{accuracy}")?;
         }
@@ -134,41 +138,86 @@ fn outside(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
 /// Number of layers with one reason that are named; `--json` and `report.json` have them all.
 const NAMED: usize = 4;
 
-/// One line for each reason, in the order in which they first occur, with what it holds for.
+/// One line for each reason, in the order in which they first occur, with what it holds for. Reasons that differ in nothing but
+/// the layers and tensors that they name are one, in which `…` stands for these.
 pub(crate) fn grouped<'a>(
     f: &mut fmt::Formatter<'_>,
     what: &str,
     all: impl Iterator<Item = (String, &'a ReasonReport)>,
 ) -> fmt::Result {
-    let mut groups: Vec<(&ReasonReport, Vec<String>)> = Vec::new();
+    let mut groups: Vec<(&str, Vec<Word<'a>>, Vec<String>)> = Vec::new();
     for (name, reason) in all {
-        match groups.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((reason, vec![name])),
+        let words = words(&reason.text);
+        let is_it = |known: &&mut (&str, Vec<Word<'a>>, Vec<String>)| known.0 == reason.code && alike(&known.1, &words);
+        match groups.iter_mut().find(is_it) {
+            Some((_, known, names)) => {
+                for (known, word) in known.iter_mut().zip(words) {
+                    if *known != word {
+                        known.text = "…";
+                    }
+                }
+                names.push(name);
+            }
+            None => groups.push((&reason.code, words, vec![name])),
         }
     }
-    for (reason, names) in groups {
+    for (code, words, names) in groups {
         let more = match names.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         let shown = names[..names.len().min(NAMED)].join(", ");
-        writeln!(f, "  {what}: {shown}{more}: {} [{}]", reason.text, reason.code)?;
+        let text: Vec<String> = words.iter().map(|word| format!("{}{}", word.text, word.end)).collect();
+        writeln!(f, "  {what}: {shown}{more}: {} [{code}]", text.join(" "))?;
     }
     Ok(())
 }
 
-fn layers(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
-    let heading = ["layer", "op", "runs on", "result", "scale", "zero", "form", "fusion"].map(str::to_owned);
-    table::write(f, std::iter::once(heading).chain(layers.iter().map(row)))
+/// A word of a reason, and the signs behind it.
+#[derive(Clone, Copy, PartialEq)]
+struct Word<'a> {
+    text: &'a str,
+    end: &'a str,
+    /// True for what looks like a name out of a model.
+    is_name: bool,
 }
 
-fn row(layer: &Layer) -> [String; 8] {
+fn words(text: &str) -> Vec<Word<'_>> {
+    text.split(' ').map(word).collect()
+}
+
+fn word(whole: &str) -> Word<'_> {
+    let text = whole.trim_end_matches([',', ';', ':', ')', '`', '.']);
+    Word {
+        text,
+        end: &whole[text.len()..],
+        is_name: text.contains(['_', ':', '/']),
+    }
+}
+
+/// True for reasons that are the same but for names.
+fn alike(a: &[Word<'_>], b: &[Word<'_>]) -> bool {
+    let is_same = |(a, b): (&Word<'_>, &Word<'_>)| {
+        a.end == b.end && (a.text == b.text || (a.is_name || a.text == "…") && b.is_name)
+    };
+    a.len() == b.len() && a.iter().zip(b).all(is_same)
+}
+
+fn layers(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
+    let heading = ["layer", "op", "runs on", "result", "scale", "zero", "form", "fusion"].map(str::to_owned);
+    let names = table::all_shortened(layers.iter().map(|layer| layer.name.as_str()));
+    table::write(
+        f,
+        std::iter::once(heading).chain(layers.iter().map(|layer| row(layer, &names))),
+    )
+}
+
+fn row(layer: &Layer, names: &BTreeMap<&str, String>) -> [String; 8] {
     let result = layer.results.first();
     let shape = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x");
     let grid = result.and_then(|result| result.grid.as_ref());
     [
-        table::shortened(&layer.name),
+        names.get(layer.name.as_str()).cloned().unwrap_or_default(),
         layer.op.clone(),
         if layer.host.is_some() { "host" } else { "accelerator" }.to_owned(),
         result.map_or_else(String::new, |result| {
@@ -194,5 +243,42 @@ fn fusion(fired: &FiredReport) -> String {
         Verdict::Exact => format!("{}: exact{without}", fired.row),
         Verdict::Unknown => format!("{}: undecided", fired.row),
         bounded => format!("{}: within {} LSB", fired.row, bounded.max_lsb()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Lines(Vec<(String, ReasonReport)>);
+
+    impl Display for Lines {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            grouped(
+                f,
+                "not fused",
+                self.0.iter().map(|(name, reason)| (name.clone(), reason)),
+            )
+        }
+    }
+
+    #[test]
+    fn reasons_that_differ_in_names_alone_are_one_line() {
+        let line = |name: &str, code: &str, text: &str| {
+            let (code, text) = (code.to_owned(), text.to_owned());
+            (name.to_owned(), ReasonReport { code, text })
+        };
+        let behind = |name: &str| format!("it stands behind {name}, which has one already");
+        let mut lines: Vec<_> = (0..6)
+            .map(|at| line(&format!("v{at}"), "chain", &behind(&format!("norm_{at}"))))
+            .collect();
+        lines.push(line("a", "type", "the result is i8, not i32"));
+        lines.push(line("b", "type", "the result is i16, not i32"));
+        lines.push(line("c", "other", &behind("norm_9")));
+        let expected = "  not fused: v0, v1, v2, v3 and 2 more: it stands behind …, which has one already [chain]\n\
+                        \x20 not fused: a: the result is i8, not i32 [type]\n\
+                        \x20 not fused: b: the result is i16, not i32 [type]\n\
+                        \x20 not fused: c: it stands behind norm_9, which has one already [other]\n";
+        assert_eq!(Lines(lines).to_string(), expected);
     }
 }

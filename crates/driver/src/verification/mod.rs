@@ -100,7 +100,7 @@ pub fn verify(
     found.own_model = opened.own_model();
     let samples = match &request.data[..] {
         [] => None,
-        data => Some(given_samples(data, &opened.inputs()?)?),
+        data => Some(given_samples(data, &opened.inputs()?)?.0),
     };
     found.findings.extend(agreement::check(&opened, registry)?);
     let certificates = &opened.model.certificates;

@@ -281,6 +281,8 @@ impl Display for Verification {
             let (exact, bounded) = (total(|line| line.exact), total(|line| line.bounded));
             say("fusions", format!("{exact} exact, {bounded} bounded, derived anew"));
         }
+        let worst = self.fusions.iter().filter_map(|line| line.worst.as_deref());
+        let names = table::all_shortened(worst);
         for line in &self.fusions {
             let what = match &line.row[..] {
                 "" => "without a certificate".to_owned(),
@@ -288,7 +290,8 @@ impl Display for Verification {
             };
             let worst = line.worst.iter();
             let worst: String = worst
-                .map(|layer| format!(", {}: {}", bound(line.max_lsb), table::shortened(layer)))
+                .filter_map(|layer| names.get(layer.as_str()))
+                .map(|layer| format!(", {}: {layer}", bound(line.max_lsb)))
                 .collect();
             say(
                 "",

@@ -102,9 +102,12 @@ impl<'a> NodeReader<'_, 'a> {
             own_versions,
             ..*self.nodes
         };
+        // Keys are those of the model's own tensors.
+        let single = BTreeSet::new();
         let source = Tensors {
             index: &index,
             files: nodes.files,
+            single: &single,
         };
         let scope = Scope {
             wiring: &index.wiring,

@@ -30,7 +30,7 @@ use prost::Message;
 use std::collections::BTreeMap;
 use std::path::Path;
 use strait_core::{Module, ReasonCode};
-use strait_import::{Cut, FreeDimension, ReadError, ReadOptions, Scope};
+use strait_import::{Assumed, Cut, FreeDimension, ReadError, ReadOptions, Scope};
 
 /// Protobuf offsets are 31 bits wide; larger models keep their weights in other files.
 const MOST_BYTES: u64 = 1 << 31;
@@ -113,7 +113,7 @@ impl Model {
 
     /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which
     /// dimensions were bound so is part of the answer.
-    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
         self.build(options, |scope, cut| {
             strait_import::batch(scope.wiring, scope.source, cut, &options.bind)
         })
@@ -123,7 +123,7 @@ impl Model {
         &self,
         options: &ReadOptions,
         batch: impl FnOnce(&Scope<'_>, &Cut) -> Vec<FreeDimension>,
-    ) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+    ) -> Result<(Module, Assumed), ReadError> {
         let graph = self
             .proto
             .graph
@@ -131,13 +131,15 @@ impl Model {
             .ok_or_else(|| undecoded("there is no graph in it"))?;
         let index = index::Index::new(graph)?;
         let versions = self.versions()?;
-        strait_import::check_bind(&options.bind, || types::keys(&index))?;
+        let types::Keys { all, single } = types::Keys::of(&index, &options.bind)?;
+        strait_import::check_bind(&options.bind, || all)?;
         let cut = strait_import::cut(&index.wiring, options)?;
         let operands = cut.nodes.iter().flat_map(|&node| index.wiring.reads(node));
         self.files.check(operands.filter_map(|id| index.constant(id)))?;
         let source = types::Tensors {
             index: &index,
             files: &self.files,
+            single: &single,
         };
         let mut scope = Scope {
             wiring: &index.wiring,
@@ -155,7 +157,8 @@ impl Model {
             files: &self.files,
             bodies: 0,
         };
-        Ok((strait_import::build(scope, &mut nodes, &cut)?, batch))
+        let (module, misstated) = strait_import::build(scope, &mut nodes, &cut)?;
+        Ok((module, Assumed { batch, misstated }))
     }
 
     /// The version of each domain's operator set. The standard domain is spelled `ai.onnx` or left empty in a file, and

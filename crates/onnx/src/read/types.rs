@@ -5,14 +5,16 @@ use super::index::Index;
 use super::tensor::{TensorFault, tensor};
 use crate::elements::element;
 use crate::proto::{DimensionProto, TensorTypeProto, ValueInfoProto};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ReasonCode, TensorData};
-use strait_import::{Declared, Extent, Refusal, Source, TensorId};
+use strait_import::{Declared, Extent, ReadError, Refusal, Source, TensorId};
 
 /// The tensors of a graph.
 pub(crate) struct Tensors<'a> {
     pub(crate) index: &'a Index<'a>,
     pub(crate) files: &'a DataFiles,
+    /// Keys of single dimensions that are bound, `<tensor>.<axis>`, and are no names of dimensions.
+    pub(crate) single: &'a BTreeSet<String>,
 }
 
 impl Source for Tensors<'_> {
@@ -32,7 +34,14 @@ impl Source for Tensors<'_> {
     }
 
     fn declared(&self, id: TensorId) -> Option<Declared> {
-        self.index.declared(id).map(declared)
+        let mut declared = self.index.declared(id).map(declared)?;
+        for (axis, extent) in declared.extents.iter_mut().flatten().enumerate() {
+            if let Extent::Open(key) = extent {
+                let own = self.single.get(&format!("{}.{axis}", self.index.wiring.name(id)));
+                own.into_iter().for_each(|own| key.clone_from(own));
+            }
+        }
+        Some(declared)
     }
 }
 
@@ -69,10 +78,67 @@ fn tensor_type(info: &ValueInfoProto) -> Option<&TensorTypeProto> {
     info.value_type.as_ref()?.tensor_type.as_ref()
 }
 
-/// The keys of all extents without a number.
-pub(crate) fn keys(index: &Index<'_>) -> BTreeSet<String> {
-    let graph = index.graph;
-    let infos = graph.value_info.iter().chain(&graph.output).chain(&graph.input);
-    let extents = infos.flat_map(|info| declared(info).extents.unwrap_or_default());
-    extents.filter_map(|extent| extent.key().map(str::to_owned)).collect()
+/// The keys of extents without a number.
+pub(crate) struct Keys {
+    /// All of them.
+    pub(crate) all: BTreeSet<String>,
+    /// Those among them that are bound for one dimension alone.
+    pub(crate) single: BTreeSet<String>,
+}
+
+impl Keys {
+    /// The keys of the tensors of a graph, by which `bind` may have a value. `<tensor>.<axis>` is one dimension, unless a
+    /// dimension of the model has that very name.
+    ///
+    /// # Errors
+    /// A bound key that is the name of a dimension, and the only one of another dimension, which has no name; a dimension that
+    /// is bound twice, and differently, where its name stands for no other.
+    pub(crate) fn of(index: &Index<'_>, bind: &BTreeMap<String, u64>) -> Result<Keys, ReadError> {
+        let graph = index.graph;
+        let infos = || graph.value_info.iter().chain(&graph.output).chain(&graph.input);
+        let dimensions =
+            || infos().flat_map(|info| open(info).map(move |(axis, name)| (info.name.as_str(), axis, name)));
+        let names: BTreeSet<&str> = dimensions().filter_map(|(.., name)| name).collect();
+        let refused = |text: String| Err(ReadError::Options { option: "bind", text });
+        let mut keys = Keys {
+            all: names.iter().map(|&name| name.to_owned()).collect(),
+            single: BTreeSet::new(),
+        };
+        for (tensor, axis, name) in dimensions() {
+            let own = format!("{tensor}.{axis}");
+            let (is_a_name, bound) = (names.contains(own.as_str()), bind.get(&own));
+            if let (true, None, Some(_)) = (is_a_name, name, bound) {
+                return refused(format!(
+                    "`{own}` is the name of a dimension, and also axis {axis} of `{tensor}`, which has no name"
+                ));
+            }
+            if is_a_name {
+                continue;
+            }
+            let others = || dimensions().any(|(other, at, named)| named == name && (other, at) != (tensor, axis));
+            if let (Some(value), Some(named)) = (bound, name)
+                && let Some(by_name) = bind.get(named)
+                && by_name != value
+                && !others()
+            {
+                return refused(format!(
+                    "axis {axis} of `{tensor}` is bound twice: `{named}` to {by_name}, and `{own}` to {value}"
+                ));
+            }
+            if bound.is_some() {
+                keys.single.insert(own.clone());
+            }
+            keys.all.insert(own);
+        }
+        Ok(keys)
+    }
+}
+
+/// The axes of a tensor whose extents are no numbers, and their names.
+fn open(info: &ValueInfoProto) -> impl Iterator<Item = (usize, Option<&str>)> {
+    let shape = tensor_type(info).and_then(|tensor| tensor.shape.as_ref());
+    let dims = shape.map_or(&[][..], |shape| &shape.dim).iter().enumerate();
+    let is_open = |(_, dim): &(usize, &DimensionProto)| !matches!(dim.dim_value, Some(1..));
+    dims.filter(is_open)
+        .map(|(axis, dim)| (axis, dim.dim_param.as_deref().filter(|name| !name.is_empty())))
 }

@@ -31,6 +31,7 @@ mod remove_identity;
 mod rms_normalization;
 mod scalar_into_producer;
 mod silu_to_sigmoid;
+mod square_to_multiplication;
 mod transpose_to_reshape;
 
 pub use average_pool_to_conv::AveragePoolToConv;
@@ -64,4 +65,5 @@ pub use remove_identity::RemoveIdentity;
 pub use rms_normalization::RmsNormalization;
 pub use scalar_into_producer::ScalarIntoProducer;
 pub use silu_to_sigmoid::SiluToSigmoid;
+pub use square_to_multiplication::SquareToMultiplication;
 pub use transpose_to_reshape::TransposeToReshape;

@@ -102,6 +102,30 @@ fn a_sample_that_is_not_finite_is_named() {
 }
 
 #[test]
+fn what_is_infinite_as_stored_is_meant() {
+    const LOW: f32 = f32::NEG_INFINITY;
+    let read = |operations: Vec<Operation>, elem: Elem| {
+        let found = samples(&[array(&[1, 3], &[LOW, 2., 0.])], of(elem, &[3], operations), None).unwrap();
+        found.sample(0, &mut Scratch::default())
+    };
+    let floats =
+        |operations| read(operations, Elem::F32).map(|read| bytemuck::cast_slice::<u8, f32>(read[0].bytes()).to_vec());
+    assert_eq!(floats(vec![]).unwrap(), [LOW, 2., 0.]);
+    assert_eq!(
+        floats(vec![Operation::Scale(3.), Operation::Offset(1.)]).unwrap(),
+        [LOW, 7., 1.]
+    );
+    assert!(read(vec![], Elem::F16).is_ok());
+    // No number, and what a step makes infinite, is none of them.
+    for operations in [
+        vec![Operation::Scale(0.)],
+        vec![Operation::Scale(1e38), Operation::Scale(1e38)],
+    ] {
+        assert_eq!(floats(operations).unwrap_err().kind, Kind::NotFinite);
+    }
+}
+
+#[test]
 fn a_step_that_makes_infinity_of_finite_numbers_is_named() {
     let plan = Plan {
         operations: vec![Operation::Offset(-1.), Operation::Scale(1e38)],

@@ -15,7 +15,7 @@ use crate::graph::{Graph, root};
 use bytes::Bytes;
 use std::path::Path;
 use strait_core::Module;
-use strait_import::{Cut, FreeDimension, ReadError, ReadOptions, Scope, Wiring};
+use strait_import::{Assumed, Cut, FreeDimension, ReadError, ReadOptions, Scope, Wiring};
 
 /// Offsets in a flatbuffer have 31 bits; larger files have their buffers behind it.
 const MOST_BYTES: u64 = 1 << 40;
@@ -103,7 +103,7 @@ impl Model {
     ///
     /// # Errors
     /// See [`Model::read`].
-    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
         self.build(options, |scope, cut| {
             strait_import::batch(scope.wiring, scope.source, cut, &options.bind)
         })
@@ -113,7 +113,7 @@ impl Model {
         &self,
         options: &ReadOptions,
         batch: impl FnOnce(&Scope<'_>, &Cut) -> Vec<FreeDimension>,
-    ) -> Result<(Module, Vec<FreeDimension>), ReadError> {
+    ) -> Result<(Module, Assumed), ReadError> {
         let graph = Graph::new(&self.bytes)?;
         let wiring = wiring(&graph)?;
         let source = tensors::Tensors { graph: &graph };
@@ -138,7 +138,8 @@ impl Model {
             graph: &graph,
             hybrid_as_float: options.hybrid_as_float,
         };
-        Ok((strait_import::build(scope, &mut nodes, &cut)?, batch))
+        let (module, misstated) = strait_import::build(scope, &mut nodes, &cut)?;
+        Ok((module, Assumed { batch, misstated }))
     }
 }
 

@@ -1,0 +1,176 @@
+//! Whether the integer model is alive: both models on the first calibration samples.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use crate::table;
+
+/// The integer model beside the float model on the first calibration samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sanity {
+    /// Number of the samples that both models ran on; 0 where there are no samples.
+    pub samples: u64,
+    /// The outputs in the order of the model; an output that is joined of several tensors has a line for each besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<SanityOutput>,
+    /// The first layers at which the error jumps, where an output is at fault.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<ErrorJump>,
+    /// The rule that the layers lead to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Remedy>,
+}
+
+/// An output of both models.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SanityOutput {
+    /// Its name.
+    pub output: String,
+    /// The tensor that this part of it is, where it is joined of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// Number of samples for which it has the same extents in both models; the others are not compared.
+    pub compared: u64,
+    /// Ratio of the float model's output to the integer model's error, in dB; absent for integers, and where the float model's
+    /// output is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snr: Option<f64>,
+    /// Number of samples that are answered wrongly by the float model, of an output that is an answer: the position of its largest
+    /// number, which the float model has nearer to its mean than to its largest, or another integer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differ: Option<u64>,
+    /// The faults that are warned of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+}
+
+/// A sign that nothing of the float model is left in an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// Its SNR is below 10 dB.
+    Noise,
+    /// It is constant, and the float model's is not.
+    Constant,
+    /// At least two answers are wrong by the float model.
+    Answers,
+    /// It has no elements, and the float model's has some.
+    Empty,
+    /// It is NaN or infinite where the float model has a number.
+    NotANumber,
+}
+
+/// A layer at which the error jumps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorJump {
+    /// The layer, by its name in the model.
+    pub layer: String,
+    /// The tensor that it makes.
+    pub tensor: String,
+    /// The smallest SNR of what it reads, in dB; at most 40, which stands for all that is better.
+    pub before: f64,
+    /// The SNR of the tensor, in dB.
+    pub after: f64,
+}
+
+/// A rule for the configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Remedy {
+    /// TOML, as it stands in a configuration.
+    pub toml: String,
+    /// The least SNR of an output that was at fault, in dB, in a simulation with the rule.
+    pub snr: Option<f64>,
+    /// True if no output is at fault in that simulation.
+    pub mends: bool,
+}
+
+impl Sanity {
+    /// The outputs that are at fault.
+    pub fn faulty(&self) -> impl Iterator<Item = &SanityOutput> {
+        self.outputs.iter().filter(|output| !output.faults.is_empty())
+    }
+}
+
+/// Outputs that the summary names; `--json` and `report.json` have them all.
+const NAMED: usize = 4;
+
+impl Display for Sanity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.samples == 0 {
+            return writeln!(f, "sanity: not checked, since there are no samples");
+        }
+        write!(
+            f,
+            "sanity on the first {}: ",
+            table::count(self.samples as usize, "sample")
+        )?;
+        let (faulty, others): (Vec<_>, Vec<_>) = (self.outputs.iter()).partition(|output| !output.faults.is_empty());
+        let shown = faulty.iter().chain(&others).take(NAMED.max(faulty.len()));
+        let shown: Vec<String> = shown.map(ToString::to_string).collect();
+        let more = match self.outputs.len() - shown.len() {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        writeln!(f, "{}{more}", shown.join("; "))?;
+        for jump in &self.layers {
+            writeln!(
+                f,
+                "  the error jumps at {}: {} is at {:.1} dB, and what it is made of at {:.1} dB",
+                jump.layer, jump.tensor, jump.after, jump.before
+            )?;
+        }
+        if let Some(rule) = &self.rule {
+            writeln!(f, "  {rule}")?;
+            rule.toml.lines().try_for_each(|line| writeln!(f, "    {line}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for SanityOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.output)?;
+        if let Some(part) = &self.part {
+            write!(f, " ({part})")?;
+        }
+        let snr = self.snr.map(|snr| format!("{snr:.1} dB"));
+        let answers = self.differ.map(|differ| match differ {
+            0 => "the float model's answers".to_owned(),
+            _ => format!("{differ} of {} answers are wrong by the float model", self.compared),
+        });
+        let faults = self.faults.iter().filter_map(|fault| fault.told()).map(str::to_owned);
+        let all: Vec<String> = snr.into_iter().chain(answers).chain(faults).collect();
+        match all.is_empty() {
+            true => write!(f, " not judged"),
+            false => write!(f, " {}", all.join(", ")),
+        }
+    }
+}
+
+impl Fault {
+    /// Words for what the figures of the output do not say.
+    fn told(self) -> Option<&'static str> {
+        match self {
+            Fault::Noise | Fault::Answers => None,
+            Fault::Constant => Some("constant where the float model's is not"),
+            Fault::Empty => Some("empty where the float model's is not"),
+            Fault::NotANumber => Some("NaN or infinite where the float model has numbers"),
+        }
+    }
+}
+
+impl Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.mends, self.snr) {
+            (true, Some(snr)) => write!(f, "with this rule a simulation has {snr:.1} dB:"),
+            (true, None) => write!(f, "with this rule a simulation has nothing to warn of:"),
+            (false, Some(snr)) => write!(f, "this rule alone does not mend it, a simulation has {snr:.1} dB:"),
+            (false, None) => write!(f, "this rule alone does not mend it:"),
+        }
+    }
+}

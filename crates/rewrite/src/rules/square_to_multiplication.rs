@@ -1,0 +1,45 @@
+//! **Pattern**: x² as a power, pow(x, 2).
+//! **Why**: no target raises codes to a power, and all multiply them. Normalizations are found with either.
+//! **Preconditions**: the exponent makes the result no larger than x.
+//! **Exactness**: exact: the product of a number with itself is its square, rounded once.
+
+use crate::matching::GraphNode;
+use strait_core::op::Mul;
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
+
+/// See the module's documentation.
+pub struct SquareToMultiplication;
+
+impl Rule for SquareToMultiplication {
+    fn name(&self) -> &'static str {
+        "square-to-multiplication"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Pow]
+    }
+
+    fn depth(&self) -> usize {
+        1
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Some(x), Some(exponent), Some(y)) = (site.input(0), site.input(1), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let ty = |id| site.graph.value(id).map(|value| &value.ty);
+        let is_square = site
+            .floats(exponent)
+            .is_some_and(|(_, exponents)| !exponents.is_empty() && exponents.iter().all(|&exponent| exponent == 2.0));
+        if !is_square || ty(x) != ty(y) {
+            return Ok(Outcome::NoMatch);
+        }
+        let mut patch = Patch::default();
+        let operand = Some(Source::Old(x));
+        patch.add.push(NewNode::new(Mul::float(), &[operand, operand], &[at]));
+        patch.replace.push((y, Source::New(0, 0)));
+        patch.remove.push(at);
+        Ok(Outcome::Apply(patch))
+    }
+}
