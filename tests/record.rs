@@ -49,6 +49,9 @@ fn the_record_that_was_written_reads_back_to_the_same_integers() {
     assert!(record.matches("record {").count() > 3, "{record}");
     compiled(folder.path(), "second", Some(&record)).unwrap();
     let read = |name: &str, file: &str| fs::read(folder.path().join(name).join(file)).unwrap();
+    // Without samples nothing is run.
+    let report = String::from_utf8(read("second", "report.json")).unwrap();
+    assert!(report.contains("\"sanity\": {\n    \"samples\": 0\n  }"), "{report}");
     for file in [
         "model.strait",
         "record.txt",

@@ -15,6 +15,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use strait_samples::Pack;
 use tempfile::TempDir;
 
 fn repository(path: &str) -> PathBuf {
@@ -522,4 +523,36 @@ fn an_instruction_set_that_is_not_there_is_refused() {
         "{}",
         text(&output.stderr)
     );
+}
+
+#[test]
+fn one_archive_has_the_samples_of_all_inputs_and_several_arrays_are_batches() {
+    let bench = Bench::new();
+    let (first, second) = (numbers(128, 0), numbers(64, 7));
+    bench.floats("s1.npy", "2, 8, 8, 1", &first);
+    bench.floats("s2.npy", "1, 8, 8, 1", &second);
+    let all: Vec<f32> = first.iter().chain(&second).copied().collect();
+    let whole = bench.floats("whole.npy", "3, 8, 8, 1", &all);
+    let pattern = bench.path("s*.npy");
+    let digest = |data: &str| {
+        let output = bench.compile(&["--calibration", data]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        fs::read(bench.path("out/model.strait")).unwrap()
+    };
+    assert!(digest(&pattern) == digest(&whole));
+    let mut pack = Pack::default();
+    pack.add("image.npy", &fs::read(&whole).unwrap()).unwrap();
+    let archive = bench.file("all.npz", &pack.finish().unwrap());
+    let made = |input: &str, output: &str| {
+        let artifact = bench.path("out");
+        let found = run(&["run", &artifact, "--input", input, "--output", &bench.path(output)]);
+        assert_eq!(found.status.code(), Some(0), "{}", text(&found.stderr));
+        fs::read(bench.path(output)).unwrap()
+    };
+    assert!(made(&whole, "one.npy") == made(&archive, "two.npy"));
+}
+
+/// Pixels from 0 to 16 that look like chance.
+fn numbers(count: usize, from: usize) -> Vec<f32> {
+    (from..from + count).map(|at| (at * at * 7919 % 17) as f32).collect()
 }

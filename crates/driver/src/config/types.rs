@@ -544,7 +544,7 @@ pub struct Gate {
 #[serde(rename_all = "lowercase")]
 pub enum SanityGate {
     /// What is otherwise a warning is an error: an output with an SNR below 10 dB, one that is constant where that of the float
-    /// model is not, one with two answers that are wrong by the float model. So is a compilation without samples.
+    /// model is not, one with answers that are wrong by the float model. So is a compilation without samples.
     Error,
 }
 

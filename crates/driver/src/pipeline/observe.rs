@@ -154,7 +154,11 @@ pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Ob
         .filter_map(|&input| Some(module.name(graph.value(input)?.name)));
     let constant = names.filter_map(|name| {
         let statistics = observation.elements(name)?;
-        let only = statistics.min().filter(|&min| statistics.max() == Some(min))?;
+        // A mask is 0 or infinite.
+        let is_finite = statistics.infinite == [0, 0];
+        let only = statistics
+            .min()
+            .filter(|&min| is_finite && statistics.max() == Some(min))?;
         let message = format!("all numbers of the calibration samples for the input {name:?} are {only}");
         let note = "the ranges of all layers are measured on these samples";
         let help = "look at the file, and at the steps of [preprocess]";

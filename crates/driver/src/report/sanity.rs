@@ -55,7 +55,7 @@ pub enum Fault {
     Noise,
     /// It is constant, and the float model's is not.
     Constant,
-    /// At least two answers are wrong by the float model.
+    /// At least two answers are wrong by the float model; with an SNR below 20 dB, at least half of them.
     Answers,
     /// It has no elements, and the float model's has some.
     Empty,

@@ -30,7 +30,7 @@ pub(crate) use search::Subject;
 const MOST_SAMPLES: usize = 8;
 
 /// Operations of the float model's runs together, above which fewer samples are run.
-const MOST_OPERATIONS: u64 = 20_000_000_000;
+const MOST_OPERATIONS: u64 = 10_000_000_000;
 
 /// Bytes of the float model's outputs together, above which fewer samples are run.
 const MOST_BYTES: u64 = 256 << 20;
@@ -200,7 +200,7 @@ mod tests {
             (3, 1, 1, 3),
             (100, 0, 0, 8),
             (100, 300_000_000, 4_000, 8),
-            (100, 4_100_000_000, 4_000, 4),
+            (100, 4_100_000_000, 4_000, 2),
             (100, 1_000_000_000_000, 4_000, 1),
             (100, 1, 100 << 20, 2),
             (100, u64::MAX, u64::MAX, 1),

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Two answers of scores may differ because these are nearly equal, as those of a healthy model do now and then. So an answer is
-//! counted as wrong where the float model's score of it is nearer to the mean of all its scores than to the largest.
+//! counted as wrong where the float model's score of it is nearer to the mean of all its scores than to the largest. Where there
+//! is noise, half of them have to be wrong.
 //!
 //! Where x is NaN or infinite nothing is known of y: an infinite score is a lowest code, and nobody reads what is NaN.
 
@@ -27,8 +28,11 @@ use super::parts::Part;
 /// The least SNR, in dB.
 pub(super) const LEAST_SNR: f64 = 10.0;
 
-/// Answers that have to differ: one of a few may be a tie.
-const MOST_DIFFER: u64 = 1;
+/// Wrong answers that are none: one of a few may be a tie.
+const MOST_WRONG: u64 = 1;
+
+/// With a better SNR, in dB, noise is no reason for a wrong answer.
+const QUIET: f64 = 20.0;
 
 /// Squares of deviations below this part of all squares are none.
 const CONSTANT: f64 = 1e-6;
@@ -108,10 +112,15 @@ impl Judged {
             };
             compared.iter().filter(wrong).count() as u64
         });
+        // Noise that is no fault by itself makes a few answers wrong.
+        let are_wrong = |wrong: u64| {
+            let is_quiet = snr.is_none_or(|snr| snr >= QUIET);
+            wrong > MOST_WRONG && (is_quiet || 2 * wrong >= compared.len() as u64)
+        };
         let faults = [
             (Fault::Noise, snr.is_some_and(|snr| snr < LEAST_SNR)),
             (Fault::Constant, is_constant(compared)),
-            (Fault::Answers, differ.is_some_and(|differ| differ > MOST_DIFFER)),
+            (Fault::Answers, differ.is_some_and(are_wrong)),
             (Fault::NotANumber, pairs().any(|(x, y)| x.is_finite() && !y.is_finite())),
         ];
         Judged {
@@ -244,11 +253,20 @@ mod tests {
             assert_eq!(found.faults, expected, "{name}: {found:?}");
             assert_eq!(found.differ, None);
         }
-        let row: &[&[f32]] = &[&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0], &[5.0, 5.0, 0.0], &[9.0, 8.0, 1.0]];
+        let row: &[&'static [f32]] = &[&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0], &[5.0, 5.0, 0.0], &[9.0, 8.0, 1.0]];
         // Of the third, the first of two is the answer in both; of the last, the second answer is nearly as good.
         let one: &[&[f32]] = &[&[1.0, 2.0, 3.0], &[2.9, 3.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
         let two: &[&[f32]] = &[&[1.0, 3.1, 3.0], &[2.9, 3.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
         let of = |integer| judged(&[1, 3], row, integer, true);
+        // More than noise explains, and no more than that.
+        let noisy: &[&'static [f32]] = &[&[2.0, 3.5, 3.0], &[2.0, 3.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
+        let more = |all: &[&'static [f32]]| -> Vec<&'static [f32]> {
+            let same: &[&'static [f32]] = &[&[5.0, 0.0, 0.0]];
+            all.iter().chain(same).copied().collect()
+        };
+        let found = judged(&[1, 3], &more(row), &more(noisy), true);
+        assert!(found.snr.unwrap() < QUIET && found.faults.is_empty(), "{found:?}");
+        assert_eq!(found.differ, Some(2));
         assert_eq!((of(one).differ, &of(one).faults[..]), (Some(1), &[][..]));
         assert_eq!((of(two).differ, &of(two).faults[..]), (Some(2), &[Answers][..]));
     }

@@ -383,7 +383,7 @@ fn dimensions_are_bound_by_name_or_by_place() {
     let refused = |bind: &[(&str, u64)]| read_with(&of(), &options(bind, &[], &[])).unwrap_err().to_string();
     assert_eq!(
         refused(&[("bacth", 1)]),
-        "dimension `bacth` is not in the model; the nearest names are `batch`, `x.2`, `y.2`"
+        "dimension `bacth` is not in the model; the nearest names are `batch`, `x.0`, `x.2`"
     );
     // A past of no steps.
     let nothing = graph(&["x: f32[past,2]"], vec![], vec![node("y = Relu(x)", vec![])], &["y"]);
