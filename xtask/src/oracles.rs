@@ -21,7 +21,8 @@ Compares the requantization forms with LiteRT's reference kernels, TOSA's refere
 operators, kernel by kernel (docs/oracles.md).
 Compiles the model in the repository for every target of configs/ and compares with ONNX Runtime: the float model's
 accuracy, and the Q/DQ model that we write against our own integer results. Runs the packages of the targets sima and ascend with numpy,
-which must give the same integers. Where the real models and data are (a folder `shared/data` beside the repository), also
+which must give the same integers. Holds Q/DQ files against ONNX Runtime and OpenVINO: those of the model in the repository, of the
+graphs below tests/rows and of small real models. Where the real models and data are (a folder `shared/data` beside the repository), also
 our metrics against the figures stored there. Needs Python: virtual environments with pinned packages are made in the
 target folder on first use; STRAIT_PYTHON and STRAIT_PYTHON_TOSA name other interpreters that have them.
 
@@ -29,10 +30,13 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
        cargo xtask oracles --nodes [--bless] [--refused] [--by-operator] [NAME]
        cargo xtask oracles --tensorflow [--bless] [NAME]
        cargo xtask oracles --tflite [--bless] [--converted] [NAME]
+       cargo xtask oracles --qdq [--document] [--zoo] [NAME]
 
   --optional     without a way to get the packages, say so and end well
   --forms        only the requantization forms
-  --document     write what was found about them to docs/oracles.md
+  --document     write what was found about them to docs/oracles.md; with --qdq, about the Q/DQ files
+  --qdq          only the Q/DQ files, and those of all real models for every target
+  --zoo          those of the architectures of a folder `shared/zoo` beside the repository instead
   --nodes        only ONNX's node tests and those models, or those of them whose name contains NAME
   --tflite       only the reader of TFLite: its schema, models of single operators, real models of floats, and operators and
                  models of codes, compiled for generic-int8, byte by byte
@@ -54,6 +58,9 @@ fn run(arguments: &[String]) -> Outcome {
     }
     if let Some(("--tflite", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return tflite(&python::interpreter()?, rest);
+    }
+    if let Some(("--qdq", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return qdq_files(&python::interpreter()?, rest, true);
     }
     let (mut optional, mut forms_only, mut document) = (false, false, false);
     for argument in arguments {
@@ -90,6 +97,7 @@ fn run(arguments: &[String]) -> Outcome {
     node_tests(&python, &[])?;
     tflite(&python, &[])?;
     process::run(&mut onnx_files(&python)?)?;
+    qdq_files(&python, &[], false)?;
     process::run(&mut script)
 }
 
@@ -111,14 +119,34 @@ fn forms(python: &Path, tosa: &Path, document: bool) -> Outcome {
     let found = work.join("oracles.md");
     let mut compare = Command::new(workspace::build_example("oracles")?);
     process::run(compare.arg(&vectors).arg(&found))?;
-    let committed = workspace::root().join("docs").join("oracles.md");
-    let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
+    let [committed, files] = page()?;
+    let found_text = read(&found)?;
     if document {
-        std::fs::write(&committed, read(&found)?).map_err(|error| format!("{}: {error}", committed.display()))?;
-    } else if read(&found)? != read(&committed)? {
+        write(&format!("{found_text}{files}"))?;
+    } else if found_text != committed {
         println!("docs/oracles.md says something else than {}", found.display());
     }
     Ok(())
+}
+
+/// The part of the page about Q/DQ files begins with this.
+const FILES: &str = "\n## Q/DQ files\n";
+
+/// The two parts of docs/oracles.md.
+fn page() -> Result<[String; 2], Stop> {
+    let text = read(&workspace::root().join(PAGE))?;
+    let (forms, files) = text.split_at(text.find(FILES).unwrap_or(text.len()));
+    Ok([forms.to_owned(), files.to_owned()])
+}
+
+const PAGE: &str = "docs/oracles.md";
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(text: &str) -> Result<(), String> {
+    std::fs::write(workspace::root().join(PAGE), text).map_err(|error| format!("{PAGE}: {error}"))
 }
 
 /// Runs ONNX's node tests in one process, and models of ONNX Runtime's own operators in another, after scripts have written them
@@ -206,6 +234,47 @@ fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
         models.arg("--converted").arg(folder);
     }
     process::run(&mut models)
+}
+
+/// Holds Q/DQ files against the runtimes that they are for: a few, or `all` of the real models.
+fn qdq_files(interpreter: &Path, arguments: &[String], all: bool) -> Outcome {
+    let mut script = python::start(interpreter, "qdq_files")?;
+    for program in ["values", "rewrite"] {
+        script.arg(format!("--{program}")).arg(workspace::build_example(program)?);
+    }
+    match workspace::shared_data() {
+        Some(shared) => {
+            script.arg("--data").arg(python::prepared_data(interpreter, &shared)?);
+            script.arg("--shared").arg(shared);
+        }
+        None => println!("skipped: the Q/DQ files of the real models, {}", python::NO_DATA),
+    }
+    if all {
+        script.arg("--all");
+    }
+    let mut document = None;
+    for argument in arguments {
+        match argument.as_str() {
+            "--document" => document = Some(workspace::target().join("qdq_files").join("found.md")),
+            "--zoo" => {
+                let zoo = workspace::root().with_file_name("shared").join("zoo");
+                script.arg("--zoo").arg(zoo);
+            }
+            name if !name.starts_with("--") => {
+                script.args(["--only", name]);
+            }
+            other => return Err(Stop::Usage(format!("`{other}`: see --help"))),
+        }
+    }
+    let Some(found) = document else {
+        return process::run(&mut script);
+    };
+    if arguments.len() > 1 {
+        return Err(Stop::Usage("--document writes of all real models, and takes nothing beside it".into()));
+    }
+    let outcome = process::run(script.arg("--document").arg(&found));
+    write(&format!("{}\n{}", page()?[0], read(&found)?))?;
+    outcome
 }
 
 /// The script that compares our reader and writer of ONNX, with the two small programs that it runs them by.

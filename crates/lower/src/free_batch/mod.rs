@@ -5,13 +5,15 @@
 //! of each sample as it had of the one ([`Samples`]). [`rules`] says for each op which axis that is, and how the op has to change, or
 //! that it makes one result of several samples. A constant that stands beside samples in a Concat is repeated for each.
 
+mod hidden;
 mod rules;
+mod shapes;
 #[cfg(test)]
 mod tests;
 
-use rules::{At, rule};
+use rules::{At, Rule, rule};
 use smallvec::{SmallVec, smallvec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use strait_core::op::{Concat, Expand, ShapeOf, Slice, Transpose};
 use strait_core::{Def, Dim, Module, Node, Op, Symbol, TensorData, TensorType, ValueId};
 
@@ -38,7 +40,13 @@ struct Samples {
 /// # Errors
 /// The first node that is not known to compute the same of each sample.
 pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
-    let mut freeing = Freeing::new(module, name);
+    let joined = freed(module, name, false);
+    joined.or_else(|why| freed(module, name, true).map_err(|_| why))
+}
+
+/// The same, where a reshape may join the batch with another axis, or hides it in front of the axes that it has for one sample.
+fn freed(module: &Module, name: &str, hides: bool) -> Result<Module, OneSample> {
+    let mut freeing = Freeing::new(module, name, hides);
     let order = module.main().topological_order().map_err(|id| OneSample {
         node: id.to_string(),
         why: "the graph has a cycle".into(),
@@ -53,6 +61,13 @@ pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
         })?;
     }
     for output in module.main().outputs() {
+        if freeing.hidden.contains(output) {
+            let value = module.main().value(*output);
+            return Err(OneSample {
+                node: value.map_or("", |value| module.name(value.name)).to_owned(),
+                why: "the batch is no axis of it".into(),
+            });
+        }
         let made = freeing.made(*output);
         made.into_iter()
             .for_each(|made| freeing.out.main_mut().add_output(made));
@@ -66,12 +81,16 @@ struct Freeing<'a> {
     batch: Symbol,
     /// By value of the source: its counterpart, and where samples lie in it.
     made: BTreeMap<ValueId, (ValueId, Option<Samples>)>,
+    /// Values of the source whose counterparts have an axis in front of theirs for the samples.
+    hidden: BTreeSet<ValueId>,
+    /// True if there may be such values.
+    hides: bool,
     /// The number of samples, as a list of one.
     count: Option<ValueId>,
 }
 
 impl<'a> Freeing<'a> {
-    fn new(source: &'a Module, batch: &str) -> Freeing<'a> {
+    fn new(source: &'a Module, batch: &str, hides: bool) -> Freeing<'a> {
         let main = source.main();
         let graph = strait_core::Graph::new(main.name, main.stage());
         let mut out = Module::new(graph, source.names.clone());
@@ -85,6 +104,8 @@ impl<'a> Freeing<'a> {
             out,
             batch,
             made: BTreeMap::new(),
+            hidden: BTreeSet::new(),
+            hides,
             count: None,
         }
     }
@@ -137,28 +158,52 @@ impl<'a> Freeing<'a> {
         ty
     }
 
-    fn node(&mut self, node: &'a Node) -> Result<(), String> {
+    /// The types of values of the source.
+    fn types(&self, ids: impl Iterator<Item = Option<ValueId>>) -> Vec<Option<&'a TensorType>> {
         let graph = self.source.main();
-        let missing = || "a value of it is missing".to_owned();
+        ids.map(|id| graph.value(id?).map(|value| &value.ty)).collect()
+    }
+
+    /// The node for several samples; none of a node that depends on no input.
+    fn rule(&self, node: &'a Node, results: &[&'a TensorType]) -> Result<Option<Rule>, String> {
         let samples: Vec<Option<Samples>> = (node.inputs.iter())
             .map(|id| self.made.get(&(*id)?).and_then(|(_, samples)| *samples))
             .collect();
-        let types = |ids: &mut dyn Iterator<Item = Option<ValueId>>| -> Vec<Option<&'a TensorType>> {
-            ids.map(|id| graph.value(id?).map(|value| &value.ty)).collect()
-        };
-        let results: Option<Vec<_>> = types(&mut node.outputs.iter().copied().map(Some)).into_iter().collect();
-        let results = results.ok_or_else(missing)?;
-        let has_samples = samples.iter().any(Option::is_some);
-        let rule = has_samples.then(|| {
-            rule(&At {
-                node,
-                operands: &types(&mut node.inputs.iter().copied()),
+        if samples.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let values = node.inputs.iter().flatten().chain(&node.outputs);
+        let grids = values.filter_map(|id| self.source.main().value(*id)?.quant.as_deref());
+        let (operands, grids) = (self.types(node.inputs.iter().copied()), grids.collect::<Vec<_>>());
+        let is_hidden = |id: &Option<ValueId>| id.is_some_and(|id| self.hidden.contains(&id));
+        if !node.inputs.iter().any(is_hidden) {
+            let at = At {
+                op: &node.op,
+                grids: &grids,
+                operands: &operands,
                 samples: &samples,
-                results: &results,
-                grids: &|id| graph.value(id).and_then(|value| value.quant.as_deref()),
-            })
-        });
-        let rule = rule.transpose()?;
+                results,
+                hides: self.hides,
+            };
+            return rule(&at).map(Some);
+        }
+        let mixes = node
+            .inputs
+            .iter()
+            .zip(&samples)
+            .any(|(id, samples)| samples.is_some() && !is_hidden(id));
+        if mixes || grids.iter().any(|grid| grid.axis.is_some()) {
+            return Err("its operands have the batch along different axes".into());
+        }
+        hidden::behind(&node.op, &operands, &samples, results).map(Some)
+    }
+
+    fn node(&mut self, node: &'a Node) -> Result<(), String> {
+        let graph = self.source.main();
+        let missing = || "a value of it is missing".to_owned();
+        let results: Option<Vec<_>> = self.types(node.outputs.iter().copied().map(Some)).into_iter().collect();
+        let results = results.ok_or_else(missing)?;
+        let rule = self.rule(node, &results)?;
         let mut operands: SmallVec<[Option<ValueId>; 3]> = SmallVec::new();
         for id in &node.inputs {
             operands.push(id.map(|id| self.made(id).ok_or_else(missing)).transpose()?);
@@ -176,8 +221,12 @@ impl<'a> Freeing<'a> {
         }
         let op = rule.as_ref().map_or(&node.op, |rule| &rule.op).clone();
         let of = |position: usize| rule.as_ref().and_then(|rule| rule.results.get(position).copied());
+        let is_hidden = rule.as_ref().is_some_and(|rule| rule.is_hidden);
         let stated: Vec<TensorType> = (results.iter().enumerate())
-            .map(|(position, ty)| self.typed(ty, of(position)))
+            .map(|(position, ty)| match is_hidden {
+                true => self.typed(&hidden::lifted_type(ty), of(position)),
+                false => self.typed(ty, of(position)),
+            })
             .collect();
         let given = operands.iter().map(|id| Some(&self.out.main().value((*id)?)?.ty));
         let given: Vec<Option<&TensorType>> = given.collect();
@@ -199,6 +248,9 @@ impl<'a> Freeing<'a> {
         let outputs = self.out.main().node(id).map(|node| node.outputs.clone());
         for (position, (&id, made)) in node.outputs.iter().zip(outputs.unwrap_or_default()).enumerate() {
             self.made.insert(id, (made, of(position)));
+            if is_hidden {
+                self.hidden.insert(id);
+            }
         }
         Ok(())
     }

@@ -3,18 +3,20 @@
 //! With n samples, the result has to be that of each sample, one behind the other along that axis. An op of which this is not known
 //! is refused.
 
-use super::Samples;
-use smallvec::SmallVec;
-use strait_core::op::{Gather, Reduce, Reshape, Resize, Slice};
-use strait_core::{Node, Op, QuantParams, TensorType, ValueId};
+use super::{Samples, shapes};
+use strait_core::op::{Gather, Reduce, Slice};
+use strait_core::{Op, QuantParams, TensorType};
 
 /// A node with the types that it has for one sample.
 pub(super) struct At<'a> {
-    pub(super) node: &'a Node,
+    pub(super) op: &'a Op,
+    /// Grids of operands and results.
+    pub(super) grids: &'a [&'a QuantParams],
     pub(super) operands: &'a [Option<&'a TensorType>],
     pub(super) samples: &'a [Option<Samples>],
     pub(super) results: &'a [&'a TensorType],
-    pub(super) grids: &'a dyn Fn(ValueId) -> Option<&'a QuantParams>,
+    /// True where a batch that a reshape joins with another axis gets one of its own, which the module does not have ([`super::hidden`]).
+    pub(super) hides: bool,
 }
 
 /// A node for several samples.
@@ -24,18 +26,20 @@ pub(super) struct Rule {
     pub(super) results: Vec<Samples>,
     /// Operands without samples that are repeated for each of them: position and axis.
     pub(super) repeated: Vec<(usize, usize)>,
+    /// True if the results have a first axis for the batch that they do not have for one sample.
+    pub(super) is_hidden: bool,
     /// A permutation of the first operand's axes in front of the op; none where it is empty.
     pub(super) turned: Vec<u32>,
 }
 
 /// The result, or why there is none.
-type Ruled<T> = Result<T, String>;
+pub(super) type Ruled<T> = Result<T, String>;
 
-const MIXED: &str = "it computes along the batch";
-const UNKNOWN: &str = "nothing is known of it for several samples";
+pub(super) const MIXED: &str = "it computes along the batch";
+pub(super) const UNKNOWN: &str = "nothing is known of it for several samples";
 
 impl At<'_> {
-    fn rank(&self, position: usize) -> usize {
+    pub(super) fn rank(&self, position: usize) -> usize {
         self.operands
             .get(position)
             .copied()
@@ -44,7 +48,7 @@ impl At<'_> {
     }
 
     /// The samples of an operand that must have some, where no other operand has any.
-    fn only(&self, position: usize) -> Ruled<Samples> {
+    pub(super) fn only(&self, position: usize) -> Ruled<Samples> {
         let others = self
             .samples
             .iter()
@@ -57,7 +61,7 @@ impl At<'_> {
     }
 
     /// The samples that several operands have alike, and the others must not have.
-    fn alike(&self, positions: &[usize]) -> Ruled<Samples> {
+    pub(super) fn alike(&self, positions: &[usize]) -> Ruled<Samples> {
         let has = |at: &usize| self.samples.get(*at).copied().flatten();
         let first = positions.iter().find_map(has).ok_or(UNKNOWN)?;
         let fits = |(at, samples): (usize, &Option<Samples>)| match self.operands.get(at) {
@@ -70,30 +74,31 @@ impl At<'_> {
         }
     }
 
-    fn extents(ty: &TensorType) -> Ruled<Vec<u64>> {
+    pub(super) fn extents(ty: &TensorType) -> Ruled<Vec<u64>> {
         ty.dims().map(|dims| dims.to_vec()).ok_or_else(|| UNKNOWN.into())
     }
 
-    fn result(&self) -> Ruled<&TensorType> {
+    pub(super) fn result(&self) -> Ruled<&TensorType> {
         self.results.first().copied().ok_or_else(|| UNKNOWN.into())
     }
 
     /// The same axis in all results, and the op as it is.
-    fn same(&self, samples: Samples) -> Ruled<Rule> {
-        self.with(self.node.op.clone(), samples)
+    pub(super) fn same(&self, samples: Samples) -> Ruled<Rule> {
+        self.with(self.op.clone(), samples)
     }
 
-    fn with(&self, op: Op, samples: Samples) -> Ruled<Rule> {
+    pub(super) fn with(&self, op: Op, samples: Samples) -> Ruled<Rule> {
         Ok(Rule {
             op,
             results: vec![samples; self.results.len()],
             repeated: Vec::new(),
+            is_hidden: false,
             turned: Vec::new(),
         })
     }
 
     /// The same axis, unless it is one that the op computes along.
-    fn beside(&self, samples: Samples, axis: i64) -> Ruled<Rule> {
+    pub(super) fn beside(&self, samples: Samples, axis: i64) -> Ruled<Rule> {
         match position(axis, self.rank(0)) == Some(samples.axis) {
             true => Err(MIXED.into()),
             false => self.same(samples),
@@ -101,7 +106,7 @@ impl At<'_> {
     }
 
     /// The first axis, of which each element has a result of its own.
-    fn rows(&self) -> Ruled<Rule> {
+    pub(super) fn rows(&self) -> Ruled<Rule> {
         let samples = self.only(0)?;
         match samples.axis {
             0 => self.same(samples),
@@ -111,7 +116,7 @@ impl At<'_> {
 }
 
 /// An axis as a position.
-fn position(axis: i64, rank: usize) -> Option<usize> {
+pub(super) fn position(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(rank as i64)? } else { axis };
     usize::try_from(axis).ok().filter(|&axis| axis < rank)
 }
@@ -123,7 +128,7 @@ fn position(axis: i64, rank: usize) -> Option<usize> {
 pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
     // A second operand stands in the place of a list.
     let is_late = at.operands.get(1).is_some_and(Option::is_some);
-    match &at.node.op {
+    match at.op {
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) | Op::Unary(_) => {
             elementwise(at)
         }
@@ -153,10 +158,10 @@ pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
         Op::TopK(op) => at.beside(at.only(0)?, op.axis),
         Op::ArgReduce(op) => reduced(at, &[op.axis], op.keep_dims),
         Op::Reduce(op) => reduce(at, op),
-        Op::Reshape(op) if !is_late => reshape(at, op),
-        Op::Flatten(_) => flatten(at),
-        Op::Squeeze(op) => squeeze(at, &op.axes),
-        Op::Unsqueeze(op) => unsqueeze(at, &op.axes),
+        Op::Reshape(_) if !is_late => shapes::reshape(at),
+        Op::Flatten(_) => shapes::flatten(at),
+        Op::Squeeze(op) => shapes::squeeze(at, &op.axes),
+        Op::Unsqueeze(op) => shapes::unsqueeze(at, &op.axes),
         Op::Transpose(op) => {
             let samples = at.only(0)?;
             let axis = op.permutation.iter().position(|&axis| axis as usize == samples.axis);
@@ -180,15 +185,15 @@ pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
             samples if samples.axis < op.batch as usize => at.same(samples),
             _ => Err(MIXED.into()),
         },
-        Op::Expand(op) if !is_late => expand(at, &op.shape),
-        Op::Resize(op) if !is_late => resize(at, op),
+        Op::Expand(op) if !is_late => shapes::expand(at, &op.shape),
+        Op::Resize(op) if !is_late => shapes::resize(at, op),
         Op::Recurrent(_) => recurrent(at),
         _ => Err(UNKNOWN.into()),
     }
 }
 
 /// Operands broadcast: axes are counted from the last.
-fn elementwise(at: &At<'_>) -> Ruled<Rule> {
+pub(super) fn elementwise(at: &At<'_>) -> Ruled<Rule> {
     let rank = at.result()?.shape.len();
     let aligned = |position: usize, samples: Samples| Samples {
         axis: samples.axis + rank - at.rank(position).min(rank),
@@ -219,9 +224,8 @@ fn elementwise(at: &At<'_>) -> Ruled<Rule> {
 /// A grid along the batch has a scale for each of its elements.
 fn grid(at: &At<'_>) -> Ruled<Rule> {
     let samples = at.only(0)?;
-    let values = at.node.inputs.iter().flatten().chain(&at.node.outputs);
-    let along = |id: &ValueId| (at.grids)(*id).and_then(|grid| grid.axis).map(usize::from);
-    match values.filter_map(along).any(|axis| axis == samples.axis) {
+    let mut axes = at.grids.iter().filter_map(|grid| grid.axis).map(usize::from);
+    match axes.any(|axis| axis == samples.axis) {
         true => Err("its grid has a scale for each element of the batch".into()),
         false => at.same(samples),
     }
@@ -285,95 +289,6 @@ fn reduced(at: &At<'_>, axes: &[i64], keeps: bool) -> Ruled<Rule> {
     })
 }
 
-/// The axis of the result in front of which there are as many elements as in front of that of the operand.
-fn reshaped(from: &[u64], samples: Samples, to: &[u64]) -> Option<Samples> {
-    let before = |extents: &[u64], axis: usize| extents[..axis].iter().product::<u64>();
-    let fits = |axis: &usize| *axis < to.len() && before(to, *axis) == before(from, samples.axis);
-    let mut axes = std::iter::once(samples.axis).chain(0..to.len());
-    let axis = axes.find(fits).filter(|_| !from.contains(&0))?;
-    Some(Samples { axis, each: to[axis] })
-}
-
-/// A permutation of the operand by which the extents stay in their order, but for that of the batch, and the axis of the result that is
-/// the batch then: with one sample a transpose that moves its axis is a reshape.
-fn moved(from: &[u64], samples: Samples, to: &[u64]) -> Option<(Vec<u32>, Samples)> {
-    let axis = to
-        .iter()
-        .position(|&extent| extent == 1)
-        .filter(|_| samples.each == 1)?;
-    let long = |extents: &[u64]| {
-        extents
-            .iter()
-            .copied()
-            .filter(|&extent| extent != 1)
-            .collect::<Vec<u64>>()
-    };
-    if long(from) != long(to) {
-        return None;
-    }
-    let in_front = long(&to[..axis]).len();
-    let mut others: Vec<usize> = (0..from.len()).filter(|&other| other != samples.axis).collect();
-    let place = others
-        .iter()
-        .enumerate()
-        .filter(|&(_, &other)| from[other] != 1)
-        .nth(in_front);
-    let place = place.map_or(others.len(), |(place, _)| place);
-    others.insert(place, samples.axis);
-    Some((
-        others.iter().map(|&axis| axis as u32).collect(),
-        Samples { axis, each: 1 },
-    ))
-}
-
-/// The extent of the batch is what remains, or that of the operand.
-fn reshape(at: &At<'_>, op: &Reshape) -> Ruled<Rule> {
-    let samples = at.only(0)?;
-    let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
-    let mut shape: SmallVec<[i64; 4]> = to.iter().map(|&extent| extent as i64).collect();
-    let stays = reshaped(&from, samples, &to);
-    if stays.is_none_or(|made| made.each != 1)
-        && let Some((turned, made)) = moved(&from, samples, &to)
-    {
-        shape[made.axis] = -1;
-        let mut rule = at.with(Op::from(Reshape { shape, ..op.clone() }), made)?;
-        rule.turned = turned;
-        return Ok(rule);
-    }
-    let made = stays.ok_or("the batch is no axis of the result")?;
-    shape[made.axis] = if samples == made { 0 } else { -1 };
-    at.with(Op::from(Reshape { shape, ..op.clone() }), made)
-}
-
-fn flatten(at: &At<'_>) -> Ruled<Rule> {
-    let samples = at.only(0)?;
-    let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
-    at.same(reshaped(&from, samples, &to).ok_or("the batch is no axis of the result")?)
-}
-
-fn squeeze(at: &At<'_>, axes: &[i64]) -> Ruled<Rule> {
-    let samples = at.only(0)?;
-    let extents = At::extents(at.operands[0].ok_or(UNKNOWN)?)?;
-    let axes: Vec<usize> = match axes.is_empty() {
-        true => (0..extents.len()).filter(|&axis| extents[axis] == 1).collect(),
-        false => axes.iter().filter_map(|&axis| position(axis, extents.len())).collect(),
-    };
-    if axes.contains(&samples.axis) {
-        return Err("it takes the axis of the batch away".into());
-    }
-    let axis = samples.axis - axes.iter().filter(|&&axis| axis < samples.axis).count();
-    let axes = axes.iter().map(|&axis| axis as i64).collect();
-    at.with(strait_core::op::Squeeze { axes }.into(), Samples { axis, ..samples })
-}
-
-fn unsqueeze(at: &At<'_>, axes: &[i64]) -> Ruled<Rule> {
-    let (samples, rank) = (at.only(0)?, at.result()?.shape.len());
-    let new: Vec<usize> = axes.iter().filter_map(|&axis| position(axis, rank)).collect();
-    let mut old = (0..rank).filter(|axis| !new.contains(axis));
-    let axis = old.nth(samples.axis).ok_or(UNKNOWN)?;
-    at.same(Samples { axis, ..samples })
-}
-
 /// Constants beside samples are repeated.
 fn concat(at: &At<'_>, axis: i64) -> Ruled<Rule> {
     let samples = at.samples.iter().copied().flatten().next().ok_or(UNKNOWN)?;
@@ -416,53 +331,6 @@ fn gather(at: &At<'_>, op: &Gather) -> Ruled<Rule> {
     }
 }
 
-/// An extent of 1 leaves the samples as they are.
-fn expand(at: &At<'_>, shape: &[i64]) -> Ruled<Rule> {
-    let mut rule = elementwise(at)?;
-    let samples = rule.results.first().copied().ok_or(UNKNOWN)?;
-    let mut shape: SmallVec<[i64; 8]> = shape.into();
-    let own = (samples.axis + shape.len()).checked_sub(at.result()?.shape.len());
-    if let Some(extent) = own.and_then(|axis| shape.get_mut(axis)) {
-        if *extent != 1 && *extent != samples.each as i64 {
-            return Err("it repeats the batch".into());
-        }
-        *extent = 1;
-    }
-    rule.op = strait_core::op::Expand { shape }.into();
-    Ok(rule)
-}
-
-/// Sizes name the extent of the batch; scales do not, where the sizes follow from them.
-fn resize(at: &At<'_>, op: &Resize) -> Ruled<Rule> {
-    let samples = at.only(0)?;
-    let (from, to) = (At::extents(at.operands[0].ok_or(UNKNOWN)?)?, At::extents(at.result()?)?);
-    let scales: Vec<f32> = match op.scales.is_empty() {
-        true => from
-            .iter()
-            .zip(&to)
-            .map(|(&from, &to)| to as f32 / from as f32)
-            .collect(),
-        false => op.scales.clone(),
-    };
-    // Runtimes multiply in f32; the product in f64 is exact.
-    let follows = |((&from, &to), &scale): ((&u64, &u64), &f32)| {
-        let products = [from as f64 * f64::from(scale), f64::from(from as f32 * scale)];
-        products.iter().all(|product| product.floor() == to as f64)
-    };
-    if scales.get(samples.axis) != Some(&1.0) || from[samples.axis] != to[samples.axis] {
-        return Err(MIXED.into());
-    }
-    if !from.iter().zip(&to).zip(&scales).all(follows) {
-        return Err("its extents do not follow from scales".into());
-    }
-    let op = Resize {
-        scales,
-        sizes: SmallVec::new(),
-        ..op.clone()
-    };
-    at.with(op.into(), samples)
-}
-
 /// Sequences lie along the second axis of the operand and of states, and along the third of all states.
 fn recurrent(at: &At<'_>) -> Ruled<Rule> {
     const LENGTHS: usize = 2;
@@ -484,11 +352,12 @@ fn recurrent(at: &At<'_>) -> Ruled<Rule> {
         }
     }
     Ok(Rule {
-        op: at.node.op.clone(),
+        op: at.op.clone(),
         results: (0..at.results.len())
             .map(|result| one(if result == 0 { 2 } else { 1 }))
             .collect(),
         repeated,
+        is_hidden: false,
         turned: Vec::new(),
     })
 }

@@ -135,6 +135,27 @@ fn a_reshape_that_moves_the_axis_of_one_sample_is_a_transpose_for_several() {
 }
 
 #[test]
+fn a_batch_that_no_axis_is_left_for_gets_one() {
+    // Heads of which one reshape has made steps, heads and numbers, and their transposes.
+    let body = "  %h: f32[4,2,3] = reshape(%x) {shape=[4,2,3]}
+  %k: f32[2,3,4] = transpose(%h) {permutation=[1,2,0]}
+  %b: f32[1,2,3,4] = reshape(%k) {shape=[1,2,3,4]}
+  %v: f32[1,4,2,3] = reshape(%x) {shape=[1,4,2,3]}
+  %a: f32[1,2,4,3] = transpose(%v) {permutation=[0,2,1,3]}
+  %y: f32[1,2,4,4] = matmul(%a, %b) {a_zero=0, b_zero=0}";
+    holds("f32[1,4,6]", "f32[1,2,4,4]", 0, body, "");
+    // What lies in front of it is cut, added to and reduced.
+    let parts = "  %p: f32[4,3,2] = reshape(%x) {shape=[4,3,2]}
+  %s: f32[4,1,2] = slice(%p) {starts=[1], ends=[2], axes=[1], steps=[1]}
+  %q: f32[4,2] = squeeze(%s) {axes=[1]}
+  %a: f32[4,2] = add(%q, @c)
+  %m: f32[4,2] = softmax(%a) {axis=0}
+  %r: f32[2] = reduce(%m) {reduction=max, axes=[0], keep_dims=0}
+  %y: f32[1,2] = reshape(%r) {shape=[1,2]}";
+    holds("f32[1,4,6]", "f32[1,2]", 0, parts, "data @c: f32[4,2] = random 3");
+}
+
+#[test]
 fn a_constant_in_a_concat_is_repeated_for_each_sample() {
     let body = "  %y: f32[1,3,2] = concat(@token, %x) {axis=1}";
     holds(

@@ -1,0 +1,53 @@
+"""Faults of runtimes that no file can be written around. Each function is the reproduction that docs/oracles.md shows, and raises."""
+
+import inspect
+import textwrap
+
+import numpy as np
+
+
+def shared_weights():
+    """ONNX Runtime: with `session.x64quantprecision = "1"`, a file in which two layers share their weights is refused."""
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+
+    names = {"w": np.full((4, 4, 1, 1), 127, np.int8), "s": np.float32(0.1), "z": np.uint8(128), "v": np.int8(0)}
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q0"]), helper.make_node("DequantizeLinear", ["w", "s", "v"], ["d"])]
+    for layer in range(2):
+        nodes.append(helper.make_node("DequantizeLinear", [f"q{layer}", "s", "z"], [f"x{layer}"]))
+        nodes.append(helper.make_node("Conv", [f"x{layer}", "d"], [f"c{layer}"]))
+        nodes.append(helper.make_node("QuantizeLinear", [f"c{layer}", "s", "z"], [f"q{layer + 1}"]))
+    ports = [[helper.make_tensor_value_info(name, kind, [1, 4, 2, 2])] for name, kind in (("x", TensorProto.FLOAT), ("q2", TensorProto.UINT8))]
+    graph = helper.make_graph(nodes, "g", *ports, [numpy_helper.from_array(value, name) for name, value in names.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.x64quantprecision", "1")
+    onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+FAULTS = [shared_weights]
+
+
+def fixed():
+    """The faults that are there no more."""
+    return [fault.__doc__ for fault in FAULTS if not raises(fault)]
+
+
+def raises(fault):
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(4)
+    try:
+        fault()
+    except Exception:
+        return True
+    return False
+
+
+def document():
+    """Each fault with its reproduction."""
+    text = ""
+    for fault in FAULTS:
+        source = inspect.getsource(fault).split('"""', 2)[2]
+        text += f"\n{fault.__doc__}\n\n```python\nimport numpy as np\n{textwrap.dedent(source).strip()}\n```\n"
+    return text
