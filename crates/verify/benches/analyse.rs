@@ -62,7 +62,8 @@ fn certificates(module: &Module) -> Result<Vec<CertificateRecord>, Box<dyn Error
         let (Some(fused), Some(range)) = (node.fused.as_deref(), bounds.accumulator(id)) else {
             continue;
         };
-        let interval: Per<(i64, i64)> = range.intervals().iter().map(|i| (i.low, i.high)).collect();
+        let each = range.axes().next().map_or(&[][..], |(_, intervals)| intervals);
+        let interval: Per<(i64, i64)> = each.iter().map(|i| (i.low, i.high)).collect();
         let step = Step {
             form: fused.requant.clone(),
             clamp: fused.clamp,

@@ -261,20 +261,13 @@ impl Claims {
     /// True if a certificate speaks of all that can occur, per channel or of all together. To speak of more is no
     /// fault: what is claimed of it is so of its parts.
     fn check_interval(&mut self, site: &FusedSite<'_>, record: &CertificateRecord, found: &[Interval]) {
-        let spoken_of = &record.certificate.interval;
-        for channel in 0..found.len().max(spoken_of.values().len()) {
-            let claimed = spoken_of.get(channel).map(|&(low, high)| Interval { low, high });
-            let Some(&found) = found.get(channel).or(found.first().filter(|_| found.len() == 1)) else {
-                return;
+        if let Some((channel, claimed, found)) = outside(&record.certificate.interval, found) {
+            let fault = Fault::Interval {
+                channel,
+                claimed,
+                found,
             };
-            if claimed.is_none_or(|claimed| !claimed.contains(found)) {
-                let fault = Fault::Interval {
-                    channel,
-                    claimed,
-                    found,
-                };
-                return self.fault(site, fault);
-            }
+            self.fault(site, fault);
         }
     }
 
@@ -347,10 +340,8 @@ impl Claims {
         bounds: Bounds<'_>,
     ) {
         let (fused, lowered) = (range(&site.fused, bounds.fused), range(&site.lowered, bounds.lowered));
-        let [own, intervals] = picked(graph, site, bounds).unwrap_or_else(|| {
-            let both = [[&fused, &fused], [&fused, &lowered]];
-            both.map(|ranges| accumulators(site, ranges))
-        });
+        let [own, intervals] =
+            picked(graph, site, bounds).unwrap_or_else(|| accumulators(site, [&fused, &lowered], record));
         if let Some(record) = record {
             // What was fused in front of it by less than exact certificates may have moved it a little: an interval is
             // about the fused graph, in which it was derived, and what is claimed has to hold in both.
@@ -445,27 +436,48 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
     range.cloned().unwrap_or_else(|| Range::tensor(any))
 }
 
-/// Accumulators that can occur in either graph, per channel of the steps or else of the bounds.
-fn accumulators(site: &FusedSite<'_>, [fused, lowered]: [&Range; 2]) -> Vec<Interval> {
+/// Accumulators that can occur in the fused graph and in either, per channel of the steps or else by the index along an axis of
+/// which both graphs know more.
+fn accumulators(
+    site: &FusedSite<'_>,
+    [fused, lowered]: [&Range; 2],
+    record: Option<&CertificateRecord>,
+) -> [Vec<Interval>; 2] {
     let of_steps = site.channels();
     let along = site.along();
-    if let (Some(Along::Picked(_)), Some(count)) = (along, of_steps) {
-        return vec![fused.hull().hull(lowered.hull()); count];
+    let whole = fused.hull();
+    let either = |count: usize, own: &dyn Fn(usize) -> Interval, other: &dyn Fn(usize) -> Interval| {
+        let own: Vec<Interval> = (0..count).map(own).collect();
+        let either = own.iter().enumerate().map(|(at, own)| own.hull(other(at))).collect();
+        [own, either]
+    };
+    let together = |count| either(count, &|_| whole, &|_| lowered.hull());
+    let by_index = |axis: usize, count| either(count, &|at| fused.at(axis, at), &|at| lowered.at(axis, at));
+    match (along, of_steps) {
+        (Some(Along::Picked(_)), Some(count)) => together(count),
+        (Some(Along::Axis(axis)), Some(count)) => by_index(axis, count),
+        // Steps that are the same for all elements hold along any axis. A certificate does not say along which it speaks.
+        _ => {
+            let both = fused.axes().filter(|(axis, _)| lowered.by_index(*axis).is_some());
+            let all: Vec<_> = both.map(|(axis, own)| by_index(axis, own.len())).collect();
+            let spoken_of = |found: &[Vec<Interval>; 2]| {
+                record.is_some_and(|record| outside(&record.certificate.interval, &found[0]).is_none())
+            };
+            let chosen = all.iter().position(spoken_of).unwrap_or(0);
+            all.into_iter().nth(chosen).unwrap_or_else(|| together(1))
+        }
     }
-    match (along.and_then(Along::axis), of_steps) {
-        (Some(axis), Some(count)) => (0..count)
-            .map(|c| fused.at(axis, c).hull(lowered.at(axis, c)))
-            .collect(),
-        _ => match (fused.axis(), lowered.axis()) {
-            (Some(axis), Some(other)) if axis == other => {
-                let count = fused.intervals().len().min(lowered.intervals().len());
-                (0..count)
-                    .map(|c| fused.at(axis, c).hull(lowered.at(axis, c)))
-                    .collect()
-            }
-            _ => vec![fused.hull().hull(lowered.hull())],
-        },
-    }
+}
+
+/// The first channel of which a certificate that speaks of `claimed` says less than can occur: what it speaks of there, and what
+/// can occur.
+fn outside(claimed: &Per<(i64, i64)>, found: &[Interval]) -> Option<(usize, Option<Interval>, Interval)> {
+    (0..found.len().max(claimed.values().len())).find_map(|channel| {
+        let claimed = claimed.get(channel).map(|&(low, high)| Interval { low, high });
+        let found = *found.get(channel).or(found.first().filter(|_| found.len() == 1))?;
+        let speaks = claimed.is_some_and(|claimed| claimed.contains(found));
+        (!speaks).then_some((channel, claimed, found))
+    })
 }
 
 /// The sums of a pool that go through each channel that is picked by position: by what its operand can be in the fused

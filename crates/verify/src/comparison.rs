@@ -218,17 +218,17 @@ fn outside(range: &Range, tensor: TensorView<'_>) -> Option<(Interval, Interval)
         tensor: TensorView<'_>,
     ) -> Option<(Interval, Interval)> {
         let values = tensor.values::<T>().ok()?;
-        let (inner, intervals) = match range.axis() {
-            Some(axis) => (tensor.shape().get(axis + 1..)?.iter().product(), range.intervals()),
-            None => (values.len(), range.intervals()),
-        };
-        for (row, values) in values.chunks(usize::max(inner, 1)).enumerate() {
-            let bounds = intervals[row % intervals.len()];
-            let points = values.iter().map(|&v| Interval::point(v.into()));
-            if let Some(found) = points.reduce(Interval::hull)
-                && !bounds.contains(found)
-            {
-                return Some((found, bounds));
+        let inner = |axis: usize| tensor.shape().iter().skip(axis + 1).product();
+        let by_axis = range.axes().map(|(axis, intervals)| (inner(axis), intervals.to_vec()));
+        for (inner, intervals) in by_axis.chain([(values.len(), vec![range.hull()])]) {
+            for (row, values) in values.chunks(usize::max(inner, 1)).enumerate() {
+                let bounds = intervals[row % intervals.len()];
+                let points = values.iter().map(|&v| Interval::point(v.into()));
+                if let Some(found) = points.reduce(Interval::hull)
+                    && !bounds.contains(found)
+                {
+                    return Some((found, bounds));
+                }
             }
         }
         None

@@ -24,8 +24,18 @@ fn range_of(module: &Module, name: &str) -> Range {
     intervals(module, module.main).unwrap().value(id).unwrap().clone()
 }
 
+/// The bounds along the only axis of which more is known, or those of all elements.
+fn only(range: &Range) -> (Option<usize>, Vec<(i64, i64)>) {
+    assert!(range.axes().count() < 2, "{range:?}");
+    let ends = |intervals: &[Interval]| intervals.iter().map(|i| (i.low, i.high)).collect();
+    match range.axes().next() {
+        Some((axis, intervals)) => (Some(axis), ends(intervals)),
+        None => (None, ends(&[range.hull()])),
+    }
+}
+
 fn ends(range: &Range) -> Vec<(i64, i64)> {
-    range.intervals().iter().map(|i| (i.low, i.high)).collect()
+    only(range).1
 }
 
 const CONV: &str = "stride=[1,1], pad=[0,0,0,0], dilation=[1,1]";
@@ -260,10 +270,61 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
     for (inputs, body, data, axis, expected) in cases {
         let module = module(inputs, &body, data);
         let range = range_of(&module, "y");
-        assert_eq!((range.axis(), ends(&range)), (axis, expected), "{body}");
+        assert_eq!(only(&range), (axis, expected), "{body}");
         let report = verify(&module, &[]);
         assert_eq!(report.findings, [], "{body}");
     }
+}
+
+/// Rows by their own bounds and columns by theirs, joined with something else behind the rows.
+#[test]
+fn operands_with_bounds_along_different_axes_keep_both() {
+    let module = module(
+        "%x: i8[1,2,3]",
+        "  %a: i32[1,2,3] = add(%x, @rows)
+  %b: i32[1,2,3] = add(@columns, %x)
+  %sum: i32[1,2,3] = add(%a, %b)
+  %short: i32[1,1,3] = slice(%b) {starts=[0], ends=[1], axes=[1], steps=[1]}
+  %wide: i32[1,3,3] = concat(%b, %short) {axis=1}
+  %less: i32[1,3,3] = add(%wide, @three)
+  %y: i32[1,5,3] = concat(%sum, %less) {axis=1}",
+        "data @rows: i8[2,1] = inline [100,-100]\ndata @columns: i8[3] = inline [1,2,4]\ndata @three: i32[3,1] = splat 7",
+    );
+    let along = |name: &str| -> Vec<(usize, Vec<(i64, i64)>)> {
+        let range = range_of(&module, name);
+        let ends = |intervals: &[Interval]| intervals.iter().map(|i| (i.low, i.high)).collect();
+        range.axes().map(|(axis, intervals)| (axis, ends(intervals))).collect()
+    };
+    assert_eq!(along("a"), [(1, vec![(-28, 227), (-228, 27)])]);
+    assert_eq!(along("b"), [(2, vec![(-127, 128), (-126, 129), (-124, 131)])]);
+    let rows = vec![(-28 - 127, 227 + 131), (-228 - 127, 27 + 131)];
+    let columns = vec![
+        (-228 - 127, 227 + 128),
+        (-228 - 126, 227 + 129),
+        (-228 - 124, 227 + 131),
+    ];
+    assert_eq!(along("sum"), [(1, rows.clone()), (2, columns)]);
+    let other = vec![(-127 + 7, 131 + 7); 3];
+    assert_eq!(along("y"), [(1, [rows, other].concat())]);
+}
+
+/// A bias of one element, or of one for each row, is none of one for each column.
+#[test]
+fn a_bias_belongs_to_columns_only_where_it_lies_along_them() {
+    let bias = |data: &str, expected: Vec<(i64, i64)>| {
+        let body = "  %y: i32[2,2] = gemm(%x, @w, @b) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
+        let module = module(
+            "%x: u8[2,1]",
+            body,
+            &format!("data @w: i8[2,1] = inline [1,-1]\n{data}"),
+        );
+        assert_eq!(only(&range_of(&module, "y")), (Some(1), expected), "{data}");
+        assert_eq!(verify(&module, &[]).findings, [], "{data}");
+    };
+    bias("data @b: i32[2] = inline [10,20]", vec![(10, 265), (-235, 20)]);
+    bias("data @b: i32[1,2] = inline [10,20]", vec![(10, 265), (-235, 20)]);
+    bias("data @b: i32[2,1] = inline [10,20]", vec![(10, 275), (-245, 20)]);
+    bias("data @b: i32[1] = inline [10]", vec![(10, 265), (-245, 10)]);
 }
 
 #[test]

@@ -25,8 +25,9 @@ fn bounds(module: &Module) -> (Vec<(i64, i64)>, bool) {
         .unwrap();
     let found = intervals(module, module.main).unwrap();
     let range = found.value(y).unwrap();
-    let ends = range.intervals().iter().map(|i| (i.low, i.high)).collect();
-    (ends, range.axis().is_some())
+    let along = range.axes().next();
+    let all = along.map_or_else(|| vec![range.hull()], |(_, intervals)| intervals.to_vec());
+    (all.iter().map(|i| (i.low, i.high)).collect(), along.is_some())
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Random integer graphs from a seed.
 
 mod addend;
+mod moves;
 mod volume;
 
 use super::Builder;
@@ -259,7 +260,7 @@ impl Maker {
         let index = self.random.range(0, self.values.len() as i64 - 1) as usize;
         let x = self.values[index].clone();
         let image = x.dims.len() == 4;
-        match self.random.range(0, 17) {
+        match self.random.range(0, 22) {
             0..=1 if image => self.conv(&x),
             2 if image => self.volume(&x),
             3 => self.gemm(&x),
@@ -291,6 +292,11 @@ impl Maker {
             }
             16 => self.softmax(&x),
             17 => self.layer_normalization(&x),
+            18 => self.across(&x),
+            19 => self.joined(&x),
+            20 => self.taken(&x),
+            21 => self.rearranged(&x),
+            22 => self.called(&x),
             9 => {
                 let ends = [self.random.range(0, 20), self.random.range(30, 100)];
                 let [min, max] = ends.map(|end| x.code(end));

@@ -103,13 +103,23 @@ impl<'a> Found<'a> {
         self.bounds.borrow_mut().of(value)
     }
 
-    /// The accumulators that can occur, in front of a step of the producer's own.
+    /// The accumulators that can occur, in front of a step of the producer's own: by channel where no step has its channels
+    /// elsewhere.
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
-        let interval = match self.producer {
+        let mut bounds = self.bounds.borrow_mut();
+        let reach = match self.producer {
             // Its type bounds what is not followed further.
-            Producer::Node(_, node) if node.fused.is_some() => self.bounds.borrow_mut().accumulators(node),
-            _ => self.bounds(self.wide),
+            Producer::Node(_, node) if node.fused.is_some() => bounds.accumulators(node),
+            _ => bounds.reach(self.wide),
         };
+        let mut forms = self.requantizations(self.links.len());
+        let by_channel = forms.find(|(form, _)| form.channels().is_some());
+        let interval = match by_channel {
+            Some((_, Channels::Axis(axis))) => reach.and_then(|reach| reach.only_along(Some(axis))),
+            Some((_, Channels::Picked(_))) => reach.and_then(|reach| reach.only_along(None)),
+            None => reach,
+        };
+        let interval = interval.map(|reach| reach.bounds().clone());
         interval.ok_or_else(|| Reason::new(ReasonCode::NoInterval, "its accumulators have no known bounds"))
     }
 

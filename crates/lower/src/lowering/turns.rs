@@ -7,7 +7,7 @@
 
 use super::{Grid, LowerError, Lowered, Lowering};
 use crate::bake::{Baked, bake, bake_nodes};
-use crate::interval::Interval;
+use crate::interval::{Interval, around_all};
 use crate::part::Part;
 use crate::recipes::Product;
 use crate::walk::{Build, Walk};
@@ -40,7 +40,7 @@ struct Known {
 #[derive(Clone, Debug, PartialEq)]
 enum Left {
     Real,
-    Codes(Per<Interval>),
+    Codes(Interval),
     Sum {
         bounds: Option<Per<Interval>>,
         zero: i32,
@@ -172,7 +172,7 @@ impl Known {
                 let name = lowering.walk.intern(source.name);
                 let main = lowering.walk.out.main_mut();
                 let made = main.add_input(name, ty, Some(grid.params()));
-                lowering.known.set(made, bounds.clone());
+                lowering.known.set(made, *bounds);
                 lowering.walk.set(value, grid, None, made)
             }
             // Its producer is tried in front of its readers.
@@ -194,7 +194,7 @@ impl Lowering<'_> {
         let left = self.left(value);
         let codes = left.and_then(|grid| self.walk.found(value, &grid, None));
         codes
-            .and_then(|codes| self.bounds(codes))
+            .and_then(|codes| around_all(&self.bounds(codes)?))
             .map_or(Left::Real, Left::Codes)
     }
 }

@@ -7,24 +7,13 @@ impl Analysis<'_> {
     /// A function of two operands that broadcast as in numpy: axes are counted from the last one.
     pub(super) fn binary(&self, node: &Node, f: impl Fn(Interval, Interval) -> Interval) -> Option<Range> {
         let [a, b] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
-        let (a, b) = (a?, b?);
-        let result = self.shape(*node.outputs.first()?)?;
+        let result = self.dims(*node.outputs.first()?)?;
         let aligned = |id| {
-            let (range, rank) = (self.range(id)?, self.shape(id)?.len());
+            let missing = result.len().checked_sub(self.dims(id)?.len())?;
             // An operand with one element along the axis is the same for every index of the result.
-            Some(range.moved(|axis| {
-                let axis = axis + result.len().checked_sub(rank)?;
-                (result.get(axis) == Some(&(range.intervals().len() as u64))).then_some(axis)
-            }))
+            Some(self.range(id)?.moved(result, |axis| axis.checked_add(missing)))
         };
-        let (a, b) = (aligned(a)?, aligned(b)?);
-        match a.axis().or(b.axis()) {
-            Some(axis) => {
-                let count = a.intervals().len().max(b.intervals().len());
-                Range::channels(axis, (0..count).map(|c| f(a.at(axis, c), b.at(axis, c))).collect())
-            }
-            None => Some(Range::tensor(f(a.hull(), b.hull()))),
-        }
+        Some(aligned(a?)?.combined(&aligned(b?)?, f))
     }
 
     /// The entries of a table that can be asked for, one for every 2^`step`th code. Codes count from the smallest of their type;
@@ -41,21 +30,15 @@ impl Analysis<'_> {
             let (low, high) = (*entries.iter().min()?, *entries.iter().max()?);
             Some(Interval { low, high })
         };
-        let read = |codes: &Interval| {
+        let whole = hull(&entries)?;
+        Some(self.range(x)?.map(|codes| {
             let index = |code: i64| usize::try_from(code.checked_sub(lowest)? >> step.min(62)).ok();
             // The line behind the last entry that is asked for ends in the next one.
             let last = |code: i64| Some(index(code)? + usize::from(step > 0));
             let read = index(codes.low).zip(last(codes.high));
             // A code that is past the table has no entry; whatever is read is one.
-            hull(
-                read.and_then(|(first, last)| entries.get(first..=last))
-                    .unwrap_or(&entries),
-            )
-        };
-        let found: Option<Vec<Interval>> = self.range(x)?.intervals().iter().map(read).collect();
-        match self.range(x)?.axis() {
-            Some(axis) => Range::channels(axis, found?),
-            None => found?.first().copied().map(Range::tensor),
-        }
+            let read = read.and_then(|(first, last)| hull(entries.get(first..=last)?));
+            read.unwrap_or(whole)
+        }))
     }
 }

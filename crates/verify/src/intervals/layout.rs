@@ -15,31 +15,30 @@ impl Analysis<'_> {
             return self.chosen(node);
         }
         let x = node.inputs.first().copied().flatten()?;
-        let range = self.range(x)?;
+        let (range, y) = (self.range(x)?, *node.outputs.first()?);
         let all = || Some(vec![Range::tensor(range.hull())]);
         let normal = |axis: i64| {
-            let rank = self.shape(x)?.len() as i64;
+            let rank = self.dims(x)?.len() as i64;
             usize::try_from(if axis < 0 { axis + rank } else { axis }).ok()
         };
         match &node.op {
             Op::Identity(_) => Some(vec![range.clone()]),
-            Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => {
-                Some(vec![self.reshaped(x, *node.outputs.first()?)?])
-            }
+            Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => Some(vec![self.reshaped(x, y)?]),
             Op::Transpose(op) => {
                 let position = |axis: usize| op.permutation.iter().position(|&p| p as usize == axis);
-                Some(vec![range.moved(position)])
+                Some(vec![range.moved(self.dims(y)?, position)])
             }
             Op::Split(op) => {
                 let axis = normal(op.axis)?;
-                let piece = range.moved(|own| (own != axis).then_some(own));
-                Some(vec![piece; op.sizes.len()])
+                let piece = |&id: &ValueId| Some(range.moved(self.dims(id)?, |own| (own != axis).then_some(own)));
+                node.outputs.iter().map(piece).collect()
             }
             Op::Slice(op) => {
                 let sliced = op.axes.iter().map(|&a| normal(a)).collect::<Option<Vec<_>>>()?;
-                Some(vec![range.moved(|own| (!sliced.contains(&own)).then_some(own))])
+                let kept = |own| (!sliced.contains(&own)).then_some(own);
+                Some(vec![range.moved(self.dims(y)?, kept)])
             }
-            Op::Concat(op) => Some(vec![self.concat(node, normal(op.axis)?)?]),
+            Op::Concat(op) => Some(vec![self.concat(node, y, normal(op.axis)?)?]),
             Op::Pad(op) => {
                 let padded = match op.mode {
                     // Codes have at most 16 bits: they are exact in a float.
@@ -134,8 +133,8 @@ impl Analysis<'_> {
         Some(vec![Range::tensor(range)])
     }
 
-    /// An index along the channels' axis is linear / inner % extent: the axis is still there if one of the same extent has
-    /// as many elements behind it.
+    /// An index along an axis is linear / inner % extent: the axis is still there if one of the same extent has as many
+    /// elements behind it.
     fn reshaped(&self, x: ValueId, result: ValueId) -> Option<Range> {
         let (from, to) = (self.shape(x)?, self.shape(result)?);
         let inner = |shape: &[u64], axis: usize| shape[axis + 1..].iter().product::<u64>();
@@ -143,11 +142,11 @@ impl Analysis<'_> {
             let extent = *from.get(axis)?;
             (0..to.len()).find(|&a| to[a] == extent && inner(&to, a) == inner(&from, axis))
         };
-        Some(self.range(x)?.moved(same))
+        Some(self.range(x)?.moved(self.dims(result)?, same))
     }
 
     /// Operands one after the other along `axis`; one interval for all of them where there are too many indices.
-    fn concat(&self, node: &Node, axis: usize) -> Option<Range> {
+    fn concat(&self, node: &Node, result: ValueId, axis: usize) -> Option<Range> {
         let operands: Vec<(&Range, u64)> = node
             .inputs
             .iter()
@@ -160,13 +159,9 @@ impl Analysis<'_> {
             let hulls = operands.iter().map(|(range, _)| range.hull());
             return hulls.reduce(Interval::hull).map(Range::tensor);
         }
-        let mut joined = Vec::new();
-        for (range, extent) in operands {
-            match range.axis() {
-                Some(own) if own == axis => joined.extend(range.intervals()),
-                _ => joined.extend(std::iter::repeat_n(range.hull(), extent as usize)),
-            }
-        }
-        Range::channels(axis, joined)
+        let each = operands
+            .iter()
+            .flat_map(|(range, extent)| (0..*extent as usize).map(|index| range.at(axis, index)));
+        Range::along(self.dims(result)?, axis, each.collect())
     }
 }

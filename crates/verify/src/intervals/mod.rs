@@ -22,9 +22,9 @@ pub(crate) use range::extents;
 use range::of_elem;
 use strait_core::tensor::Element;
 use strait_core::{
-    Channels, Def, Elem, Graph, GraphId, Kind, Module, Node, NodeId, Op, Placement, Stage, TensorData, ValueId,
+    Channels, Def, Elem, Graph, GraphId, Kind, Module, Node, NodeId, Op, Placement, Shape, Stage, TensorData, ValueId,
 };
-use strait_requantize::Requantization;
+use strait_requantize::{OutsideDomain, Requantization};
 
 /// The bounds of one graph.
 #[derive(Clone, Debug)]
@@ -66,10 +66,10 @@ impl Default for Budget {
 impl Budget {
     /// A range that is kept, if there is room for one interval of each channel, and the hull of its channels otherwise.
     fn keep(&mut self, range: Range) -> Range {
-        match (range.intervals().len(), self.0.checked_sub(range.intervals().len())) {
-            (1, _) => range,
-            (_, None) => Range::tensor(range.hull()),
-            (_, Some(left)) => {
+        let count = range.axes().map(|(_, intervals)| intervals.len()).sum();
+        match self.0.checked_sub(count) {
+            None => Range::tensor(range.hull()),
+            Some(left) => {
                 self.0 = left;
                 range
             }
@@ -228,8 +228,8 @@ impl<'a> Analysis<'a> {
             Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
             Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
             Op::AveragePool(op) => one(self.average_pool(op, [x, y])?),
-            Op::GlobalAveragePool(_) => one(self.global_average_pool(x)?),
-            Op::Reduce(op) => one(self.reduce(op, x)?),
+            Op::GlobalAveragePool(_) => one(self.global_average_pool([x, y])?),
+            Op::Reduce(op) => one(self.reduce(op, [x, y])?),
             _ => self.moved(node),
         }
     }
@@ -239,9 +239,14 @@ impl<'a> Analysis<'a> {
         self.values.get(id.index())?.as_ref()
     }
 
+    /// The shape of a value.
+    fn dims(&self, id: ValueId) -> Option<&'a Shape> {
+        Some(&self.graph.value(id)?.ty.shape)
+    }
+
     /// The extents of a value.
     fn extents(&self, id: ValueId) -> Option<Vec<u64>> {
-        extents(&self.graph.value(id)?.ty.shape)
+        extents(self.dims(id)?)
     }
 
     /// The extents of a value that is not empty.
@@ -281,16 +286,9 @@ impl<'a> Analysis<'a> {
         let Some(centred) = hull.map(|hull| Range::tensor(hull.minus(zero))) else {
             return sums.map(|sum| sum.plus(whole));
         };
-        let axis = self.shape(result).and_then(|shape| node.op.channel_axis(shape.len()));
+        let axis = self.dims(result).and_then(|shape| node.op.channel_axis(shape.len()));
         let added = self.requantized(result, &centred, &addend.form, Met::Along(axis));
-        match sums.axis().or(added.axis()) {
-            Some(axis) => {
-                let count = sums.intervals().len().max(added.intervals().len());
-                let each = (0..count).map(|c| sums.at(axis, c).plus(added.at(axis, c)));
-                Range::channels(axis, each.collect()).unwrap_or_else(|| Range::tensor(sums.hull().plus(added.hull())))
-            }
-            None => Range::tensor(sums.hull().plus(added.hull())),
-        }
+        sums.combined(&added, Interval::plus)
     }
 
     /// Sums are kept in the type that carries them: what does not fit is a finding, and wraps into anything.
@@ -298,20 +296,20 @@ impl<'a> Analysis<'a> {
         // An end of i64 stands for more where something was added up, and is a number where it was only moved.
         let computes = elem == Elem::I64 && matches!(kind, Kind::Accumulates | Kind::Integer);
         let fits = |i: Interval| whole.contains(i) && !(computes && (i.low == whole.low || i.high == whole.high));
-        match range.intervals().iter().position(|i| !fits(*i)) {
-            Some(channel) => {
-                let interval = range.intervals()[channel];
-                let value = self.name(result);
-                let fault = Fault::Overflow {
-                    channel,
-                    interval,
-                    carrier: elem,
-                };
-                self.findings.push(Finding { value, fault });
-                Range::tensor(whole)
-            }
-            None => range,
+        if fits(range.hull()) {
+            return range;
         }
+        let by_channel = range.axes().next();
+        let each = by_channel.map_or_else(|| vec![range.hull()], |(_, each)| each.to_vec());
+        let channel = each.iter().position(|&i| !fits(i)).unwrap_or(0);
+        let value = self.name(result);
+        let fault = Fault::Overflow {
+            channel,
+            interval: each[channel],
+            carrier: elem,
+        };
+        self.findings.push(Finding { value, fault });
+        Range::tensor(whole)
     }
 
     /// The part of `range` that each channel of a form requantizes; the form is fused into a node, or is the node.
@@ -342,40 +340,33 @@ impl<'a> Analysis<'a> {
 
     /// f([low, high]) = [f(low), f(high)] for a non-decreasing f, per channel of the form or of the range.
     fn requantized(&mut self, result: ValueId, range: &Range, form: &Requantization, met: Met) -> Range {
-        let whole = || Range::tensor(Interval::of_type(form.out()));
-        let axis = match &met {
-            Met::Along(axis) => *axis,
-            Met::Picked(_) => None,
-        };
-        let channels = form.channels().zip(axis);
         let image = |channel: usize, interval: Interval| {
             let end = |x| form.eval(channel, x).map(i64::from);
-            Ok((end(interval.low)?, end(interval.high)?))
+            let (low, high) = (end(interval.low)?, end(interval.high)?);
+            Ok::<_, OutsideDomain>(Interval { low, high })
         };
-        let images = match (channels, &met) {
-            (Some((count, axis)), _) => (0..count).map(|c| image(c, range.at(axis, c))).collect(),
-            (None, Met::Picked(each)) => each.iter().enumerate().map(|(c, i)| image(c, *i)).collect(),
-            (None, Met::Along(_)) if form.channels().is_some() => return whole(),
-            (None, Met::Along(_)) => range.intervals().iter().map(|i| image(0, *i)).collect(),
-        };
-        let image_range = match images {
-            Ok::<Vec<(i64, i64)>, _>(images) => {
-                let intervals: Vec<_> = images.into_iter().map(|(low, high)| Interval { low, high }).collect();
-                let axis = channels.map(|(_, axis)| axis).or(range.axis());
-                match (axis, &met) {
-                    (Some(axis), Met::Along(_)) => Range::channels(axis, intervals),
-                    // Without an axis there is one interval, or those of channels that are anywhere.
-                    _ => intervals.into_iter().reduce(Interval::hull).map(Range::tensor),
-                }
+        let images = match (form.channels(), met) {
+            (_, Met::Picked(each)) => {
+                let images = each.iter().enumerate().map(|(channel, i)| image(channel, *i));
+                let images = images.collect::<Result<Vec<_>, _>>();
+                // Its channels are anywhere.
+                images.map(|images| images.into_iter().reduce(Interval::hull).map(Range::tensor))
             }
-            Err(outside) => {
-                let value = self.name(result);
-                let fault = Fault::OutsideDomain(outside);
-                self.findings.push(Finding { value, fault });
-                None
+            (None, Met::Along(_)) => range.try_map(|interval| image(0, interval)).map(Some),
+            (Some(count), Met::Along(Some(axis))) => {
+                let images = (0..count).map(|channel| image(channel, range.at(axis, channel)));
+                let images = images.collect::<Result<Vec<_>, _>>();
+                images.map(|images| Range::along(self.dims(result)?, axis, images))
             }
+            (Some(_), Met::Along(None)) => Ok(None),
         };
-        image_range.unwrap_or_else(whole)
+        let images = images.unwrap_or_else(|outside| {
+            let value = self.name(result);
+            let fault = Fault::OutsideDomain(outside);
+            self.findings.push(Finding { value, fault });
+            None
+        });
+        images.unwrap_or_else(|| Range::tensor(Interval::of_type(form.out())))
     }
 }
 
@@ -390,12 +381,13 @@ fn clamped(range: &Range, [low, high]: [i32; 2]) -> Range {
 /// The bounds of a constant; per index where it is a vector, lying along any axis.
 fn of_tensor(tensor: &TensorData) -> Option<Range> {
     fn of<T: Element + Ord + Into<i64>>(tensor: &TensorData) -> Option<Range> {
+        let shape = &tensor.tensor_type().shape;
         let values = tensor.values::<T>().ok()?;
         let mut long = tensor.shape().iter().enumerate().filter(|(_, extent)| **extent > 1);
         match (long.next(), long.next()) {
             (Some((axis, _)), None) => {
                 let points = values.iter().map(|&v| Interval::point(v.into()));
-                Range::channels(axis, points.collect())
+                Range::along(shape, axis, points.collect())
             }
             _ => {
                 let (low, high) = ((*values.iter().min()?).into(), (*values.iter().max()?).into());

@@ -135,13 +135,7 @@ impl Analysis<'_> {
                 (0..outputs).map(product).collect()
             }
         };
-        let with_bias = products.into_iter().enumerate();
-        Range::channels(
-            1,
-            with_bias
-                .map(|(c, i)| Some(i.plus(self.bias(bias, c, outputs)?)))
-                .collect::<Option<_>>()?,
-        )
+        self.with_bias(node, 1, products, bias)
     }
 
     /// Elements that each tap of a convolution reads: any, where extents are not known or do not fit.
@@ -177,7 +171,7 @@ impl Analysis<'_> {
         };
         let inner = if op.transpose_a { 0 } else { a_rank.checked_sub(1)? };
         let (a, zeros) = (self.range(a)?, &op.weight_zero);
-        let axis = self.extents(*node.outputs.first()?)?.len().checked_sub(1)?;
+        let axis = self.dims(*node.outputs.first()?)?.len().checked_sub(1)?;
         if self.constant(b).is_none() && dims.iter().product::<u64>() > MOST_COMPUTED {
             let zero = (zeros.0.values().iter().map(|&z| Interval::point(z.into()))).reduce(Interval::hull)?;
             let product = a.hull().times(self.range(b)?.hull().minus(zero));
@@ -202,13 +196,7 @@ impl Analysis<'_> {
                 (0..outputs).map(product).collect()
             }
         };
-        let with_bias = products.into_iter().enumerate();
-        Range::channels(
-            axis,
-            with_bias
-                .map(|(c, i)| Some(i.plus(self.bias(bias, c, outputs)?)))
-                .collect::<Option<_>>()?,
-        )
+        self.with_bias(node, axis, products, bias)
     }
 
     /// Σ (a − a_zero)·(b − b_zero) over the inner dimension.
@@ -222,16 +210,19 @@ impl Analysis<'_> {
         ))
     }
 
-    /// The bias of one of `outputs`, 0 where there is none. A bias of lower rank is the same for every row.
-    fn bias(&self, bias: Option<ValueId>, output: usize, outputs: usize) -> Option<Interval> {
+    /// Sums of products with their bias, by the index of the result along `axis`. A bias is known output by output where it is
+    /// a constant of nothing else than one for each.
+    fn with_bias(&self, node: &Node, axis: usize, products: Vec<Interval>, bias: Option<ValueId>) -> Option<Range> {
+        let result = self.dims(*node.outputs.first()?)?;
+        let products = Range::along(result, axis, products)?;
         let Some(bias) = bias else {
-            return Some(Interval::point(0));
+            return Some(products);
         };
-        let constant = self.constant(bias).and_then(|b| b.to_i64().ok());
-        match constant {
-            Some(values) if values.len() == outputs => values.get(output).copied().map(Interval::point),
-            _ => Some(self.range(bias)?.hull()),
-        }
+        // That of a convolution has one axis, its channels; any other broadcasts from the last one.
+        let last = self.dims(bias)?.len().checked_sub(1);
+        let moved = |own| (Some(own) == last).then_some(axis);
+        let bias = self.range(bias)?.moved(result, moved);
+        Some(products.combined(&bias, Interval::plus))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Bounds of integers, per channel.
+//! Bounds of integers, of all elements and by axis.
 
 use std::sync::Arc;
 use strait_core::{Elem, Shape};
@@ -99,44 +99,50 @@ impl Interval {
     }
 }
 
-/// Bounds of the elements of one value: one interval for all of them, or one per index of an axis.
+/// Bounds of the elements of one value: an interval around all of them and, for each axis along which more is known, one for
+/// each of its indices. An element lies in every interval that it meets.
+///
+/// An axis has exactly as many intervals as the value has elements along it: whatever makes them is held against the shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
-    axis: Option<usize>,
-    /// Never empty; one where there is no axis. Ops that move codes share them.
-    intervals: Arc<[Interval]>,
-    /// The smallest interval around all of them.
     hull: Interval,
+    /// In the order of axes.
+    along: Vec<Along>,
+}
+
+/// Bounds by the index along an axis, none of which leaves the hull.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Along {
+    axis: usize,
+    /// Ops that move codes share them.
+    intervals: Arc<[Interval]>,
+}
+
+impl Along {
+    fn hull(&self) -> Option<Interval> {
+        self.intervals.iter().copied().reduce(Interval::hull)
+    }
 }
 
 impl Range {
     /// The same bounds for every element.
-    pub fn tensor(interval: Interval) -> Range {
-        Range {
-            axis: None,
-            intervals: [interval].into(),
-            hull: interval,
-        }
+    pub fn tensor(hull: Interval) -> Range {
+        let along = Vec::new();
+        Range { hull, along }
     }
 
-    /// Bounds per index of an axis; `None` where there is no index.
-    pub fn channels(axis: usize, intervals: Vec<Interval>) -> Option<Range> {
-        let hull = intervals.iter().copied().reduce(Interval::hull)?;
-        Some(Range {
-            axis: Some(axis),
+    /// Bounds by the index along an axis of a value of this shape; `None` where the axis has another number of elements, or
+    /// none.
+    pub fn along(shape: &Shape, axis: usize, intervals: Vec<Interval>) -> Option<Range> {
+        let along = Along {
+            axis,
             intervals: intervals.into(),
+        };
+        let hull = along.hull()?;
+        has_extent(shape, axis, along.intervals.len()).then(|| Range {
             hull,
+            along: vec![along],
         })
-    }
-
-    /// The axis that the bounds run along.
-    pub fn axis(&self) -> Option<usize> {
-        self.axis
-    }
-
-    /// One interval, or one per index of the axis.
-    pub fn intervals(&self) -> &[Interval] {
-        &self.intervals
     }
 
     /// The bounds of all elements together.
@@ -144,36 +150,95 @@ impl Range {
         self.hull
     }
 
-    /// The bounds at an index of an axis.
+    /// The axes along which more is known, in their order, each with an interval for each of its indices.
+    pub fn axes(&self) -> impl Iterator<Item = (usize, &[Interval])> {
+        self.along.iter().map(|along| (along.axis, &along.intervals[..]))
+    }
+
+    /// The bounds by the index along an axis, where more is known of it.
+    pub fn by_index(&self, axis: usize) -> Option<&[Interval]> {
+        self.axes()
+            .find(|(own, _)| *own == axis)
+            .map(|(_, intervals)| intervals)
+    }
+
+    /// The bounds at an index along an axis.
     pub fn at(&self, axis: usize, index: usize) -> Interval {
-        match self.intervals.get(index) {
-            Some(interval) if self.axis == Some(axis) => *interval,
-            _ => self.hull(),
-        }
+        let own = self.by_index(axis).and_then(|intervals| intervals.get(index));
+        own.copied().unwrap_or(self.hull)
     }
 
-    /// The same axis with each interval replaced.
-    pub fn map(&self, f: impl FnMut(&Interval) -> Interval) -> Range {
-        let intervals: Arc<[Interval]> = self.intervals.iter().map(f).collect();
-        let first = intervals[0];
-        Range {
-            axis: self.axis,
-            hull: intervals.iter().copied().fold(first, Interval::hull),
-            intervals,
-        }
+    /// The bounds of a function of each element: of all of them by `f` of the hull, and of those at an index by `f` of theirs.
+    pub fn map(&self, mut f: impl FnMut(Interval) -> Interval) -> Range {
+        let each = |along: &Along| Along {
+            axis: along.axis,
+            intervals: along.intervals.iter().copied().map(&mut f).collect(),
+        };
+        let along = self.along.iter().map(each).collect();
+        Range::around(f(self.hull), along)
     }
 
-    /// The same bounds under another numbering of axes; those of all elements where the axis is gone.
-    pub fn moved(&self, f: impl FnOnce(usize) -> Option<usize>) -> Range {
-        match self.axis.map(f) {
-            Some(None) => Range::tensor(self.hull()),
-            axis => Range {
-                axis: axis.flatten(),
-                intervals: Arc::clone(&self.intervals),
-                hull: self.hull,
-            },
-        }
+    /// The same, or the first error.
+    pub fn try_map<E>(&self, mut f: impl FnMut(Interval) -> Result<Interval, E>) -> Result<Range, E> {
+        let mut failed = None;
+        let mapped = self.map(|interval| {
+            f(interval).unwrap_or_else(|error| {
+                failed.get_or_insert(error);
+                interval
+            })
+        });
+        failed.map_or(Ok(mapped), Err)
     }
+
+    /// The bounds of the same elements in a value of this shape, whose axis `f(axis)` has the indices of `axis`; `None` where no
+    /// axis has them, or one of another extent.
+    pub fn moved(&self, shape: &Shape, mut f: impl FnMut(usize) -> Option<usize>) -> Range {
+        let each = |along: &Along| {
+            let axis = f(along.axis).filter(|&axis| has_extent(shape, axis, along.intervals.len()))?;
+            let intervals = Arc::clone(&along.intervals);
+            Some(Along { axis, intervals })
+        };
+        let mut along: Vec<Along> = self.along.iter().filter_map(each).collect();
+        along.sort_by_key(|along| along.axis);
+        let hull = self.hull;
+        Range { hull, along }
+    }
+
+    /// The bounds of a function of an element of this value and the one of `other` at the same place: both are of one shape.
+    pub fn combined(&self, other: &Range, f: impl Fn(Interval, Interval) -> Interval) -> Range {
+        let mut axes: Vec<(usize, usize)> = self
+            .axes()
+            .chain(other.axes())
+            .map(|(axis, intervals)| (axis, intervals.len()))
+            .collect();
+        axes.sort_unstable();
+        axes.dedup();
+        let each = |(axis, count): (usize, usize)| Along {
+            axis,
+            intervals: (0..count).map(|at| f(self.at(axis, at), other.at(axis, at))).collect(),
+        };
+        Range::around(f(self.hull, other.hull), axes.into_iter().map(each).collect())
+    }
+
+    /// All that is known of one value: the hull lies in that of each axis, and all intervals lie in the hull.
+    fn around(hull: Interval, mut along: Vec<Along>) -> Range {
+        let hull = along
+            .iter()
+            .filter_map(Along::hull)
+            .fold(hull, |hull, other| hull.clamped(other));
+        for own in along
+            .iter_mut()
+            .filter(|own| own.intervals.iter().any(|&i| !hull.contains(i)))
+        {
+            own.intervals = own.intervals.iter().map(|i| i.clamped(hull)).collect();
+        }
+        Range { hull, along }
+    }
+}
+
+/// True if an axis of this shape has so many elements.
+fn has_extent(shape: &Shape, axis: usize, count: usize) -> bool {
+    shape.get(axis).and_then(|dim| dim.fixed()) == Some(count as u64)
 }
 
 /// All values of an element type; `None` for floats and booleans.

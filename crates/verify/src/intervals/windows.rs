@@ -6,10 +6,10 @@ use strait_core::ValueId;
 use strait_core::op::{self, Reduction};
 
 impl Analysis<'_> {
-    /// Bounds per channel of something that is folded over other axes than the channels'.
-    fn per_channel(&self, x: ValueId) -> Option<Range> {
+    /// Bounds by image and by channel of something that is folded over the other axes of `x`.
+    fn per_channel(&self, [x, y]: [ValueId; 2]) -> Option<Range> {
         self.shape(x)?;
-        Some(self.range(x)?.moved(|axis| (axis <= 1).then_some(axis)))
+        Some(self.range(x)?.moved(self.dims(y)?, |axis| (axis <= 1).then_some(axis)))
     }
 
     fn zero_point(&self, x: ValueId) -> Option<Interval> {
@@ -36,13 +36,13 @@ impl Analysis<'_> {
         let window = self.window(attributes, &op.size, values);
         let outside = window.is_none_or(|window| window.leaves());
         let padding = Interval::point(op.pad_value.into());
-        let read = |i: &Interval| if outside { i.hull(padding) } else { *i };
-        Some(self.per_channel(values[0])?.map(|i| read(i).summed(taps)))
+        let read = |i: Interval| if outside { i.hull(padding) } else { i };
+        Some(self.per_channel(values)?.map(|i| read(i).summed(taps)))
     }
 
     /// One of the elements; the smallest code where a window has none.
     pub(super) fn max_pool(&self, op: &op::MaxPool, values: [ValueId; 2]) -> Option<Range> {
-        let range = self.per_channel(values[0])?;
+        let range = self.per_channel(values)?;
         let attributes = Attributes {
             stride: &op.stride,
             dilation: &op.dilation,
@@ -59,7 +59,7 @@ impl Analysis<'_> {
     /// A rounded mean lies between the integers that it is the mean of. Padding that counts reads as the zero point, which
     /// is also the result of a window without elements.
     pub(super) fn average_pool(&self, op: &op::AveragePool, values: [ValueId; 2]) -> Option<Range> {
-        let range = self.per_channel(values[0])?;
+        let range = self.per_channel(values)?;
         let attributes = Attributes {
             stride: &op.stride,
             dilation: &op.dilation,
@@ -73,17 +73,17 @@ impl Analysis<'_> {
         Some(range.map(|i| i.hull(zero)))
     }
 
-    pub(super) fn global_average_pool(&self, x: ValueId) -> Option<Range> {
-        self.per_channel(x)
+    pub(super) fn global_average_pool(&self, values: [ValueId; 2]) -> Option<Range> {
+        self.per_channel(values)
     }
 
     /// Sums grow with the number of elements; the largest and the smallest are elements.
-    pub(super) fn reduce(&self, op: &op::Reduce, x: ValueId) -> Option<Range> {
+    pub(super) fn reduce(&self, op: &op::Reduce, [x, y]: [ValueId; 2]) -> Option<Range> {
         let shape = self.shape(x)?;
         let reduced = op.reduced(shape.len()).ok()?;
         let kept = self
             .range(x)?
-            .moved(|axis| match (reduced.contains(&axis), op.keep_dims) {
+            .moved(self.dims(y)?, |axis| match (reduced.contains(&axis), op.keep_dims) {
                 (true, _) => None,
                 (false, true) => Some(axis),
                 (false, false) => Some(axis - reduced.iter().filter(|&&r| r < axis).count()),

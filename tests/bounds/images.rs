@@ -1,15 +1,7 @@
-//! Intervals of the verifier on random graphs of integer primitives: no other value occurs, and the intervals are never
-//! wider than what the compiler says, whose certificates the verifier holds against it.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+//! Random graphs of primitives on images of codes of 8 bits.
 
 use std::fmt::Write;
-use strait_core::text::parse;
 use strait_core::text::random::SplitMix64;
-use strait_core::verifier::verify;
-use strait_core::{Module, Op, ValueId};
-use strait_execute::{Tensor, TensorView, reference};
-use strait_lower::interval::Bounds;
-use strait_verify::{Interval, Range, intervals};
 
 /// Channels, height and width, of a batch of one.
 type Dims = [u64; 3];
@@ -18,7 +10,7 @@ type Dims = [u64; 3];
 const ZERO: i64 = -9;
 
 /// First values of the graph.
-const INPUT: Dims = [2, 4, 5];
+pub(crate) const INPUT: Dims = [2, 4, 5];
 
 struct Maker {
     random: SplitMix64,
@@ -254,7 +246,7 @@ impl Maker {
     }
 }
 
-fn graph(seed: u64) -> String {
+pub(crate) fn graph(seed: u64) -> String {
     let mut maker = Maker {
         random: SplitMix64::new(seed),
         nodes: String::new(),
@@ -276,101 +268,4 @@ fn graph(seed: u64) -> String {
         outputs.join(", "),
         maker.data
     )
-}
-
-/// Codes of all kinds: one everywhere, the ends at random, and any.
-fn inputs(seed: u64) -> Vec<Tensor> {
-    let mut random = SplitMix64::new(seed);
-    let [c, h, w] = INPUT.map(|extent| extent as usize);
-    let count = c * h * w;
-    let ends = |bits: u64| if bits & 1 == 0 { i8::MIN } else { i8::MAX };
-    let mut all = vec![vec![i8::MIN; count], vec![i8::MAX; count]];
-    for _ in 0..3 {
-        all.push((0..count).map(|_| ends(random.next_u64() >> 20)).collect());
-        all.push((0..count).map(|_| (random.next_u64() >> 20) as i8).collect());
-    }
-    let tensor = |codes: Vec<i8>| Tensor::from_values(&[1, c, h, w], &codes).unwrap();
-    all.into_iter().map(tensor).collect()
-}
-
-/// The bounds at every index of an axis, or of all elements.
-fn along(range: &Range, axis: usize, extent: usize) -> Vec<Interval> {
-    (0..extent).map(|index| range.at(axis, index)).collect()
-}
-
-/// Holds the verifier's bounds of a value against the compiler's; answers whether they are narrower anywhere.
-fn is_narrower(module: &Module, value: ValueId, own: &Range, bounds: &mut Bounds<'_>, case: &str) -> bool {
-    let theirs = bounds.of(value).unwrap();
-    // The compiler knows channels of products, the second axis of a convolution's.
-    let is_conv = |op: &Op| matches!(op, Op::Conv(_));
-    let known = module.main().producer(value).is_some_and(|(_, node)| is_conv(&node.op));
-    assert!(theirs.channels().is_none() || known);
-    let extent = theirs.channels().unwrap_or(own.intervals().len());
-    let axis = if theirs.channels().is_some() {
-        1
-    } else {
-        own.axis().unwrap_or(0)
-    };
-    let mut narrower = false;
-    for (index, own) in along(own, axis, extent).into_iter().enumerate() {
-        let &(low, high) = theirs.get(index).unwrap();
-        let theirs = Interval { low, high };
-        let name = module.name(module.main().value(value).unwrap().name);
-        assert!(
-            theirs.contains(own),
-            "{name}[{index}]: {own:?}, and {theirs:?} of the compiler: {case}"
-        );
-        narrower |= theirs != own;
-    }
-    narrower
-}
-
-#[test]
-fn nothing_occurs_outside_of_the_bounds_and_they_are_within_those_of_the_compiler() {
-    let (mut values, mut narrower, mut attained) = (0, 0, 0);
-    for seed in 0..400 {
-        let text = graph(seed);
-        let module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        verify(&module).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let (main, case) = (module.main(), format!("seed {seed}\n{text}"));
-        let own = intervals(&module, module.main).unwrap();
-        assert_eq!(own.findings(), [], "{case}");
-        let mut bounds = Bounds::new(&module, main);
-        let mut seen: Vec<Option<Vec<Interval>>> = vec![None; main.value_bound()];
-        for input in inputs(seed) {
-            let mut observe = |value: ValueId, tensor: TensorView<'_>| {
-                let range = own.value(value).unwrap();
-                let codes = tensor.to_tensor().to_data().unwrap().to_i64().unwrap();
-                let inner: usize = match range.axis() {
-                    Some(axis) => tensor.shape()[axis + 1..].iter().product(),
-                    None => codes.len(),
-                };
-                let count = range.intervals().len();
-                let seen = seen[value.index()].get_or_insert_with(|| range.intervals().to_vec());
-                for (index, &code) in codes.iter().enumerate() {
-                    let bounds = range.intervals()[index / inner % count];
-                    assert!(bounds.contains(Interval::point(code)), "{code} in {bounds:?}: {case}");
-                    // What is left of the bounds where one of their ends is attained.
-                    let left = &mut seen[index / inner % count];
-                    left.low += i64::from(left.low == code && code == bounds.low);
-                    left.high -= i64::from(left.high == code && code == bounds.high);
-                }
-            };
-            reference::run(&module, module.main, &[input.view()], &mut observe).unwrap();
-        }
-        for &value in main.nodes().flat_map(|(_, node)| &node.outputs) {
-            let range = own.value(value).unwrap();
-            values += 1;
-            narrower += usize::from(is_narrower(&module, value, range, &mut bounds, &case));
-            let seen = seen[value.index()].as_ref().unwrap();
-            attained += usize::from(seen.iter().zip(range.intervals()).all(|(left, all)| left != all));
-        }
-    }
-    assert!(values > 6000, "{values} values");
-    // The bounds are not trivial: of a good part of the values, ends of every channel occur, and they are not always
-    // the compiler's.
-    assert!(
-        attained * 4 > values && narrower > 100,
-        "{values} values, {attained} attained, {narrower} narrower"
-    );
 }

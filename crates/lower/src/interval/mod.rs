@@ -1,11 +1,14 @@
 //! Sound bounds of accumulators: from types, clamps, weights and biases alone, never from calibration data.
 
+mod reach;
+
 use crate::taps::{Taps, Window};
+pub(crate) use reach::Reach;
 use strait_core::op::{Conv, Reduction};
 use strait_core::shape::window_elements;
-use strait_core::{Addend, Graph, Module, Node, Op, TensorData, ValueId, WeightZero};
+use strait_core::{Addend, Channels, Graph, Module, Node, Op, TensorData, ValueId, WeightZero};
 use strait_requantize::range::{self, Accumulator, Order, Summands};
-use strait_requantize::{IntType, Per};
+use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
 use strait_target::spec::{OpRow, Overflow};
 
@@ -76,13 +79,13 @@ pub(crate) fn sums<'a>(
 
 /// The bounds `found` of values of a type that holds `whole`. Those that can leave it may be anything in it afterwards: they
 /// wrap.
-fn held(found: Option<Per<Interval>>, whole: Interval) -> Per<Interval> {
+fn held(found: Option<Reach>, whole: Interval) -> Reach {
     let fits = |&(low, high): &Interval| {
         let held = whole.0 <= low && high <= whole.1;
         held && i64::MIN < low && high < i64::MAX
     };
-    let found = found.filter(|per| per.values().iter().all(fits));
-    found.unwrap_or(Per::Tensor(whole))
+    let found = found.filter(|reach| reach.bounds().values().iter().all(fits));
+    found.unwrap_or_else(|| Reach::tensor(whole))
 }
 
 /// Bounds of the values of a lowered graph: one pass from the operands to the results, as far as something is asked
@@ -98,14 +101,18 @@ pub struct Bounds<'a> {
 
 /// Bounds of values by their index, kept while a graph grows: what was found of a value stays true.
 #[derive(Default)]
-pub(crate) struct Known(Vec<Option<Per<Interval>>>);
+pub(crate) struct Known(Vec<Option<Reach>>);
 
 impl Known {
-    /// Keeps the bounds of a value.
-    pub(crate) fn set(&mut self, value: ValueId, bounds: Per<Interval>) {
+    /// Keeps the interval that every element of a value lies in.
+    pub(crate) fn set(&mut self, value: ValueId, interval: Interval) {
+        self.keep(value, Reach::tensor(interval));
+    }
+
+    fn keep(&mut self, value: ValueId, reach: Reach) {
         let all = &mut self.0;
         all.resize(all.len().max(value.index() + 1), None);
-        all[value.index()] = Some(bounds);
+        all[value.index()] = Some(reach);
     }
 }
 
@@ -125,9 +132,19 @@ impl<'a> Bounds<'a> {
         self.known
     }
 
-    /// The interval that every element of a value lies in: per channel where its parameters are.
+    /// The interval that every element of a value lies in: per channel where its parameters are, along [`Bounds::axis`].
     /// `None` for a value that is not an integer. The ends of `i64` stand for anything past them.
     pub fn of(&mut self, value: ValueId) -> Option<Per<Interval>> {
+        Some(self.reach(value)?.bounds().clone())
+    }
+
+    /// The axis of the value that [`Bounds::of`] has an interval for each index of; `None` where it has one for all elements.
+    pub fn axis(&mut self, value: ValueId) -> Option<usize> {
+        self.reach(value)?.axis()
+    }
+
+    /// The same with the axis.
+    pub(crate) fn reach(&mut self, value: ValueId) -> Option<Reach> {
         // Graphs are deeper than a stack of calls.
         let mut open = vec![value];
         while let Some(&at) = open.last() {
@@ -156,19 +173,19 @@ impl<'a> Bounds<'a> {
     /// Keeps the bounds of a value whose operands are settled.
     fn settle(&mut self, value: ValueId) {
         if let Some(found) = self.look(value) {
-            self.known.set(value, found);
+            self.known.keep(value, found);
         }
     }
 
     /// The bounds of a value whose operands are settled.
-    fn look(&self, value: ValueId) -> Option<Per<Interval>> {
+    fn look(&self, value: ValueId) -> Option<Reach> {
         if let Some(Some(known)) = self.known.0.get(value.index()) {
             return Some(known.clone());
         }
         let whole = self.graph.value(value)?.ty.elem.integers()?;
         let ends = |v: Vec<i64>| Some((*v.iter().min()?, *v.iter().max()?));
         let found = match self.module.constant(self.graph, value) {
-            Some(tensor) => tensor.to_i64().ok().and_then(ends).map(Per::Tensor),
+            Some(tensor) => tensor.to_i64().ok().and_then(ends).map(Reach::tensor),
             None => self.graph.producer(value).and_then(|(_, node)| self.node(node)),
         };
         Some(held(found, whole))
@@ -176,7 +193,7 @@ impl<'a> Bounds<'a> {
 
     /// The smallest interval around all channels of operand `index`.
     fn hull(&self, node: &Node, index: usize) -> Option<Interval> {
-        around_all(&self.look(node.inputs.get(index).copied().flatten()?)?)
+        self.look(node.inputs.get(index).copied().flatten()?)?.hull()
     }
 
     /// Settles the operands of a node.
@@ -224,7 +241,7 @@ impl<'a> Bounds<'a> {
 
     /// The interval of what a node makes, before a step that is fused into it: within the type that carries it, and all
     /// of that where nothing more is known. `None` where it makes no integers.
-    pub(crate) fn accumulators(&mut self, node: &Node) -> Option<Per<Interval>> {
+    pub(crate) fn accumulators(&mut self, node: &Node) -> Option<Reach> {
         let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
         let operands: Vec<_> = node.own_inputs().iter().map(ty).collect();
         let made = node.op.infer(&operands).ok()?;
@@ -233,40 +250,46 @@ impl<'a> Bounds<'a> {
         Some(held(self.accumulate(node), whole))
     }
 
-    fn node(&self, node: &Node) -> Option<Per<Interval>> {
+    fn node(&self, node: &Node) -> Option<Reach> {
         let own = self.accumulate(node)?;
-        match &node.fused {
-            Some(fused) if node.picked_channels().is_some() => {
-                requantized(&fused.requant, &Per::Tensor(around_all(&own)?), fused.clamp)
-            }
-            Some(fused) => requantized(&fused.requant, &own, fused.clamp),
-            None => Some(own),
+        let Some(fused) = &node.fused else {
+            return Some(own);
+        };
+        requantized(&fused.requant, self.form_axis(node), &own, fused.clamp)
+    }
+
+    /// The axis along which a form that is fused into a node, or that it is, has its channels; `None` where there is none.
+    fn form_axis(&self, node: &Node) -> Option<usize> {
+        let result = self.graph.value(*node.outputs.first()?)?;
+        match node.channels(result.ty.shape.len()) {
+            Some(Channels::Axis(axis)) => Some(axis),
+            Some(Channels::Picked(_)) | None => None,
         }
     }
 
     /// Bounds of the sums in front of a step that is fused into a node, with those of its addend.
-    fn accumulate(&self, node: &Node) -> Option<Per<Interval>> {
+    fn accumulate(&self, node: &Node) -> Option<Reach> {
         let made = self.made(node)?;
         let Some((Addend { zero, form }, codes)) = node.addend() else {
             return Some(made);
         };
-        let codes = shift(around_all(&self.look(codes)?)?, *zero);
-        let added = around_all(&requantized(form, &Per::Tensor(codes), None)?)?;
+        let codes = Reach::tensor(shift(self.look(codes)?.hull()?, *zero));
+        let added = requantized(form, None, &codes, None)?.hull()?;
         Some(made.map(|&sum| range::add(sum, added)))
     }
 
-    fn made(&self, node: &Node) -> Option<Per<Interval>> {
+    fn made(&self, node: &Node) -> Option<Reach> {
         Some(match &node.op {
             Op::Conv(conv) => {
                 let x = self.hull(node, 0)?;
                 let dims = |v: Option<ValueId>| self.graph.value(v?)?.ty.dims();
                 let (operand, result) = (dims(node.inputs[0])?, dims(node.outputs.first().copied())?);
                 let taps = conv_taps(conv, &dims(node.inputs[1])?, &operand, &result);
-                self.products(node, input(x, taps.as_ref(), conv.pad_value))?
+                self.products(node, Some(1), input(x, taps.as_ref(), conv.pad_value))?
             }
             Op::Gemm(gemm) if gemm.is_canonical() => {
                 let x = self.hull(node, 0)?;
-                self.products(node, input(x, None, 0))?
+                self.products(node, None, input(x, None, 0))?
             }
             Op::MatMul(op) => {
                 let (a, b) = (self.hull(node, 0)?, self.hull(node, 1)?);
@@ -278,23 +301,23 @@ impl<'a> Bounds<'a> {
                     second: (b, op.b_zero.into()),
                     any_pattern: false,
                 };
-                Per::Tensor(pairs.range().interval())
+                Reach::tensor(pairs.range().interval())
             }
             Op::Mul(op) => {
                 let (a, b) = (self.hull(node, 0)?, self.hull(node, 1)?);
-                Per::Tensor(range::multiply(shift(a, op.a_zero), shift(b, op.b_zero)))
+                Reach::tensor(range::multiply(shift(a, op.a_zero), shift(b, op.b_zero)))
             }
             Op::Add(_) => match self.summed_by_channel(node) {
-                Some((channels, other)) => self.look(channels)?.map(|&sum| range::add(sum, other)),
-                None => Per::Tensor(range::add(self.hull(node, 0)?, self.hull(node, 1)?)),
+                Some(sums) => sums,
+                None => Reach::tensor(range::add(self.hull(node, 0)?, self.hull(node, 1)?)),
             },
             Op::Sub(_) => {
                 let (a, b) = (self.hull(node, 0)?, self.hull(node, 1)?);
-                Per::Tensor(range::subtract(a, b))
+                Reach::tensor(range::subtract(a, b))
             }
             Op::ShiftLeft(op) => {
                 let x = shift(self.hull(node, 0)?, op.zero);
-                Per::Tensor(range::multiply(x, (1 << op.bits.min(62), 1 << op.bits.min(62))))
+                Reach::tensor(range::multiply(x, (1 << op.bits.min(62), 1 << op.bits.min(62))))
             }
             Op::SumPool(op) => {
                 let x = self.hull(node, 0)?;
@@ -304,13 +327,13 @@ impl<'a> Bounds<'a> {
                 } else {
                     x
                 };
-                Per::Tensor(range::repeat(x, count))
+                Reach::tensor(range::repeat(x, count))
             }
             Op::Reduce(op) => {
                 let x = self.hull(node, 0)?;
                 let dims = self.graph.value(node.inputs[0]?)?.ty.dims()?;
                 let axes = op.reduced(dims.len()).ok()?;
-                Per::Tensor(match op.reduction {
+                Reach::tensor(match op.reduction {
                     Reduction::Sum => range::repeat(x, axes.iter().map(|&a| dims[a]).product()),
                     Reduction::Max | Reduction::Min | Reduction::Mean => x,
                     Reduction::Product => return None,
@@ -319,24 +342,15 @@ impl<'a> Bounds<'a> {
             Op::Clamp(op) => {
                 let x = self.hull(node, 0)?;
                 let (low, high) = (i64::from(op.min), i64::from(op.max));
-                Per::Tensor((x.0.clamp(low, high), x.1.clamp(low, high)))
+                Reach::tensor((x.0.clamp(low, high), x.1.clamp(low, high)))
             }
-            Op::Requantize(op) => {
-                let value = node.inputs[0]?;
-                let mut x = self.look(value)?;
-                // Channels of the form meet those of the value only where both run along one axis.
-                let axis = node.picked_channels().is_none().then_some(op.axis as usize);
-                if op.form.channels().is_some() && self.channel_axis(value) != axis {
-                    x = Per::Tensor(self.hull(node, 0)?);
-                }
-                requantized(&op.form, &x, None)?
-            }
+            Op::Requantize(op) => requantized(&op.form, self.form_axis(node), &self.look(node.inputs[0]?)?, None)?,
             // The smallest code where a window has no element.
             Op::MaxPool(op) => {
                 let x = self.hull(node, 0)?;
                 let (lowest, _) = self.graph.value(node.inputs[0]?)?.ty.elem.integers()?;
                 let empty = may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil);
-                Per::Tensor(if empty { (x.0.min(lowest), x.1.max(lowest)) } else { x })
+                Reach::tensor(if empty { (x.0.min(lowest), x.1.max(lowest)) } else { x })
             }
             // Padding that counts reads as the zero point, and so does a window without elements.
             Op::AveragePool(op) => {
@@ -347,57 +361,59 @@ impl<'a> Bounds<'a> {
                         Some(grid) => grid.as_tensor()?.1,
                         None => 0,
                     };
-                    Per::Tensor(around(x, zero))
+                    Reach::tensor(around(x, zero))
                 } else {
-                    Per::Tensor(x)
+                    Reach::tensor(x)
                 }
             }
             Op::GlobalAveragePool(_) | Op::IntegerResize(_) | Op::Reshape(_) | Op::Transpose(_) => {
-                Per::Tensor(self.hull(node, 0)?)
+                Reach::tensor(self.hull(node, 0)?)
             }
             // Lines lie between their ends.
-            Op::Lookup(_) | Op::Interpolate(_) => Per::Tensor(self.hull(node, 1)?),
+            Op::Lookup(_) | Op::Interpolate(_) => Reach::tensor(self.hull(node, 1)?),
             Op::IntegerSoftmax(op) => {
                 let [low, high] = op.softmax().ok()?.range().map(i64::from);
-                Per::Tensor((low, high))
+                Reach::tensor((low, high))
             }
             _ => return None,
         })
     }
 
-    /// The operand of a sum whose bounds are per channel, of the shape of the result, and those of the other one.
-    fn summed_by_channel(&self, node: &Node) -> Option<(ValueId, Interval)> {
+    /// The bounds of a sum of two values, one of which has bounds per channel and the shape of the result.
+    fn summed_by_channel(&self, node: &Node) -> Option<Reach> {
         let &[Some(a), Some(b)] = &node.inputs[..] else {
             return None;
         };
         let shape = |value: ValueId| Some(&self.graph.value(value)?.ty.shape);
-        let by_channel = |value| self.look(value).is_some_and(|bounds| bounds.channels().is_some());
-        let channels = [a, b].into_iter().find(|&value| by_channel(value))?;
-        let other = if channels == a { b } else { a };
-        let alike = shape(channels) == shape(*node.outputs.first()?);
-        alike.then_some((channels, around_all(&self.look(other)?)?))
+        let by_channel = |value| self.look(value).filter(|reach| reach.axis().is_some());
+        let (channels, own, other) = [(a, b), (b, a)]
+            .into_iter()
+            .find_map(|(own, other)| Some((by_channel(own)?, own, other)))?;
+        let other = self.look(other)?.hull()?;
+        let alike = shape(own)? == shape(*node.outputs.first()?)?;
+        alike.then(|| channels.map(|&sum| range::add(sum, other)))
     }
 
-    /// The axis of the channels of a sum of products, whose bounds are per channel.
-    fn channel_axis(&self, value: ValueId) -> Option<usize> {
-        let node = self.graph.producer(value)?.1;
-        match node.op {
-            Op::Conv(_) => Some(1),
-            Op::Add(_) => self.channel_axis(self.summed_by_channel(node)?.0),
-            _ => self.graph.value(value)?.ty.shape.len().checked_sub(1),
-        }
-    }
-
-    fn products(&self, node: &Node, input: range::Input<'_>) -> Option<Per<Interval>> {
+    /// The bounds of the sums of a product, whose channels are its outputs: along `axis`, or the last one.
+    fn products(&self, node: &Node, axis: Option<usize>, input: range::Input<'_>) -> Option<Reach> {
         let weight = self.module.constant(self.graph, node.inputs[1]?)?;
+        let result = &self.graph.value(*node.outputs.first()?)?.ty.shape;
+        let axis = axis.or(result.len().checked_sub(1))?;
         let channels = *weight.shape().first()? as usize;
         let codes = weight.to_i64().ok()?;
         let weights = less(&codes, channels, node.op.weight_zero());
-        let bias = match node.inputs.get(2).copied().flatten() {
-            Some(bias) => self.module.constant(self.graph, bias)?.to_i64().ok()?,
-            None => vec![0; channels],
-        };
-        Some(sums(&weights, &bias, input).map(|sum| sum.range().interval()).collect())
+        let mut bias = vec![0; channels];
+        let mut added = (0, 0);
+        if let Some(value) = node.inputs.get(2).copied().flatten() {
+            let constant = self.module.constant(self.graph, value)?;
+            // One for each channel, or anything else that broadcasts.
+            match constant.shape() {
+                [outputs] if *outputs as usize == channels => bias = constant.to_i64().ok()?,
+                _ => added = self.look(value)?.hull()?,
+            }
+        }
+        let each = sums(&weights, &bias, input).map(|sum| range::add(sum.range().interval(), added));
+        Reach::along(result, axis, each.collect())
     }
 }
 
@@ -452,16 +468,18 @@ fn shift(x: Interval, zero: i32) -> Interval {
     range::subtract(x, (zero.into(), zero.into()))
 }
 
-/// A form does not decrease on its domain, so its ends bound it; outside the domain nothing is said.
-fn requantized(
-    form: &strait_requantize::Requantization,
-    x: &Per<Interval>,
-    clamp: Option<[i32; 2]>,
-) -> Option<Per<Interval>> {
-    let channels = form.channels().or(x.channels()).unwrap_or(1);
+/// A form does not decrease on its domain, so its ends bound it; outside the domain nothing is said. Its channels run along
+/// `axis`.
+fn requantized(form: &Requantization, axis: Option<usize>, x: &Reach, clamp: Option<[i32; 2]>) -> Option<Reach> {
+    // They meet the intervals of the same axis alone.
+    let x = match form.channels() {
+        Some(_) => x.only_along(axis)?,
+        None => x.clone(),
+    };
+    let channels = form.channels().or(x.bounds().channels()).unwrap_or(1);
     let mut hull: Option<Interval> = None;
     for c in 0..channels {
-        let &(low, high) = x.get(c)?;
+        let &(low, high) = x.bounds().get(c)?;
         let (low, high) = (form.eval(c, low).ok()?, form.eval(c, high).ok()?);
         let (low, high) = match clamp {
             Some([a, b]) => (low.clamp(a, b.max(a)), high.clamp(a, b.max(a))),
@@ -470,120 +488,8 @@ fn requantized(
         let (low, high) = (i64::from(low), i64::from(high));
         hull = Some(hull.map_or((low, high), |h| (h.0.min(low), h.1.max(high))));
     }
-    hull.map(Per::Tensor)
+    hull.map(Reach::tensor)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The bounds of what `op` makes of i8[1,1,2,2] with codes from 3 to 50 and a zero point of -7.
-    fn bounds(result: &str, op: &str) -> Per<Interval> {
-        let text = format!(
-            "strait 1 integer\n\
-             graph @main(%x: i8[1,1,2,2] scale=1.0 zero=-7) {{\n\
-             \x20 %c: i8[1,1,2,2] scale=1.0 zero=-7 = clamp(%x) {{min=3, max=50}}\n\
-             \x20 %y: {result} scale=1.0 zero=-7 = {op}\n\
-             \x20 return %y\n}}\n"
-        );
-        let module = strait_core::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let graph = module.main();
-        Bounds::new(&module, graph).of(graph.outputs()[0]).expect("an integer")
-    }
-
-    fn pool(name: &str, pad: u32, more: &str) -> Per<Interval> {
-        let extent = 2 + 2 * pad - 1;
-        let attributes = format!("size=[2,2], stride=[1,1], pad=[{pad},{pad},{pad},{pad}], dilation=[1,1]");
-        let op = format!("{name}(%c) {{{attributes}, ceil=0{more}}}");
-        bounds(&format!("i8[1,1,{extent},{extent}]"), &op)
-    }
-
-    #[test]
-    fn windows_that_read_padding_alone_widen_the_bounds_of_pools() {
-        assert_eq!(pool("max_pool", 1, ""), Per::Tensor((3, 50)));
-        assert_eq!(pool("max_pool", 2, ""), Per::Tensor((-128, 50)));
-        assert_eq!(pool("average_pool", 1, ", count_include_pad=0"), Per::Tensor((3, 50)));
-        assert_eq!(pool("average_pool", 2, ", count_include_pad=0"), Per::Tensor((-7, 50)));
-        assert_eq!(pool("average_pool", 1, ", count_include_pad=1"), Per::Tensor((-7, 50)));
-        assert_eq!(pool("average_pool", 0, ", count_include_pad=1"), Per::Tensor((3, 50)));
-    }
-
-    #[test]
-    fn bounds_reach_as_far_back_as_they_have_to_whatever_was_asked_before() {
-        let depth = 50_000;
-        let mut text = "strait 1 integer\ngraph @main(%x: i8[4] scale=1.0 zero=0) {\n\
-            \x20 %v0: i8[4] scale=1.0 zero=0 = clamp(%x) {min=3, max=50}\n"
-            .to_owned();
-        for step in 1..=depth {
-            let before = step - 1;
-            text += &format!("  %v{step}: i8[4] scale=1.0 zero=0 = transpose(%v{before}) {{permutation=[0]}}\n");
-        }
-        text += &format!("  return %v{depth}\n}}\n");
-        let module = strait_core::text::parse(&text).expect("a module");
-        let (graph, clamped) = (module.main(), Some(Per::Tensor((3, 50))));
-        assert_eq!(Bounds::new(&module, graph).of(graph.outputs()[0]), clamped);
-        // From the front to the back, each is a step from the one before.
-        let mut bounds = Bounds::new(&module, graph);
-        let all: Vec<ValueId> = graph.nodes().map(|(_, node)| node.outputs[0]).collect();
-        assert!(all.iter().all(|&value| bounds.of(value) == clamped));
-    }
-
-    #[test]
-    fn only_a_sum_grows_with_the_number_of_elements() {
-        let reduce = |result, reduction| {
-            let op = format!("reduce(%c) {{reduction={reduction}, axes=[2,3], keep_dims=1}}");
-            bounds(result, &op)
-        };
-        assert_eq!(reduce("i32[1,1,1,1]", "sum"), Per::Tensor((12, 200)));
-        for reduction in ["max", "min"] {
-            assert_eq!(reduce("i8[1,1,1,1]", reduction), Per::Tensor((3, 50)), "{reduction}");
-        }
-    }
-
-    #[test]
-    fn sums_of_16_bit_codes_are_bounded_beyond_32_bits() {
-        let text = "strait 1 integer\n\
-            graph @main(%x: i16[1,2,1,1] scale=1.0 zero=0, %u: u16[4,3] scale=1.0 zero=0) {\n\
-            \x20 %c: i64[1,1,1,1] scale=1.0 zero=0 = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0, accumulator=i64}\n\
-            \x20 %s: i64[1,1,1,1] scale=1.0 zero=0 = add(%c, %c)\n\
-            \x20 %t: u16[3,4] scale=1.0 zero=0 = transpose(%u) {permutation=[1,0]}\n\
-            \x20 %p: i64[4,4] scale=1.0 zero=0 = matmul(%u, %t) {a_zero=0, b_zero=3, accumulator=i64}\n\
-            \x20 %l: i64[4,3] scale=1.0 zero=0 = shift_left(%u) {zero=65535, bits=47, accumulator=i64}\n\
-            \x20 %h: i64[1,1,1,1] scale=1.0 zero=0 = conv(%x, @w, @huge) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0, accumulator=i64}\n\
-            \x20 %q: i16[1,1,1,1] scale=1.0 zero=0 = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0, accumulator=i64} fused={fixed sc=1 add=0 zp=0 shift=20 rounding=floor out=i16}\n\
-            \x20 return %s, %p, %l, %h, %q\n}\n\
-            data @w: i16[1,2,1,1] scale=1.0 zero=0 = inline [32767,-32768]\n\
-            data @b: i64[1] = inline [7]\n\
-            data @huge: i64[1] = inline [9223372036854775807]\n";
-        let module = strait_core::text::parse(text).expect("a module");
-        let graph = module.main();
-        let mut bounds = Bounds::new(&module, graph);
-        let found: Vec<_> = graph.outputs().iter().map(|&v| bounds.of(v)).collect();
-        let ends = (
-            -32_768 * 32_767 - 32_768 * 32_767 + 7,
-            32_767 * 32_767 + 32_768 * 32_768 + 7,
-        );
-        assert_eq!(found[0], Some([(2 * ends.0, 2 * ends.1)].into_iter().collect()));
-        let corner = 65_535 * 65_532;
-        assert_eq!(found[1], Some(Per::Tensor((-3 * 3 * 65_535, 3 * corner))));
-        assert_eq!(found[2], Some(Per::Tensor((-65_535 << 47, 0))));
-        // It can leave i64.
-        assert_eq!(found[3], Some(Per::Tensor((i64::MIN, i64::MAX))));
-        assert_eq!(found[4], Some(Per::Tensor((ends.0 >> 20, ends.1 >> 20))));
-        let fused = graph.producer(graph.outputs()[4]).expect("a node").1;
-        assert_eq!(bounds.accumulators(fused), Some([ends].into_iter().collect()));
-    }
-
-    #[test]
-    fn what_can_leave_its_type_can_be_anything_in_it() {
-        let text = "strait 1 integer\n\
-            graph @main(%x: i32[4] scale=1.0 zero=0) {\n\
-            \x20 %c: i32[4] scale=1.0 zero=0 = clamp(%x) {min=0, max=2147483647}\n\
-            \x20 %y: i32[4] scale=1.0 zero=0 = add(%c, %c)\n\
-            \x20 return %y\n}\n";
-        let module = strait_core::text::parse(text).expect("a module");
-        let graph = module.main();
-        let bounds = Bounds::new(&module, graph).of(graph.outputs()[0]);
-        assert_eq!(bounds, Some(Per::Tensor((i32::MIN.into(), i32::MAX.into()))));
-    }
-}
+mod tests;
