@@ -38,10 +38,12 @@ impl<'a> Region<'a> {
         region
     }
 
-    /// One node, of which an operand is permuted by `p`.
-    pub(crate) fn of_one(site: GraphNode<'a>, node: NodeId, p: &Permutation) -> Region<'a> {
+    /// Nodes one behind the other, of each of which an operand is permuted by `p`.
+    pub(crate) fn of_chain(site: GraphNode<'a>, nodes: &[NodeId], p: &Permutation) -> Region<'a> {
         let mut region = Region::empty(site);
-        region.take(node, Side::Operand, p);
+        for &node in nodes {
+            region.take(node, Side::Operand, p);
+        }
         region.queue.clear();
         region
     }
@@ -223,6 +225,9 @@ impl<'a> Region<'a> {
             }
             draft.patch.remove.push(id);
         }
+        // A tensor of the model is what stands for it from here on, where it does not stand any more itself.
+        let made = draft.made.iter().map(|(&result, &(source, _))| (result, source));
+        draft.patch.rename.extend(made);
         // A transpose in front goes where nothing else reads it.
         let reads: BTreeSet<ValueId> = (draft.patch.add.iter())
             .flat_map(|node| node.inputs.iter().flatten())

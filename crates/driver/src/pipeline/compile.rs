@@ -93,6 +93,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         record,
         calibration,
         requests,
+        outputs,
     } = ready(loaded, session)?;
     let evaluation = config
         .evaluation
@@ -189,9 +190,11 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             record: record.as_ref(),
             switches: &switches,
             batch: &batch,
+            outputs: &outputs,
         };
         let lowered = lowered(&job, session)?;
-        let rewritten = both(&rewritten, of_target.rewritten);
+        let (saturated, on_grids) = emit::saturated(&job, &lowered)?;
+        let rewritten = both(&both(&rewritten, of_target.rewritten), on_grids);
         let mut report = report_of(&job, &lowered, &rewritten);
         let wide = emit::float_biases(&job, &lowered);
         wide.iter().for_each(|remark| session.remark(remark));
@@ -202,7 +205,6 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         let in_float = left_in_float(&lowered.annotated, job.target.spec());
         in_float.iter().for_each(|warning| session.remark(warning));
         lowered.remarks.iter().for_each(|remark| session.remark(remark));
-        let saturated = emit::saturated(&job, &lowered)?;
         saturated.iter().for_each(|remark| session.remark(remark));
         let one_sample = emit::one_sample(&job, &lowered)?;
         one_sample.iter().for_each(|remark| session.remark(remark));

@@ -1,9 +1,11 @@
 //! The files that a target asks for besides the artifact's own.
 
-use std::path::Path;
+use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
 use strait_container::ArtifactWriter;
-use strait_core::{Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term};
+use strait_core::{
+    ConfigId, Counts, Elem, GraphId, Module, PassError, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term,
+};
 use strait_lower::{OneSample, Parameters, free_batch};
 use strait_quantize::annotate::RangeFrom;
 use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
@@ -92,17 +94,21 @@ fn on_grids(job: &Job<'_>) -> RuleSet {
     strait_rewrite::on_grids(&job.target.spec().rules).switched(job.switches)
 }
 
-/// The ReLU6 that are ReLU in what is written, and for how many of them the inequality says so that AMCT documents.
-pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<Option<Diagnostic>, Stop> {
+/// The ReLU6 that are ReLU in what is written, and for how many of them the inequality says so that AMCT documents; and the rules
+/// over final grids that found their pattern.
+pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
     let mut nodes = lowered.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
     if !has_clip || on_grids(job).rules().all(|rule| rule.name() != Relu6ToRelu.name()) {
-        return Ok(None);
+        return Ok((None, Rewritten::default()));
     }
-    let saturations = saturations(&simulated(job, lowered)?);
+    let mut module = simulated(job, lowered)?;
+    let saturations = saturations(&module);
+    let main = module.main;
+    let rewritten = on_grids(job).run(&mut module, main).map_err(pass)?;
     let exact: Vec<&Saturation> = saturations.iter().filter(|found| found.is_exact).collect();
     let documented = exact.iter().filter(|found| found.is_documented).count();
-    Ok(exact.first().map(|first| {
+    let told = exact.first().map(|first| {
         let message = format!(
             "{} of {} ReLU6 are written as ReLU, among them `{}`: on their grids 6 has the greatest code. AMCT's inequality, \
              (greatest code - zero point) * scale < 6, holds for {documented} of these",
@@ -111,7 +117,8 @@ pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<Option<Diagn
             first.node
         );
         Diagnostic::remark(codes::OUTPUT, message)
-    }))
+    });
+    Ok((told, rewritten))
 }
 
 /// The graph of the Q/DQ file, for as many samples as the model takes, or the place at which it is for one alone.
@@ -167,7 +174,12 @@ pub(super) fn emit(
     let mut left_out_package = None;
     for format in &job.formats {
         let written = match format {
-            Format::Package => match package(job, lowered, (rewritten, &observing(job)?), &mut sink) {
+            Format::Package => match package(
+                job,
+                lowered,
+                (rewritten, &observing(job, &lowered.annotated)?),
+                &mut sink,
+            ) {
                 Err(TargetError::Refused(reason)) if !is_asked(job) => {
                     let id = &job.target.spec().id;
                     let message = format!("the files of the target `{id}` are not written: {}", reason.text);
@@ -187,6 +199,18 @@ pub(super) fn emit(
     Ok(left_out_package)
 }
 
+/// The artifact's module as it is written elsewhere: what the rules that look at final grids make of it.
+fn written<'a>(job: &Job<'_>, lowered: &'a Lowered) -> Result<Cow<'a, Module>, PassError> {
+    let rules = on_grids(job);
+    let mut module = Cow::Borrowed(&lowered.module);
+    if rules.rules().next().is_some() {
+        for graph in (0..module.graphs.len()).map(GraphId::new) {
+            rules.run(module.to_mut(), graph)?;
+        }
+    }
+    Ok(module)
+}
+
 /// Lets the target write its package.
 fn package(
     job: &Job<'_>,
@@ -198,34 +222,55 @@ fn package(
         let text = format!("in `{node}`, {why}");
         return Err(Reason::new(ReasonCode::Foreign, text).into());
     }
+    let module = written(job, lowered).map_err(|error| TargetError::Unsupported(error.to_string()))?;
+    let joined = match job.target.counts_outputs() {
+        true => job.outputs.joined(job.canonical),
+        false => Vec::new(),
+    };
     let rules: Vec<(&str, Counts)> = rewritten.counts().into_iter().collect();
     let file: &Path = job.loaded.config.model.file.as_ref();
     let model = file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
     let observer = observer(job.loaded, job.target.spec(), &Settings::default()).observer;
     let kept: Vec<&str> = job.switches.kept.iter().map(String::as_str).collect();
-    let emission = Emission::new(&lowered.module, &model)
+    let emission = Emission::new(&module, &model)
         .with_rules(&rules)
         .with_observer(observer.name())
         .with_observing(observing)
+        .with_joined(&joined)
         .with_fusions(!job.switches.no_fusion, &kept);
     job.target.emit_all(&emission, sink)
 }
 
-/// The ways in which the ranges of what layers compute on were found.
-fn observing(job: &Job<'_>) -> Result<Vec<(String, Observing)>, Diagnostics> {
+/// The ways in which the ranges of what layers compute on were found, by the layers' names.
+fn observing(job: &Job<'_>, annotated: &Module) -> Result<Vec<(String, Observing)>, Diagnostics> {
     let Wishes {
         directives,
         observer: default,
         ..
     } = wishes(job.canonical, job.loaded, job.selection, job.target.spec())?;
-    let (module, graph) = (job.canonical, job.canonical.main());
-    let found = graph.nodes().filter_map(|(id, node)| {
-        let value = node.inputs.first().copied().flatten()?;
-        let from = directives
-            .operands
-            .get(&(id, 0))
-            .or_else(|| directives.ranges.get(&value));
-        let choice = match from {
+    let (graph, table) = (annotated.main(), &annotated.main().quant);
+    // Those that share a grid have one range: what is said of one of them is said of all, and of the first of them most.
+    let mut said: BTreeMap<ConfigId, &RangeFrom> = BTreeMap::new();
+    for (config, at) in table.iter() {
+        let root = table.root(config);
+        let of_operand = match at.port {
+            Port::Operand(index) => directives.operands.get(&(at.node, index)),
+            _ => None,
+        };
+        let of_value = || directives.ranges.get(&graph.value_at(at.node, at.port)?);
+        if let Some(from) = of_operand.or_else(of_value)
+            && (config == root || !said.contains_key(&root))
+        {
+            said.insert(root, from);
+        }
+    }
+    let mut nodes: Vec<_> = graph.nodes().collect();
+    // Of the nodes that answer for a layer, the one that has its name speaks for it.
+    nodes.sort_by_key(|(_, node)| (!node.sources.contains(&node.name), node.op.term().is_form()));
+    let mut found = BTreeMap::new();
+    for (id, node) in nodes {
+        let root = table.id(id, Port::Operand(0)).map(|config| table.root(config));
+        let choice = match root.and_then(|root| said.get(&root)) {
             None => Some(&default),
             Some(RangeFrom::Observer(choice)) => Some(choice),
             Some(RangeFrom::Stated(_) | RangeFrom::Grid(_)) => None,
@@ -234,11 +279,13 @@ fn observing(job: &Job<'_>) -> Result<Vec<(String, Observing)>, Diagnostics> {
             observer: choice.map_or("range", |choice| choice.observer.name()).to_owned(),
             options: choice.map(|choice| choice.options.clone()).unwrap_or_default(),
         };
-        Some((module.name(node.name).to_owned(), observing))
-    });
-    let mut found: Vec<(String, Observing)> = found.collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(found)
+        let is_own = node.sources.contains(&node.name);
+        for &source in node.sources.iter().filter(|&&source| !is_own || source == node.name) {
+            let layer = annotated.name(source).to_owned();
+            found.entry(layer).or_insert_with(|| observing.clone());
+        }
+    }
+    Ok(found.into_iter().collect())
 }
 
 fn sink_error(job: &Job<'_>, error: &TargetError) -> Stop {

@@ -35,6 +35,7 @@ use super::{
     blame,
     directives::{self, Wishes},
     model_grids::{self, Misfits},
+    outputs::Outputs,
     own_model, record,
     selection::Selection,
 };
@@ -60,6 +61,8 @@ pub(super) struct Job<'a> {
     pub(super) switches: &'a Switches,
     /// The dimensions that are the batch, and that nobody has bound.
     pub(super) batch: &'a [FreeDimension],
+    /// The outputs of the model's layers, as it has them.
+    pub(super) outputs: &'a Outputs,
 }
 
 /// The integer model of one target.
@@ -149,6 +152,9 @@ pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, 
 /// The directives of the configuration, and the grids that are known: of the program, and of the record.
 fn wishes(job: &Job<'_>, spec: &TargetSpec) -> Result<(Wishes, Vec<Given>), Stop> {
     let mut wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
+    if job.target.counts_outputs() {
+        wishes.directives.weight_ties = job.outputs.ties(job.canonical);
+    }
     let mut given = job.loaded.given.clone();
     if let Some(record) = job.record {
         given.extend(record::grids(job, record, &mut wishes)?);
@@ -283,7 +289,10 @@ fn attempt(
         true => directives::keep(job.loaded, job.selection, spec, module, &wishes.placing),
         false => Ok(()),
     };
-    let mut lowering = Turns::default();
+    let weights = grids
+        .iter()
+        .filter_map(|(value, grid)| Some((module.main().data_of(value)?, grid.clone())));
+    let mut lowering = Turns::with_scales(weights.collect());
     let (integer, progress) = turns(&mut module, placed, &how, |module, progress| {
         keep(module)?;
         annotate(module, main, &how, progress).map_err(|error| Stop::Defect(error.to_string()))?;

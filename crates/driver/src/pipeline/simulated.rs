@@ -63,6 +63,7 @@ pub(crate) fn simulated(
         record,
         calibration,
         requests,
+        outputs,
         ..
     } = ready;
     if manifest
@@ -102,6 +103,7 @@ pub(crate) fn simulated(
         record: record.as_ref(),
         switches: &switches,
         batch: &[],
+        outputs: &outputs,
     };
     let annotated = annotated(&job, session)?;
     let simulated = strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals);
