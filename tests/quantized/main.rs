@@ -7,6 +7,7 @@
 
 mod onnx;
 mod read_back;
+mod saturated;
 
 use std::fmt::Write as _;
 use std::{fs, num::NonZeroUsize, path::Path};

@@ -24,8 +24,8 @@ struct Known<'a> {
     is_constant: bool,
     is_input: bool,
     producer: Option<usize>,
-    /// True if a node takes it.
-    is_read: bool,
+    /// How often nodes take it.
+    reads: usize,
     is_output: bool,
     /// True where a graph outside of this one defines it.
     is_outer: bool,
@@ -168,7 +168,7 @@ impl<'a> Wiring<'a> {
 
     fn read(&mut self, id: Option<TensorId>) {
         if let Some(TensorId(id)) = id {
-            self.known[id].is_read = true;
+            self.known[id].reads += 1;
         }
         self.ports.push(id);
     }
@@ -251,7 +251,12 @@ impl<'a> Wiring<'a> {
 
     /// True for a tensor that a node takes, or that is an output of the graph.
     pub fn is_used(&self, id: TensorId) -> bool {
-        self.at(id).is_read || self.at(id).is_output
+        self.at(id).reads > 0 || self.at(id).is_output
+    }
+
+    /// The number of places at which nodes take a tensor.
+    pub fn reads_of(&self, id: TensorId) -> usize {
+        self.at(id).reads
     }
 
     /// True if something defines this tensor.
@@ -272,7 +277,7 @@ impl<'a> Wiring<'a> {
             all.filter(|&id| is(self.at(id))).collect()
         };
         let before = known(self.operands(node), |known| known.producer.is_some());
-        let behind = known(self.results(node), |known| known.is_read);
+        let behind = known(self.results(node), |known| known.reads > 0);
         let begin = match (behind.is_empty(), behind.iter().find(|&&id| !is_declared(id))) {
             (true, _) => None,
             (false, None) => Some(format!(
