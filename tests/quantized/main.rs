@@ -8,6 +8,7 @@
 mod onnx;
 mod read_back;
 mod saturated;
+mod without_samples;
 
 use std::fmt::Write as _;
 use std::{fs, num::NonZeroUsize, path::Path};
