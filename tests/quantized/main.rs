@@ -7,6 +7,8 @@
 
 mod onnx;
 mod read_back;
+mod saturated;
+mod without_samples;
 mod written;
 
 use std::fmt::Write as _;

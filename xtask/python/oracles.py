@@ -5,6 +5,8 @@ For each target of configs/: compile, run the evaluation images by the integer e
 same artifact in ONNX Runtime. The two follow the same scales but not the same roundings (Q/DQ computes between its
 quantization points in float), so outputs may differ by a step and a few close calls by the class.
 
+What the tests expect of values that saturate on a given grid is what ONNX Runtime computes of the models.
+
 The same where weights alone have codes, of 8 and of 4 bits, with scales by channel and by block: nothing is rounded between them
 then, and outputs agree but for the order of float sums.
 
@@ -38,6 +40,7 @@ import onnx
 import peers
 import processes
 import recorded
+import saturation
 import score
 import sima_package
 import sima_package_ops
@@ -78,6 +81,7 @@ def main():
     arguments = parser.parse_args()
     report = Report()
     digits(arguments, report)
+    saturation.check(report)
     weights(arguments, report)
     package(arguments, report)
     ascend(arguments, report)

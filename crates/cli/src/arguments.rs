@@ -223,7 +223,7 @@ Examples:
   strait compile deploy.toml --target generic-int8 --out build/try --set calibration.samples=64
   strait compile --model model.onnx --calibration calib.npy --target generic-int8 --out build/generic-int8")]
 pub(crate) struct Compile {
-    /// The configuration; not needed beside --model, --calibration, --target and --out
+    /// The configuration; not needed beside --model, --target, --out and, unless the model has its grids, --calibration
     #[arg(value_name = "FILE", conflicts_with = "config")]
     pub(crate) file: Option<PathBuf>,
     /// The same
@@ -260,7 +260,6 @@ impl Compile {
     fn missing(&self) -> Option<String> {
         let given = [
             ("--model", self.instead.model.is_some()),
-            ("--calibration", self.instead.calibration.is_some()),
             ("--target", !self.target.is_empty()),
             ("--out", self.out.is_some()),
         ];
@@ -272,7 +271,8 @@ impl Compile {
         let needed = self.configuration().is_none() && !missing.is_empty();
         needed.then(|| {
             format!(
-                "name a configuration, or say all of it with --model, --calibration, --target and --out; missing: {}",
+                "name a configuration, or say all of it with --model, --target and --out, and --calibration unless the model \
+                 has its grids; missing: {}",
                 missing.join(", ")
             )
         })

@@ -172,16 +172,18 @@ impl Bodies {
         all.get(..own).filter(|_| !self.is_empty()).unwrap_or(all)
     }
 
-    /// A module in which the bodies lie open in the main graph, as it runs: with them taken out.
+    /// A module in which the bodies lie open in the main graph, as it runs: with them taken out, and with each value rounded to
+    /// the grid that the model gives for it.
     ///
     /// # Errors
     /// As for [`Bodies::take_out`].
     pub fn whole<'m>(&self, module: &'m Module) -> Result<Cow<'m, Module>, Failure> {
-        if self.is_empty() {
+        if self.is_empty() && !module.has_roundings() {
             return Ok(Cow::Borrowed(module));
         }
         let mut whole = module.clone();
         self.take_out(&mut whole, &[module.main])?;
+        whole.round_to_grids()?;
         Ok(Cow::Owned(whole))
     }
 

@@ -117,6 +117,17 @@ impl Elem {
         count.checked_mul(self.size() as u64)
     }
 
+    /// The type of the same width with a sign where this one has none, or without where it has one; 8 and 16 bits have both.
+    pub fn other_sign(self) -> Option<Elem> {
+        Some(match self {
+            Elem::I8 => Elem::U8,
+            Elem::U8 => Elem::I8,
+            Elem::I16 => Elem::U16,
+            Elem::U16 => Elem::I16,
+            _ => return None,
+        })
+    }
+
     /// Width in bits; a truth value has the eight of its byte.
     pub fn bits(self) -> u8 {
         // At most 64.

@@ -2,6 +2,7 @@
 
 use crate::addend::Addend;
 use crate::elem::Elem;
+use crate::given::Reading;
 use crate::ids::{ConfigId, DataId, NodeId, Symbol, ValueId};
 use crate::op::Op;
 use crate::quant::{Port, QuantParams, QuantTable};
@@ -10,6 +11,7 @@ use crate::shape::TensorType;
 use crate::stage::Stage;
 use crate::use_list::{Link, Use};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_requantize::Requantization;
 
@@ -116,6 +118,8 @@ pub struct Graph {
     pub(crate) stage: Stage,
     /// Quantization configs by operand, in the annotated stage.
     pub quant: QuantTable,
+    /// In the annotated stage: uses that read a value otherwise than on the grid that the model gives for it.
+    pub(crate) readings: BTreeMap<Use, Reading>,
 }
 
 impl Graph {
@@ -129,6 +133,7 @@ impl Graph {
             outputs: Vec::new(),
             stage,
             quant: QuantTable::default(),
+            readings: BTreeMap::new(),
         }
     }
 

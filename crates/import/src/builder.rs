@@ -12,7 +12,7 @@ use strait_core::{
 use strait_requantize::Rounding;
 use strait_requantize::quantize::ZeroPoint;
 
-use crate::codes::Quantized;
+use crate::codes::{Copy, Quantized};
 use crate::cut::{Cut, between};
 use crate::declared::{Declared, Source};
 use crate::error::{NodeFault, ReadError};
@@ -95,6 +95,8 @@ pub struct Builder<'a> {
     pub(crate) partial: BTreeMap<ValueId, Vec<Option<i64>>>,
     /// Codes that were computed of real numbers.
     pub(crate) quantized: BTreeMap<ValueId, Quantized>,
+    /// Copies of values that others read as they are, for readers on a grid.
+    pub(crate) copies: Vec<Copy>,
     /// Of codes that something reads as integers: these, computed as such.
     pub(crate) integers: BTreeMap<ValueId, ValueId>,
     /// Constants of codes that are in the graph, as values on their grids.
@@ -119,6 +121,7 @@ pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Re
     let mut builder = Builder::new(scope, "main", cut.outputs.iter().copied());
     builder.rounded = rounded(scope.source, cut);
     builder.run(reader, cut)?;
+    builder.join_copies();
     Ok((builder.module, builder.misstated))
 }
 
@@ -157,6 +160,7 @@ impl<'a> Builder<'a> {
             free: BTreeSet::new(),
             partial: BTreeMap::new(),
             quantized: BTreeMap::new(),
+            copies: Vec::new(),
             integers: BTreeMap::new(),
             given: BTreeMap::new(),
             unsupported: Vec::new(),
@@ -409,6 +413,11 @@ impl<'a> Builder<'a> {
     /// True if a node of the model takes the tensor, or if it is an output.
     pub fn is_used(&self, id: TensorId) -> bool {
         self.scope.wiring.is_used(id) || self.outputs.contains(&id)
+    }
+
+    /// True for a tensor that is read at several places, or at one and is an output, too.
+    pub(crate) fn is_shared(&self, id: TensorId) -> bool {
+        self.scope.wiring.reads_of(id) + usize::from(self.is_output(id)) > 1
     }
 
     /// True for an output of the part that is read.

@@ -2,17 +2,19 @@
 //!
 //! A quantized model has codes between its layers. Read, it is a graph of real numbers in which values have grids
 //! ([`QuantParams::codes`] says of which type the codes are): where a file quantizes and dequantizes, the value in front of both
-//! has the grid, and both are gone. Constants that a file has as codes are the real numbers that these stand for.
+//! has the grid, and both are gone. Where something else reads that value, too, which is not rounded for it, a copy has the grid.
+//! Constants that a file has as codes are the real numbers that these stand for.
 //!
-//! Tools leave an activation out where the codes behind it begin at zero: what is below saturates. Real numbers do not, so
-//! the activation is there again ([`Layer::hidden_activation`]), for layers that run in float and for grids of another range.
+//! Tools leave an activation out where the codes behind it begin at zero: what is below saturates. A value on a grid does the same
+//! ([`strait_core::Graph::rounds_to`]); but an activation is one that a target can fuse, and one that grids of another range need.
+//! So it is there again ([`Layer::hidden_activation`]).
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use strait_core::op::{Cast, Clip, Dequantize, Function, Identity, Op, Relu};
 use strait_core::shape::fixed_dims;
-use strait_core::{Def, Elem, QuantParams, ReasonCode, Symbol, TensorData, ValueId};
+use strait_core::{Def, Elem, Patch, QuantParams, ReasonCode, Source, Symbol, TensorData, ValueId};
 use strait_requantize::{Per, Rounding};
 
 use crate::builder::{Builder, Entry, quantize};
@@ -27,6 +29,14 @@ pub(crate) struct Quantized {
     real: ValueId,
     /// The grid, with the type of the codes.
     grid: QuantParams,
+}
+
+/// A copy of a real value that is read on a grid.
+#[derive(Clone, Debug)]
+pub(crate) struct Copy {
+    of: ValueId,
+    grid: QuantParams,
+    copy: ValueId,
 }
 
 /// The longest way of moves between quantizing and dequantizing that is followed.
@@ -49,6 +59,26 @@ impl Builder<'_> {
     /// Notes that codes are those of real numbers on a grid.
     pub fn note_codes(&mut self, codes: ValueId, real: ValueId, grid: QuantParams) {
         self.quantized.insert(codes, Quantized { real, grid });
+    }
+
+    /// Takes out the copies of values that nothing else reads: these have the grid themselves, and keep their names.
+    pub fn join_copies(&mut self) {
+        for Copy { of, copy, .. } in std::mem::take(&mut self.copies) {
+            let (main, graph) = (self.module.main, self.module.main());
+            let made = graph.producer(copy).map(|(id, _)| id);
+            let only = graph.only_use(of).filter(|at| Some(at.node) == made);
+            let (Some(at), Some(name)) = (only, graph.value(of).map(|value| value.name)) else {
+                continue;
+            };
+            let patch = Patch {
+                replace: vec![(copy, Source::Old(of))],
+                remove: vec![at.node],
+                ..Patch::default()
+            };
+            if self.module.apply(main, patch).is_ok() {
+                self.module.main_mut().rename(of, name);
+            }
+        }
     }
 
     /// The real numbers that codes on a grid were computed of.
@@ -133,15 +163,25 @@ impl Layer<'_, '_> {
     ///
     /// # Errors
     /// None of the model's.
-    pub fn finish_codes(&mut self, real: &Arg, grid: &QuantParams) -> Result<(), Refusal> {
+    pub fn finish_codes(&mut self, of: &Arg, grid: &QuantParams) -> Result<(), Refusal> {
         let op = quantize(grid, Rounding::HalfEven);
-        let mut real = self.resolved(real)?;
+        let mut real = self.resolved(of)?;
         if let Some(value) = real
             && let Some((_, maker)) = self.builder.module.main().producer(value)
             && let Some(activation) = self.hidden_activation(&maker.op, &maker.inputs, grid)
         {
             let activated = self.push(activation, &[Arg::Value(value)])?;
             real = self.resolved(&activated)?;
+        } else if let (Arg::Operand(position), Some(value)) = (of, real)
+            && self.operand(*position).is_some_and(|id| self.builder.is_shared(id))
+            && self
+                .builder
+                .module
+                .main()
+                .value(value)
+                .is_some_and(|value| value.quant.is_none())
+        {
+            real = Some(self.copy(value, grid)?);
         }
         let operand = real.map_or(Arg::Absent, Arg::Value);
         self.finish(op, &[operand])?;
@@ -265,6 +305,24 @@ impl Layer<'_, '_> {
             }
             _ => Ok(real),
         }
+    }
+
+    /// A copy of a real value for those that read it on a grid, where others read it as it is. Those that agree share it.
+    fn copy(&mut self, real: ValueId, grid: &QuantParams) -> Result<ValueId, Refusal> {
+        let mut known = self.builder.copies.iter();
+        if let Some(found) = known.find(|found| found.of == real && found.grid == *grid) {
+            return Ok(found.copy);
+        }
+        let copy = match self.push_aside(Identity {}, &[Arg::Value(real)])? {
+            Arg::Value(copy) => copy,
+            _ => real,
+        };
+        self.builder.copies.push(Copy {
+            of: real,
+            grid: grid.clone(),
+            copy,
+        });
+        Ok(copy)
     }
 
     /// The real numbers of codes that were moved behind their quantization: the same moves of the numbers themselves.

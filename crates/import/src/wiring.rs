@@ -24,8 +24,8 @@ struct Known<'a> {
     is_constant: bool,
     is_input: bool,
     producer: Option<usize>,
-    /// True if a node takes it.
-    is_read: bool,
+    /// How often nodes take it.
+    reads: usize,
     is_output: bool,
     /// True where a graph outside of this one defines it.
     is_outer: bool,
@@ -168,7 +168,7 @@ impl<'a> Wiring<'a> {
 
     fn read(&mut self, id: Option<TensorId>) {
         if let Some(TensorId(id)) = id {
-            self.known[id].is_read = true;
+            self.known[id].reads += 1;
         }
         self.ports.push(id);
     }
@@ -257,7 +257,12 @@ impl<'a> Wiring<'a> {
 
     /// True for a tensor that a node takes, or that is an output of the graph.
     pub fn is_used(&self, id: TensorId) -> bool {
-        self.at(id).is_read || self.at(id).is_output
+        self.at(id).reads > 0 || self.at(id).is_output
+    }
+
+    /// The number of places at which nodes take a tensor.
+    pub fn reads_of(&self, id: TensorId) -> usize {
+        self.at(id).reads
     }
 
     /// True if something defines this tensor.
@@ -303,7 +308,7 @@ impl<'a> Wiring<'a> {
         let (mut found, mut seen) = (Vec::new(), vec![false; self.tensor_count()]);
         let mut open: Vec<TensorId> = self.results(node).iter().rev().flatten().copied().collect();
         while let Some(id) = open.pop() {
-            if std::mem::replace(&mut seen[id.0], true) || !self.at(id).is_read {
+            if std::mem::replace(&mut seen[id.0], true) || self.at(id).reads == 0 {
                 continue;
             }
             if has_elements(&id) {

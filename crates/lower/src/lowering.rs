@@ -10,15 +10,16 @@ pub use turns::Turns;
 use crate::boundary;
 use crate::interval::Known;
 use crate::recipes::{self, Wide, dequantize_weights};
-use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
+use crate::walk::{self, Basis, Build, Walk, primitive_name, quantize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use strait_core::op::{Dequantize, ShiftLeft};
+use strait_core::op::{Dequantize, Quantize, ShiftLeft};
 use strait_core::{
     Def, Elem, Failure, Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams, Reason, ReasonCode, Refusal,
-    Stage, Symbol, TensorData, TensorError, ValueId,
+    Stage, Symbol, TensorData, TensorError, Use, ValueId,
 };
+use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
 use strait_target::spec::{Nearness, OpRow};
 
@@ -83,7 +84,7 @@ impl<'a> Build<'a> for Lowering<'a> {
         let done = match &node.place {
             Placement::Host(reason) => {
                 let weights = dequantize_weights::on_host(self, id, node)?;
-                self.host(node, weights, (**reason).clone())
+                self.host(id, node, weights, (**reason).clone())
             }
             Placement::Accelerator => {
                 self.row = self.row(id, node).map(|(name, _)| name);
@@ -94,7 +95,7 @@ impl<'a> Build<'a> for Lowering<'a> {
         self.refused.push(failure.refusal(id).map_err(ours)?);
         // What follows needs the results; they are computed in float, and this module is thrown away.
         let done = self.sums_as_reals(node);
-        let done = done.and_then(|()| self.host(node, None, Reason::new(ReasonCode::Refused, "refused")));
+        let done = done.and_then(|()| self.host(id, node, None, Reason::new(ReasonCode::Refused, "refused")));
         done.map_err(|failure| ours(failure.to_string()))
     }
 
@@ -118,19 +119,26 @@ impl<'a> Build<'a> for Lowering<'a> {
             }
             Basis::Left(grid, codes) => self.requantize(value, &Codes { value: codes, grid }, to),
             Basis::Real(float) => {
-                let quantize = quantize(self.spec, to.ty);
+                let quantize = Quantize {
+                    rounding: to.rounding,
+                    ..quantize(self.spec, to.ty)
+                };
                 self.walk.boundary(value, quantize, float, Some(to.params()))
             }
         }
     }
 
     fn real_of(&mut self, value: ValueId, left: ValueId) -> Result<ValueId, Failure> {
-        let made = self.walk.boundary(value, Dequantize {}, left, None)?;
-        // An input keeps its name.
-        if self.graph().is_output(value) && self.graph().producer(value).is_some() {
-            self.rename(value, made);
-        }
-        Ok(made)
+        self.walk.boundary(value, Dequantize {}, left, None)
+    }
+
+    fn given(&self, value: ValueId, given: &QuantParams) -> Option<Grid> {
+        let mut read = self
+            .graph()
+            .uses(value)
+            .filter_map(|at| self.grid(at.node, Port::Operand(at.operand.into())));
+        let known = read.find(|grid| walk::is_given(given, (&grid.params(), grid.ty.into())));
+        known.or_else(|| self.grid_of_host(given))
     }
 }
 
@@ -190,6 +198,26 @@ impl<'a> Lowering<'a> {
         row.or_else(|| self.spec.op_row(term))
     }
 
+    /// A grid that the model gives for what the host makes, in codes of the target: of the model's type, or of the one of the other
+    /// sign.
+    fn grid_of_host(&self, given: &QuantParams) -> Option<Grid> {
+        let ((scale, zero), own) = (given.as_tensor()?, given.codes?);
+        let has = |ty: &IntType| {
+            let mut pairs = self.spec.types.pairs.iter();
+            pairs.any(|pair| pair.codes() == Some((*ty).into()))
+        };
+        let types = [Some(own), own.other_sign()].into_iter().flatten();
+        let ty = types.filter_map(Elem::int_type).find(has)?;
+        let range = ty.range();
+        Some(Grid {
+            ty,
+            zero: zero + range.start() - i32::try_from(own.integers()?.0).ok()?,
+            range,
+            rounding: Rounding::HalfEven,
+            scale,
+        })
+    }
+
     /// Makes real numbers of the operands of a node that are sums which nobody else reads so.
     fn sums_as_reals(&mut self, node: &Node) -> Result<(), Failure> {
         for &value in node.inputs.iter().flatten() {
@@ -202,9 +230,9 @@ impl<'a> Lowering<'a> {
     }
 
     /// The node as it is, on float operands, and on these weights if they are made of codes.
-    fn host(&mut self, node: &Node, weights: Option<ValueId>, reason: Reason) -> Result<(), Failure> {
+    fn host(&mut self, id: NodeId, node: &Node, weights: Option<ValueId>, reason: Reason) -> Result<(), Failure> {
         self.row = None;
-        let id = self.on_reals(node, weights)?;
+        let id = self.on_reals(id, node, weights)?;
         node.outputs.iter().for_each(|value| _ = self.sums.remove(value));
         self.walk.out.main_mut().place_on_host(id, reason);
         Ok(())
@@ -212,12 +240,16 @@ impl<'a> Lowering<'a> {
 
     /// The node as it is, on operands in real numbers, and on these weights if they are made of codes; its results are
     /// real, too.
-    pub(crate) fn on_reals(&mut self, node: &Node, weights: Option<ValueId>) -> Result<NodeId, Failure> {
+    pub(crate) fn on_reals(&mut self, id: NodeId, node: &Node, weights: Option<ValueId>) -> Result<NodeId, Failure> {
         let mut operands = Vec::with_capacity(node.inputs.len());
         for (index, input) in node.inputs.iter().enumerate() {
             operands.push(match (*input, weights) {
                 (Some(_), Some(weights)) if index == 1 => Some(weights),
-                (input, _) => input.map(|value| self.real(value)).transpose()?,
+                (Some(value), _) => {
+                    let operand = index as u16;
+                    Some(self.real_at(value, Use { node: id, operand })?)
+                }
+                (None, _) => None,
             });
         }
         let id = self.walk.copy(node, &operands)?;

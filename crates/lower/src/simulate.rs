@@ -12,12 +12,12 @@
 use crate::codes::reals;
 use crate::lowering::LowerError;
 use crate::part::Part;
-use crate::walk::{Basis, Build, Walk, quantize};
+use crate::walk::{self, Basis, Build, Walk, quantize};
 use std::sync::Arc;
 use strait_core::op::{Dequantize, Quantize, RoundTo};
 use strait_core::{
     Def, Elem, Failure, Module, Node, NodeId, Policy, Port, QuantParams, QuantTable, Scheme, Stage, State, TensorData,
-    ValueId,
+    Use, ValueId,
 };
 use strait_requantize::quantize::ZeroPoint;
 use strait_target::TargetSpec;
@@ -159,7 +159,10 @@ impl<'a> Build<'a> for Simulation<'a> {
             let codes = self.walk.graph.quant.baked(id, port);
             operands.push(match (*input, config) {
                 (None, _) => None,
-                (Some(value), None) => Some(self.real(value)?),
+                (Some(value), None) => {
+                    let operand = index as u16;
+                    Some(self.real_at(value, Use { node: id, operand })?)
+                }
                 (Some(value), Some(config)) => Some(self.on(value, &config, codes)?),
             });
         }
@@ -207,5 +210,19 @@ impl<'a> Build<'a> for Simulation<'a> {
 
     fn real_of(&mut self, _: ValueId, left: ValueId) -> Result<ValueId, Failure> {
         Ok(left)
+    }
+
+    fn given(&self, value: ValueId, given: &QuantParams) -> Option<Config> {
+        let uses = self.walk.graph.uses(value);
+        let mut read = uses.filter_map(|at| self.config(at.node, Port::Operand(at.operand.into())));
+        let is_it = |config: &Config| {
+            let codes = config.grid.as_deref().zip(config.scheme.elem());
+            codes.is_some_and(|codes| walk::is_given(given, codes))
+        };
+        let own = || {
+            let (scheme, grid) = (given.given_scheme()?, Some(Arc::new(given.bare())));
+            Some(Config { scheme, grid })
+        };
+        read.find(is_it).or_else(own)
     }
 }

@@ -8,9 +8,10 @@ use crate::part::Part;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use strait_core::op::Quantize;
+use strait_core::op::{Binary, BinaryFunction, Clip, Quantize};
 use strait_core::{
-    DataId, Def, Failure, Graph, Module, Names, Node, NodeId, Op, QuantParams, Stage, Symbol, TensorData, ValueId,
+    DataId, Def, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, QuantParams, Reading, Reason, ReasonCode,
+    Stage, Symbol, TensorData, TensorError, Use, Value, ValueId,
 };
 use strait_requantize::IntType;
 use strait_target::TargetSpec;
@@ -79,6 +80,9 @@ pub(crate) trait Build<'a>: Sized {
     /// Makes real numbers of what the producer of a value leaves.
     fn real_of(&mut self, value: ValueId, left: ValueId) -> Result<ValueId, Failure>;
 
+    /// The config of codes on the grid that the model gives for a value, as its readers have it; none where there is no such type.
+    fn given(&self, value: ValueId, grid: &QuantParams) -> Option<Self::Config>;
+
     /// Walks over a part of the graph. Its inputs are those of the new graph.
     fn run(&mut self, part: &Part) -> Result<(), Failure> {
         let graph = self.walk().graph;
@@ -90,35 +94,74 @@ pub(crate) trait Build<'a>: Sized {
                 self.node(id, node)?;
             }
         }
-        for output in part
-            .outputs
-            .iter()
-            .filter_map(|&position| graph.outputs().get(position))
-        {
+        for &position in &part.outputs {
+            let Some(output) = graph.outputs().get(position) else {
+                continue;
+            };
             // An input that is an output is what came in, under its name.
             let made = match graph.value(*output).map(|value| value.def) {
                 Some(Def::Input(_)) => self.walk().plain(*output)?,
-                _ => self.real(*output)?,
+                _ => self.real_at(*output, outside(position))?,
             };
             self.walk().out.main_mut().add_output(made);
         }
         Ok(())
     }
 
-    /// A value in real numbers: those of what its producer leaves.
+    /// A value in real numbers as one of its readers has it in the model.
+    fn real_at(&mut self, value: ValueId, at: Use) -> Result<ValueId, Failure> {
+        let has_codes = self.left(value).is_some();
+        let reading = self.walk().graph.reading(at);
+        let (grid, is_computed) = match reading {
+            None => return self.real(value),
+            Some(Reading::Computed) => (None, true),
+            Some(Reading::On(grid)) => (Some(grid), true),
+            Some(Reading::Behind(grid)) => (Some(grid), false),
+        };
+        let real = match is_computed && !has_codes {
+            true => self.walk().plain(value)?,
+            false => self.real(value)?,
+        };
+        let Some(grid) = grid else { return Ok(real) };
+        match self.given(value, grid) {
+            Some(config) => {
+                let codes = self.convert(value, Basis::Real(real), &config)?;
+                self.real_of(value, codes)
+            }
+            None => self.walk().saturated(value, real, grid),
+        }
+    }
+
+    /// A value in real numbers: those of what its producer leaves. Where these are real, they are rounded to the grid that the
+    /// model gives for them.
     fn real(&mut self, value: ValueId) -> Result<ValueId, Failure> {
         if let Some(made) = self.walk().counterparts(value)?.real {
             return Ok(made);
         }
-        let made = match self.left(value) {
-            Some(left) => {
-                let made = self.on(value, &left, None)?;
+        let rounds_to = self.walk().graph.rounds_to(value);
+        let given = rounds_to.and_then(|grid| self.given(value, grid));
+        let made = match (self.left(value).or(given), rounds_to) {
+            (Some(config), _) => {
+                let made = self.on(value, &config, None)?;
                 self.real_of(value, made)?
             }
-            None => self.walk().plain(value)?,
+            (None, Some(grid)) => {
+                let plain = self.walk().plain(value)?;
+                self.walk().saturated(value, plain, grid)?
+            }
+            (None, None) => self.walk().plain(value)?,
         };
+        self.walk().take_name(value, made);
         self.walk().counterparts(value)?.real = Some(made);
         Ok(made)
+    }
+
+    /// True of a config on which the model has a value behind its own grid.
+    fn is_behind(&mut self, value: ValueId, config: &Self::Config) -> bool {
+        let graph = self.walk().graph;
+        let mut readings = graph.uses(value).filter_map(|at| graph.reading(at));
+        readings
+            .any(|reading| matches!(reading, Reading::Behind(grid) if self.given(value, grid).as_ref() == Some(config)))
     }
 
     /// A value on a config: of its codes if it is a parameter that has some, of what its producer leaves, or of real
@@ -127,13 +170,15 @@ pub(crate) trait Build<'a>: Sized {
         if let Some(made) = self.walk().found(value, want, codes) {
             return Ok(made);
         }
-        let from = match (codes, self.left(value).filter(|left| left != want)) {
+        let left = self.left(value);
+        let from = match (codes, left) {
             (Some(codes), _) => Basis::Codes(codes),
-            (None, Some(left)) => {
+            (None, Some(left)) if left != *want => {
                 let made = self.on(value, &left, None)?;
                 Basis::Left(left, made)
             }
-            (None, None) => Basis::Real(self.walk().plain(value)?),
+            (None, None) if self.is_behind(value, want) => Basis::Real(self.real(value)?),
+            (None, _) => Basis::Real(self.walk().plain(value)?),
         };
         let made = self.convert(value, from, want)?;
         self.walk().set(value, want.clone(), codes, made)?;
@@ -173,10 +218,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         let source = self.graph.value(value);
         let source = source.ok_or_else(|| Failure::defect("an input is missing"))?;
         let name = self.intern(source.name);
-        let made = self
-            .out
-            .main_mut()
-            .add_input(name, source.ty.clone(), source.quant.clone());
+        let made = self.out.main_mut().add_input(name, source.ty.clone(), own_grid(source));
         self.set_plain(value, made)
     }
 
@@ -256,7 +298,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
             (
                 self.out.names.intern(self.source.name(value.name)),
                 value.ty.clone(),
-                value.quant.clone(),
+                own_grid(value),
             )
         });
         let results = results.collect();
@@ -301,6 +343,85 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         made.ok_or_else(|| Failure::defect("a boundary has no result"))
     }
 
+    /// Real numbers of a value, between the ends of a grid that the model gives.
+    fn saturated(&mut self, value: ValueId, real: ValueId, grid: &QuantParams) -> Result<ValueId, Failure> {
+        let ours = || Failure::defect("a grid has no ends");
+        let mut made = real;
+        let (ends, ty) = (
+            grid.ends().ok_or_else(ours)?,
+            self.out.main().value(made).map(|value| value.ty.clone()),
+        );
+        let shape = ty.and_then(|ty| ty.dims()).unwrap_or_default();
+        let along = |axis: usize| {
+            (0..shape.len())
+                .map(|at| if at == axis { shape[at] } else { 1 })
+                .collect::<Vec<u64>>()
+        };
+        let steps: Vec<(Op, Option<TensorData>)> = match (ends.as_slice(), grid.axis) {
+            (&[[min, max]], _) => vec![(Clip { min, max }.into(), None)],
+            (ends, Some(axis)) => {
+                let bound = |function, end: usize| {
+                    let ends: Vec<f32> = ends.iter().map(|ends| ends[end]).collect();
+                    let bound = TensorData::from_values(&along(axis.into()), &ends)?;
+                    Ok::<_, TensorError>((Binary { function }.into(), Some(bound)))
+                };
+                vec![bound(BinaryFunction::Maximum, 0)?, bound(BinaryFunction::Minimum, 1)?]
+            }
+            _ => return Err(ours()),
+        };
+        let base = primitive_name(self.name_of(value), "saturate");
+        let producer = self.graph.producer(value).map(|(_, node)| node.sources.clone());
+        let sources: Vec<Symbol> = producer.iter().flatten().map(|&source| self.intern(source)).collect();
+        for (op, bound) in steps {
+            let bound = bound.map(|bound| self.data(&base, bound, None));
+            let operands: Vec<Option<ValueId>> = [Some(made)].into_iter().chain(bound.map(Some)).collect();
+            let main = self.out.main();
+            let types: Vec<_> = operands
+                .iter()
+                .flatten()
+                .map(|&value| main.value(value).map(|value| &value.ty))
+                .collect();
+            let types = self.out.result_types(&op, &types, None)?;
+            let name = self.out.names.fresh(&base);
+            let results = types.into_iter().map(|ty| (name, ty, None)).collect();
+            let main = self.out.main_mut();
+            let id = main.add_node(name, op, &operands, results);
+            let why = "the codes that the model has there end so";
+            main.place_on_host(id, Reason::new(ReasonCode::GivenGrid, why));
+            main.add_sources(id, &sources);
+            made = main
+                .node(id)
+                .and_then(|node| node.outputs.first().copied())
+                .ok_or_else(ours)?;
+        }
+        Ok(made)
+    }
+
+    /// Lets the real numbers of an output of the model take over its name from what is computed there. An input keeps its own.
+    fn take_name(&mut self, value: ValueId, made: ValueId) {
+        if !self.graph.is_output(value) {
+            return;
+        }
+        let plain = self.made[value.index()].as_ref().and_then(|made| made.plain);
+        let outputs = self.graph.outputs().iter().enumerate();
+        let mut leaves = outputs.filter(|(_, output)| **output == value);
+        let is_it = leaves.any(|(position, _)| self.graph.reading(outside(position)).is_none());
+        let source = self.graph.value(value);
+        let Some(source) = source.filter(|source| is_it && matches!(source.def, Def::Node(..))) else {
+            return;
+        };
+        // In a simulation names are those that other runtimes read.
+        if plain == Some(made) || self.out.main().stage() != Stage::Integer {
+            return;
+        }
+        if let Some(plain) = plain {
+            let other = self.out.names.fresh(&primitive_name(self.name_of(value), "real"));
+            self.out.main_mut().rename(plain, other);
+        }
+        let name = self.intern(source.name);
+        self.out.main_mut().rename(made, name);
+    }
+
     /// A tensor of the source.
     pub(crate) fn parameter(&self, codes: DataId) -> Result<&'a TensorData, Failure> {
         let tensor = self.source.data(codes);
@@ -322,6 +443,30 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         let data = self.out.add_data(tensor);
         self.out.main_mut().add_data(name, ty, quant, data)
     }
+}
+
+/// True of codes that stand for the numbers of a grid that a model gives: codes of the other sign have another zero point.
+pub(crate) fn is_given(given: &QuantParams, (grid, elem): (&QuantParams, Elem)) -> bool {
+    let own = given.codes.and_then(Elem::integers).zip(elem.integers());
+    own.is_some_and(|((own, most), (other, end))| {
+        let points = given.zero_point.map(|zero| i64::from(*zero) - own);
+        most - own == end - other
+            && given.scale == grid.scale
+            && points == grid.zero_point.map(|zero| i64::from(*zero) - other)
+    })
+}
+
+/// The output at a position, as a use.
+fn outside(position: usize) -> Use {
+    Use {
+        node: NodeId::OUTSIDE,
+        operand: position as u16,
+    }
+}
+
+/// The grid of a value, but for one that the model gives for real numbers: there what is read is rounded.
+fn own_grid(value: &Value) -> Option<Arc<QuantParams>> {
+    value.quant.clone().filter(|grid| grid.codes.is_none())
 }
 
 /// Name of a primitive that is made from a node or a value of this name.

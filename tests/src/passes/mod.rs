@@ -30,6 +30,7 @@ const PASSES: &[(&str, Pass)] = &[
     ("lower", quantize::lower_graph),
     ("place", quantize::place_graph),
     ("rewrite", rewrite::rewrite),
+    ("round", round),
     ("roundtrip", roundtrip),
     ("simulate", quantize::simulate_graph),
     ("verify", verify_all),
@@ -42,6 +43,12 @@ pub fn find(name: &str) -> Result<Pass, String> {
         let known: Vec<&str> = PASSES.iter().map(|(known, _)| *known).collect();
         format!("there is no pass `{name}`; there are {}", known.join(", "))
     })
+}
+
+/// Rounds values to the grids that the model gives for them.
+fn round(module: &mut Module, _: &str) -> Result<Outcome, String> {
+    module.round_to_grids().map_err(|failure| failure.to_string())?;
+    Ok(Outcome::Module(Vec::new()))
 }
 
 /// Text to module to IR bytes to module: the text must not change on the way.

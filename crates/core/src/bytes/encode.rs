@@ -170,7 +170,8 @@ impl<'a> Encoder<'a> {
                     }
                 }
             }
-            match &value.quant {
+            // A grid that the model gives for real numbers is for passes alone.
+            match value.quant.as_ref().filter(|grid| grid.codes.is_none()) {
                 None => w.u8(0),
                 Some(quant) => {
                     w.u8(1);

@@ -19,7 +19,8 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
         return;
     }
     for (_, value) in graph.values() {
-        findings.take(ensure(value.quant.is_none() || !value.ty.elem.is_float(), 17, || {
+        let grid = value.quant.as_ref().filter(|grid| grid.codes.is_none());
+        findings.take(ensure(grid.is_none() || !value.ty.elem.is_float(), 17, || {
             format!("{} has a grid beside the configs", view.value(value))
         }));
     }

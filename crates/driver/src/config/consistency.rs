@@ -73,11 +73,9 @@ impl Checker<'_> {
     fn observers(&mut self) {
         let calibration = &self.loaded.config.calibration;
         let path = KeyPath::of(&["calibration"]);
-        let help = "`data` has samples to measure ranges on, `record` has the grids already";
-        match (&calibration.data, &calibration.record) {
-            (None, None) => self.conflict(&path, format!("`{path}` has neither `data` nor `record`"), help),
-            (Some(_), Some(_)) => self.conflict(&path.clone().key("record"), "there are samples and a record", help),
-            _ => {}
+        if calibration.data.is_some() && calibration.record.is_some() {
+            let help = "`data` has samples to measure ranges on, `record` has the grids already";
+            self.conflict(&path.key("record"), "there are samples and a record", help);
         }
         self.observer(
             calibration.observer,

@@ -58,7 +58,8 @@ pub struct Config {
     #[serde(default)]
     pub trust: Trust,
     /// The samples that the ranges of the activations are measured on, or the record that has the grids already. One of the two is
-    /// needed.
+    /// needed, unless the model is a quantized one that has a grid for all that is quantized.
+    #[serde(default)]
     pub calibration: Calibration,
     /// Rules over the float graph that are off.
     #[serde(default)]
@@ -294,6 +295,21 @@ pub struct Calibration {
 
 fn default_cache() -> FilePath {
     FilePath::new(".strait/cache")
+}
+
+impl Default for Calibration {
+    fn default() -> Calibration {
+        Calibration {
+            data: None,
+            unreadable: Unreadable::default(),
+            record: None,
+            samples: None,
+            observer: None,
+            observer_options: ObserverOptions::default(),
+            config: None,
+            cache: default_cache(),
+        }
+    }
 }
 
 /// Quantization, where the target leaves a choice.

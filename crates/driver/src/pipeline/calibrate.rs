@@ -112,8 +112,16 @@ pub fn calibrate(
     let ready = ready(loaded, session)?;
     let count = ready.samples.count() as u64;
     if count == 0 {
-        let path = KeyPath::of(&["calibration", "record"]);
-        let message = "nothing is measured: the grids are those of the record";
+        let (path, message) = match ready.record {
+            Some(_) => (
+                KeyPath::of(&["calibration", "record"]),
+                "nothing is measured: the grids are those of the record",
+            ),
+            None => (
+                KeyPath::of(&["calibration"]),
+                "nothing is measured: there are no samples, and the grids are those of the model",
+            ),
+        };
         return Err(loaded.error(codes::RULE, &path, message, "").into());
     }
     let covered = match share {

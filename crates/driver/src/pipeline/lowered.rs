@@ -65,6 +65,13 @@ pub(super) struct Job<'a> {
     pub(super) outputs: &'a Outputs,
 }
 
+impl Job<'_> {
+    /// True where neither samples nor a record say anything of ranges: the grids are those of the model.
+    pub(super) fn has_nothing_measured(&self) -> bool {
+        self.record.is_none() && self.loaded.config.calibration.data.is_none()
+    }
+}
+
 /// The integer model of one target.
 pub(super) struct Lowered {
     /// The lowered graph, and the fused one, which is `main`, over one pool of tensors.
@@ -239,6 +246,9 @@ fn quantized(
             .collect();
         if !requantizes || more.is_empty() {
             directives::keep(job.loaded, job.selection, spec, &done.annotated, &wishes.0.placing)?;
+            if job.has_nothing_measured() {
+                model_grids::without_samples(job.loaded, &done.annotated)?;
+            }
             return Ok(done);
         }
         free.extend(more);
@@ -309,7 +319,8 @@ fn attempt(
     findings.requantized = requantized(&module, &grids, free).map_err(defect)?;
     let misfits = progress.misfits().iter().filter(|(value, _)| grids.has(**value));
     let misfits: Misfits = misfits.map(|(&value, why)| (value, why.clone())).collect();
-    let remarks = model_grids::remarks(&module, &grids, &misfits, free);
+    let mut remarks = model_grids::remarks(&module, &grids, &misfits, free);
+    remarks.extend(job.has_nothing_measured().then(model_grids::nothing_measured));
     let done = Quantized {
         annotated: module,
         integer,

@@ -2,10 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strait_core::{Module, NodeId, Origin, Reason, ValueId};
+use strait_core::{Module, Node, NodeId, Origin, Placement, Reason, ReasonCode, ValueId};
 use strait_quantize::annotate::ModelGrids;
 
-use crate::{diagnostic::Diagnostic, failure::codes, table};
+use crate::{
+    config::{KeyPath, Loaded},
+    diagnostic::Diagnostic,
+    failure::codes,
+    table,
+};
 
 /// Values whose grids a node could not have: the node, and why.
 pub(super) type Misfits = BTreeMap<ValueId, (NodeId, Reason)>;
@@ -17,6 +22,36 @@ const MOST: usize = 3;
 pub(super) fn has_some(module: &Module) -> bool {
     let mut grids = module.main().values().filter_map(|(_, value)| value.quant.as_ref());
     grids.any(|grid| grid.codes.is_some())
+}
+
+/// The layers that are to be quantized on grids which neither the model nor samples give: these are needed.
+///
+/// # Errors
+/// There are such layers.
+pub(super) fn without_samples(loaded: &Loaded, module: &Module) -> Result<(), Diagnostic> {
+    let nodes = module.main().nodes().map(|(_, node)| node);
+    let lacks = |node: &&Node| matches!(&node.place, Placement::Host(why) if why.code == ReasonCode::NotObserved);
+    let layers: Vec<String> = nodes
+        .filter(lacks)
+        .map(|node| format!("`{}`", module.name(node.name)))
+        .collect();
+    if layers.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "the model has no grid for {}, and there are no samples: {}",
+        table::count(layers.len(), "layer"),
+        listed(layers)
+    );
+    let finding = loaded.error(codes::RULE, &KeyPath::of(&["calibration"]), text, "");
+    Err(finding
+        .help("give samples to `calibration.data`, or leave the layers in float by a rule with `run = \"float\"`"))
+}
+
+/// The remark on an artifact that nothing was measured for.
+pub(super) fn nothing_measured() -> Diagnostic {
+    let text = "there are no samples: all grids are the model's own, and nothing was run";
+    Diagnostic::remark(codes::MODEL, text)
 }
 
 /// The tensors that have no grid in a model that has some, and so are calibrated; and the layers that are on the host for

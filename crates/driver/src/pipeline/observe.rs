@@ -1,6 +1,7 @@
 //! Observe: statistics of the float values, from a file where nothing has changed since it was written.
 
 use std::{
+    borrow::Cow,
     fs::{self, File},
     path::{Path, PathBuf},
 };
@@ -213,7 +214,13 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
 /// # Errors
 /// A module that has no bytes is a defect.
 pub(super) fn key(module: &Module, samples: &Samples) -> Result<Key, Stop> {
-    let encoded = bytes::encode(module).map_err(|error| Stop::Defect(error.to_string()))?;
+    let mut module = Cow::Borrowed(module);
+    if module.has_roundings() {
+        // Grids that the model gives are in no bytes.
+        let rounded = module.to_mut().round_to_grids();
+        rounded.map_err(|error| Stop::Defect(error.to_string()))?;
+    }
+    let encoded = bytes::encode(&module).map_err(|error| Stop::Defect(error.to_string()))?;
     let mut hasher = blake3::Hasher::new();
     hasher.update(VERSION.as_bytes());
     hasher.update(blake3::hash(&encoded.ir).as_bytes());

@@ -80,6 +80,17 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         let finding = loaded.error(codes::RULE, &path, "the model has no grids of its own", "");
         return Err(finding.help("leave it out").into());
     }
+    if calibration.data.is_none() && calibration.record.is_none() && !model_grids::has_some(&canonical) {
+        let path = KeyPath::of(&["calibration"]);
+        let finding = loaded.error(
+            codes::RULE,
+            &path,
+            "there is nothing to make grids of: the model has none of its own",
+            "",
+        );
+        let help = "`calibration.data` has samples to measure ranges on, `calibration.record` has the grids already";
+        return Err(finding.help(help).into());
+    }
     let selection = select(&canonical, &layers, loaded)?;
     let requests = requests(&canonical, loaded, &selection)?;
     let specs = inputs::specs(&canonical, &bodies, loaded)?;

@@ -164,7 +164,7 @@ fn opened(loaded: &Loaded, wanted: Wanted, specs: &[InputSpec]) -> Result<Sample
         let Some(data) = &calibration.data else {
             let path = KeyPath::of(&["calibration"]);
             return Err(loaded
-                .error(codes::RULE, &path, "there are no samples: `record` has the grids", "")
+                .error(codes::RULE, &path, "there are no samples to show: it has no `data`", "")
                 .into());
         };
         let data = (data, calibration.unreadable);

@@ -139,7 +139,8 @@ fn all<T: Clone>(per: &Per<T>) -> Vec<T> {
     }
 }
 
-/// Number of nodes of each kind. What dequantizes the weights of a product belongs to it.
+/// Number of nodes of each kind. What dequantizes the weights of a product belongs to it, and what rounds real numbers to the grid
+/// of the model to the host.
 pub(super) fn summary(graph: &Graph, nodes: &[&Node], exact: usize, bounded: usize, unfused: usize) -> Summary {
     let converts = |node: &Node| matches!(node.op, Op::Quantize(_) | Op::Dequantize(_));
     let of_weights = |node: &Node| {
@@ -147,7 +148,7 @@ pub(super) fn summary(graph: &Graph, nodes: &[&Node], exact: usize, bounded: usi
         matches!(node.op, Op::Dequantize(_)) && operand.is_some_and(|codes| graph.data_of(codes).is_some())
     };
     let count = |is: &dyn Fn(&Node) -> bool| nodes.iter().filter(|node| is(node)).count();
-    let conversions = count(&|node| converts(node) && !of_weights(node));
+    let conversions = count(&|node| converts(node) && !of_weights(node) && !rounds(graph, node));
     let host = count(&|node| !converts(node) && node.place != Placement::Accelerator);
     let requantize = nodes.iter().filter(|node| matches!(node.op, Op::Requantize(_)));
     let written = requantize
@@ -161,6 +162,21 @@ pub(super) fn summary(graph: &Graph, nodes: &[&Node], exact: usize, bounded: usi
         bounded,
         unfused,
         requantized: written.filter_map(|value| element_count(&value.ty.shape)).sum(),
+    }
+}
+
+/// True of a node that rounds real numbers alone: it dequantizes what was just quantized, or quantizes for nothing else.
+fn rounds(graph: &Graph, node: &Node) -> bool {
+    match (&node.op, node.inputs.first(), node.outputs.first()) {
+        (Op::Quantize(_), _, Some(&codes)) => {
+            let read = || graph.uses(codes).filter_map(|at| graph.node(at.node));
+            !graph.is_output(codes) && read().all(|node| matches!(node.op, Op::Dequantize(_)))
+        }
+        (Op::Dequantize(_), Some(&Some(codes)), _) => {
+            let made = graph.producer(codes);
+            made.is_some_and(|(_, node)| matches!(node.op, Op::Quantize(_)))
+        }
+        _ => false,
     }
 }
 

@@ -5,8 +5,10 @@ use crate::recipes::{self, NodeToLower, Wide};
 use crate::walk::Build;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use strait_core::op::Clamp;
 use strait_core::{
-    DataId, Derivation, Failure, Kind, Node, NodeId, Placement, Port, QuantParams, TensorData, Term, Use, ValueId,
+    DataId, Derivation, Failure, Kind, Node, NodeId, Placement, Port, QuantParams, Reading, TensorData, Term, Use,
+    ValueId,
 };
 use strait_requantize::quantize::quantize;
 use strait_requantize::{IntType, Rounding};
@@ -143,12 +145,37 @@ impl Lowering<'_> {
         let made = match (self.walk.found(value, &grid, codes), self.sums.get(&value)) {
             (None, Some(sum)) => {
                 let made = self.narrowed(value, sum.clone(), &grid)?;
+                let made = self.within(site, index, made, &grid)?;
                 self.walk.set(value, grid.clone(), None, made)?;
                 made
             }
             _ => self.on(value, &grid, codes)?,
         };
         Ok(Codes { value: made, grid })
+    }
+
+    /// Codes of a sum that a node reads behind another grid of the model, which has left less of it.
+    fn within(
+        &mut self,
+        site: &NodeToLower<'_>,
+        index: usize,
+        codes: ValueId,
+        grid: &Grid,
+    ) -> Result<ValueId, Failure> {
+        let (graph, value) = (self.graph(), site.input(index)?);
+        let operand = index as u16;
+        let reading = graph.reading(Use { node: site.id, operand });
+        let before = graph
+            .rounds_to(value)
+            .filter(|_| matches!(reading, Some(Reading::Behind(_))));
+        let Some(&[[low, high]]) = before.and_then(|grid| grid.ends()).as_deref() else {
+            return Ok(codes);
+        };
+        let (min, max) = (grid.code(low), grid.code(high));
+        match (min, max) == (*grid.range.start(), *grid.range.end()) {
+            true => Ok(codes),
+            false => self.emit(site.node, Clamp { min, max }, &[codes], Some(grid.params()), "saturate"),
+        }
     }
 
     /// The codes of `value` on another grid than its producer leaves them on, by the table's row for that.

@@ -19,7 +19,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, operand: us
     let missing = || Failure::defect("what it adds to is no sum of a product");
     let Some(sum) = walk.sum(value) else {
         // The product was refused just now, and what is made here is thrown away.
-        return walk.on_reals(site.node, None).map(drop);
+        return walk.on_reals(site.id, site.node, None).map(drop);
     };
     let (id, node) = walk.graph().producer(value).ok_or_else(missing)?;
     let (name, row) = walk.row(id, node).ok_or_else(missing)?;

@@ -9,7 +9,7 @@ use strait_core::{Failure, Node, NodeId, Port, ValueId};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<(), Failure> {
     let weights = dequantized(walk, id, node)?;
-    walk.on_reals(node, Some(weights)).map(drop)
+    walk.on_reals(id, node, Some(weights)).map(drop)
 }
 
 /// The weights of a node of the host, if they have codes.

@@ -178,6 +178,7 @@ impl<'a> NodeReader<'_, 'a> {
         for &output in &cut.outputs {
             inner.add_output(output).map_err(inside)?;
         }
+        inner.join_copies();
         Ok(Body {
             module: inner.module,
             captured: read,
@@ -209,6 +210,12 @@ impl<'a> NodeReader<'_, 'a> {
                 .collect();
             let op = node.op.with_graphs(|id| strait_core::GraphId::new(offset + id.index()));
             let results = self.push_all(op, &operands)?;
+            for (&output, result) in node.outputs.iter().zip(&results) {
+                let grid = graph.value(output).and_then(|value| value.quant.as_deref());
+                if let (Arg::Value(result), Some(grid)) = (result, grid) {
+                    self.builder.give(*result, grid);
+                }
+            }
             made.extend(node.outputs.iter().copied().zip(results));
         }
         for (position, &output) in graph.outputs().iter().enumerate() {

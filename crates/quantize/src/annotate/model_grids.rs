@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use strait_core::{
-    DataId, Def, Elem, Failure, GraphId, Module, Node, NodeId, Op, Parts, Patch, Port, QuantParams, Source, TensorData,
-    Term, Value, ValueId,
+    DataId, Def, Elem, Failure, Graph, GraphId, Module, Node, NodeId, Op, Parts, Patch, Port, QuantParams, Reading,
+    Source, TensorData, Term, Use, Value, ValueId,
 };
 use strait_requantize::{IntType, Per};
 use strait_target::TargetSpec;
@@ -30,8 +30,9 @@ pub struct ModelGrids {
     read: BTreeMap<(NodeId, usize), Arc<QuantParams>>,
 }
 
-/// Takes the grids of real values out of a graph. Constants that are dequantized from codes become real numbers, and what reads
-/// a copy of a value on another grid reads the value itself.
+/// The grids of real values of a graph; those of computed values stay with them, for what is computed in real numbers
+/// ([`Graph::rounds_to`]). Constants that are dequantized from codes become real numbers, and what reads a copy of a value on a
+/// grid reads the value itself.
 ///
 /// # Errors
 /// A defect of ours.
@@ -59,20 +60,39 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         codes.insert(ValueId::new(before), data);
     }
     let mut read = BTreeMap::new();
+    // Values that the model itself has no grid for, but copies of.
+    let mut computed: BTreeSet<ValueId> = BTreeSet::new();
     for id in copies(module, graph) {
         let source = module.graph(graph).ok_or_else(|| ours("no graph"))?;
         let node = source.node(id).ok_or_else(|| ours("no copy"))?;
         let (Some(&Some(from)), Some(&result)) = (node.inputs.first(), node.outputs.first()) else {
             continue;
         };
-        let Some(grid) = source.value(result).and_then(|value| value.quant.clone()) else {
+        let Some((value, grid)) = source
+            .value(from)
+            .zip(source.value(result).and_then(|value| value.quant.clone()))
+        else {
             continue;
         };
-        read.extend(
-            source
-                .uses(result)
-                .map(|at| ((at.node, at.operand.into()), grid.clone())),
-        );
+        let (name, own) = (value.name, value.quant.clone());
+        let is_first = own.is_none() && computed.insert(from);
+        let mut readings: Vec<(Use, Reading)> = Vec::new();
+        if is_first {
+            let others = readers(source, from).filter(|at| at.node != id);
+            readings.extend(others.map(|at| (at, Reading::Computed)));
+        } else if own.as_ref() != Some(&grid) {
+            let uses = source.uses(result);
+            let as_read = |grid: Arc<QuantParams>| match computed.contains(&from) {
+                true => Reading::On(grid),
+                false => Reading::Behind(grid),
+            };
+            readings.extend(uses.map(|at| (at, as_read(grid.clone()))));
+            read.extend(
+                readings
+                    .iter()
+                    .map(|(at, _)| ((at.node, at.operand.into()), grid.clone())),
+            );
+        }
         let patch = Patch {
             replace: vec![(result, Source::Old(from))],
             remove: vec![id],
@@ -80,17 +100,41 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         };
         let applied = module.apply(graph, patch);
         applied.map_err(|error| Failure::defect(error.to_string()))?;
+        if let Some(source) = module.graphs.get_mut(graph.index()) {
+            // A value that others read as it is keeps its name. Where it has codes, these are on its grid for all of them.
+            if is_first {
+                source.rename(from, name);
+            }
+            for (at, reading) in readings {
+                source.read_otherwise(at, reading);
+            }
+        }
     }
     let graph = module.graphs.get_mut(graph.index()).ok_or_else(|| ours("no graph"))?;
     let given = |(value, of): (ValueId, &Value)| Some((value, of.quant.clone().filter(|grid| grid.codes.is_some())?));
     let grids: BTreeMap<ValueId, Arc<QuantParams>> = graph.values().filter_map(given).collect();
     for &value in grids.keys() {
-        graph.set_quant(value, None);
+        if graph.data_of(value).is_some() {
+            graph.set_quant(value, None);
+        }
     }
     Ok(ModelGrids { grids, codes, read })
 }
 
-/// Nodes that copy a computed value which has a grid to another one, producers first.
+/// The uses of a value, also as an output.
+fn readers(graph: &Graph, value: ValueId) -> impl Iterator<Item = Use> + '_ {
+    let outputs = graph.outputs().iter().enumerate();
+    let outside = outputs
+        .filter(move |(_, output)| **output == value)
+        .map(|(position, _)| Use {
+            node: NodeId::OUTSIDE,
+            operand: position as u16,
+        });
+    graph.uses(value).chain(outside)
+}
+
+/// Nodes that copy a computed value to a grid, producers first. Of several copies of a value that has no grid itself, the one on the
+/// widest grid comes first: what that has kept is there for all of them.
 fn copies(module: &Module, graph: GraphId) -> Vec<NodeId> {
     let Some(graph) = module.graph(graph) else {
         return Vec::new();
@@ -104,12 +148,32 @@ fn copies(module: &Module, graph: GraphId) -> Vec<NodeId> {
         let Some(node) = graph.node(id) else { return false };
         match (&node.op, node.inputs.first(), node.outputs.first()) {
             (Op::Identity(_), Some(&Some(from)), Some(&result)) => {
-                has_grid(from) && has_grid(result) && graph.data_of(from).is_none() && !graph.is_output(result)
+                has_grid(result) && graph.data_of(from).is_none() && !graph.is_output(result)
             }
             _ => false,
         }
     };
-    order.into_iter().filter(is_copy).collect()
+    let found: Vec<NodeId> = order.into_iter().filter(is_copy).collect();
+    let of = |id: NodeId| {
+        let node = graph.node(id)?;
+        let from = node.inputs.first().copied().flatten().filter(|&from| !has_grid(from))?;
+        let [low, high] = range(graph.value(*node.outputs.first()?)?.quant.as_ref()?)?;
+        Some((from, high - low))
+    };
+    let mut widest: BTreeMap<ValueId, (NodeId, f32)> = BTreeMap::new();
+    for (id, (from, width)) in found.iter().filter_map(|&id| Some((id, of(id)?))) {
+        let known = widest.entry(from).or_insert((id, width));
+        if width > known.1 {
+            *known = (id, width);
+        }
+    }
+    let mut ordered: Vec<NodeId> = Vec::with_capacity(found.len());
+    let mut done = BTreeSet::new();
+    for id in found {
+        let first = of(id).and_then(|(from, _)| widest.remove(&from)).map(|(id, _)| id);
+        ordered.extend(first.into_iter().chain([id]).filter(|&id| done.insert(id)));
+    }
+    ordered
 }
 
 /// Nodes that dequantize a constant, with its codes and their result.
@@ -158,17 +222,6 @@ fn at<T>(per: &Per<T>, part: usize) -> &T {
     }
 }
 
-/// The type of the same width with a sign where this one has none, or without where it has one; 8 and 16 bits have both.
-fn other_sign(elem: Elem) -> Option<Elem> {
-    Some(match elem {
-        Elem::I8 => Elem::U8,
-        Elem::U8 => Elem::I8,
-        Elem::I16 => Elem::U16,
-        Elem::U16 => Elem::I16,
-        _ => return None,
-    })
-}
-
 /// Numbers that codes and zero points move by from one type to the other of the same width.
 fn distance(from: Elem, to: Elem) -> i32 {
     let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
@@ -177,7 +230,7 @@ fn distance(from: Elem, to: Elem) -> i32 {
 
 /// The type of codes, and the one of the other sign.
 fn both_signs(elem: Option<Elem>) -> [Option<IntType>; 2] {
-    [elem, elem.and_then(other_sign)].map(|elem| elem.and_then(Elem::int_type))
+    [elem, elem.and_then(Elem::other_sign)].map(|elem| elem.and_then(Elem::int_type))
 }
 
 /// The types of activations and weights that a node with weights is to compute on: those of the model where the target has
@@ -376,12 +429,7 @@ fn made(spec: &TargetSpec, term: Term, activation: IntType, own: Option<Elem>) -
 /// The real numbers of the least and the largest code of a grid; of one of more than 16 bits, whose codes need not go so far,
 /// none.
 fn range(grid: &QuantParams) -> Option<[f32; 2]> {
-    let codes = grid.codes.filter(|codes| codes.bits() <= 16)?;
-    let (least, most) = codes.integers()?;
-    let parts = grid.scale.channels().or(grid.zero_point.channels()).unwrap_or(1);
-    let real = |part: usize, code: i64| (code - i64::from(*at(&grid.zero_point, part))) as f32 * *at(&grid.scale, part);
-    let ranges = (0..parts).map(|part| [real(part, least), real(part, most)]);
-    ranges.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
+    grid.ends()?.into_iter().reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
 fn granularity(grid: &QuantParams) -> WeightPer {
@@ -403,7 +451,7 @@ fn given_in(
     elem: Elem,
 ) -> Result<Option<Given>, Failure> {
     let Some(own) = grid.codes else { return Ok(None) };
-    let elem = match own == elem || other_sign(own) == Some(elem) {
+    let elem = match own == elem || own.other_sign() == Some(elem) {
         true => elem,
         false => own,
     };

@@ -2,8 +2,8 @@
 //! **Why**: it would be computed anew for every sample, and nothing could treat its result as a weight.
 //! **Preconditions**: the result is not an output of the graph and has at most 64 MiB; all results together have at most
 //! 1 GiB and take at most 2·10^10 operations. It is not dequantized from codes: these are the constant.
-//! **Exactness**: exact; the node is run by the executor that would run it later. What only moves elements moves the numbers, too,
-//! that a rule has rounded to them.
+//! **Exactness**: exact; the node is run by the executor that would run it later, and its result rounded to the grid that the model
+//! gives for it. What only moves elements moves the numbers, too, that a rule has rounded to them.
 
 use crate::matching::GraphNode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -34,10 +34,25 @@ const MOST_OPERATIONS: u64 = 20_000_000_000;
 /// The numbers that the result of a node is rounded from: those of its only operand, where it moves them.
 fn unrounded(site: &GraphNode<'_>) -> Option<Vec<f64>> {
     let moves = matches!(site.node.op.term().kind(), Kind::Rearranges | Kind::Moves) && site.node.inputs.len() == 1;
-    let (id, tensor) = site.constant(site.input(0).filter(|_| moves)?)?;
+    let rounds = site
+        .node
+        .outputs
+        .iter()
+        .any(|&value| site.graph.rounds_to(value).is_some());
+    let (id, tensor) = site.constant(site.input(0).filter(|_| moves && !rounds)?)?;
     let numbers = TensorData::from_values(tensor.shape(), site.module.unrounded(id)?).ok()?;
     let moved = evaluate(&site.node.op, &[Some(&numbers)]).ok()?;
     Some(moved.first()?.values::<f64>().ok()?.to_vec())
+}
+
+/// The results of a node on the grids that the model gives for them.
+fn on_grids(site: &GraphNode<'_>, results: Vec<TensorData>) -> Vec<TensorData> {
+    let places = results.into_iter().zip(&site.node.outputs);
+    let rounded = places.map(|(tensor, &value)| {
+        let grid = site.graph.rounds_to(value);
+        grid.and_then(|grid| grid.rounded(&tensor)).unwrap_or(tensor)
+    });
+    rounded.collect()
 }
 
 impl Rule for FoldConstants {
@@ -99,7 +114,7 @@ impl Rule for FoldConstants {
             )));
         }
         let tensors = match evaluate(&site.node.op, &operands) {
-            Ok(tensors) => tensors,
+            Ok(tensors) => on_grids(&site, tensors),
             Err(error) => return Ok(Outcome::Refused(Reason::new(ReasonCode::CannotRun, error.to_string()))),
         };
         // Integers here are shapes and indices; floats must be usable as weights.

@@ -3,7 +3,8 @@
 //! **Why**: every later step would have to look through it, and codes that zeros are added to are rounded once more. Python's
 //! `sum` begins with 0, and exporters write that down.
 //! **Preconditions**: where the result is an output of the graph, its name must survive, so the operand must be the
-//! result of a node and no output itself. Where the model gives grids for both, they are one.
+//! result of a node and no output itself. Where the model gives grids for both, they are one; where it gives one for the result
+//! alone, nothing else reads the operand, which has that grid then.
 //! **Exactness**: exact, but for the sign of a zero that zero is added to.
 
 use crate::matching::GraphNode;
@@ -69,10 +70,16 @@ impl Rule for RemoveIdentity {
             return Ok(Outcome::NoMatch);
         };
         let grid = |id| site.graph.value(id).and_then(|value| value.quant.as_ref());
-        if let (Some(from), Some(to)) = (grid(x), grid(y))
-            && from != to
-        {
-            let text = "the model gives another grid for its result than for its operand";
+        let text = match (grid(x), grid(y)) {
+            (Some(from), Some(to)) if from != to => {
+                Some("the model gives another grid for its result than for its operand")
+            }
+            (None, Some(_)) if !site.used_once(x) => {
+                Some("the model gives a grid for its result, and others read its operand")
+            }
+            _ => None,
+        };
+        if let Some(text) = text {
             return Ok(Outcome::Refused(Reason::new(ReasonCode::GivenGrid, text)));
         }
         if site.graph.is_output(y) && (site.graph.is_output(x) || site.graph.producer(x).is_none()) {

@@ -1,0 +1,162 @@
+//! Grids that a model gives for its real numbers, and the rounding that they ask for.
+//!
+//! A quantized model has codes between its layers. Read, it is a graph of real numbers in which values have grids
+//! ([`QuantParams::codes`]): there the model rounds, and saturates at the ends of the codes. No node says so, so that rules find
+//! their patterns, and where a target has codes on the grid nothing is left to be done. Wherever such a value is computed in
+//! real numbers, it has to be rounded: [`Module::round_to_grids`] does so for a float graph that is run, and lowering for what
+//! the host computes.
+
+use crate::elem::Elem;
+use crate::failure::Failure;
+use crate::graph::{Def, Graph};
+use crate::ids::{GraphId, NodeId, ValueId};
+use crate::module::Module;
+use crate::op::RoundTo;
+use crate::patch::{NewNode, Patch, Source};
+use crate::quant::{Granularity, Parts, Policy, QuantParams, Scheme};
+use crate::stage::Stage;
+use crate::tensor::TensorData;
+use crate::term::Kind;
+use crate::use_list::Use;
+use smallvec::smallvec;
+use std::sync::Arc;
+use strait_requantize::Rounding;
+use strait_requantize::quantize::{dequantize, quantize};
+
+/// The longest codes that are grids of activations. Wider ones are sums, which need not reach the ends of their type.
+const WIDEST: u32 = 16;
+
+/// The way in which a use reads a value that has a grid of the model for other readers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading {
+    /// As it is computed.
+    Computed,
+    /// On this grid instead.
+    On(Arc<QuantParams>),
+    /// What is left of it on its own grid, on this one.
+    Behind(Arc<QuantParams>),
+}
+
+impl QuantParams {
+    /// The scheme by which a model makes codes on a grid that it gives, as ONNX and TFLite define it: halves to even, and every
+    /// code of the type. None of a grid without a type, and of sums.
+    pub fn given_scheme(&self) -> Option<Scheme> {
+        let codes = self.codes.filter(|codes| u32::from(codes.bits()) <= WIDEST)?;
+        let (least, most) = codes.integers()?;
+        let per = match (self.axis, self.block) {
+            (None, _) => Granularity::Tensor,
+            (Some(axis), None) => Granularity::Channel { axis },
+            (Some(axis), Some(size)) => Granularity::Block { axis, size: size.get() },
+        };
+        Scheme::integers(Policy::linear(false, per), codes, [least, most], Rounding::HalfEven).ok()
+    }
+
+    /// The least and the greatest number of each part of a grid that a model gives.
+    pub fn ends(&self) -> Option<Vec<[f32; 2]>> {
+        let codes = self.given_scheme()?.range()?;
+        let parts = self.scale.channels().or(self.zero_point.channels()).unwrap_or(1);
+        let ends = |part: usize| {
+            let (&scale, &zero) = (self.scale.get(part)?, self.zero_point.get(part)?);
+            Some(codes.map(|code| dequantize(code, scale, zero)))
+        };
+        (0..parts).map(ends).collect()
+    }
+
+    /// The numbers of a constant, rounded to the grid as the model does. None where a number of it has no part of the grid.
+    pub fn rounded(&self, tensor: &TensorData) -> Option<TensorData> {
+        let (scheme, shape) = (self.given_scheme()?, tensor.shape());
+        let [least, most] = scheme.range()?.map(|code| code as i32);
+        let extents: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
+        let parts = Parts::of_grid(self, &extents)?;
+        let values = tensor.to_f32().ok()?;
+        let rounded = values.iter().enumerate().map(|(index, &x)| {
+            let part = parts.of(index);
+            let (&scale, &zero) = (self.scale.get(part)?, self.zero_point.get(part)?);
+            let code = quantize(x, scale, zero, scheme.rounding(), &(least..=most));
+            Some(dequantize(code, scale, zero))
+        });
+        TensorData::from_values(shape, &rounded.collect::<Option<Vec<f32>>>()?).ok()
+    }
+}
+
+impl Graph {
+    /// The grid that the model gives for a value and to which this has to be rounded where it is computed in real numbers. None
+    /// of constants, which are on theirs, and of elements that are moved on the grid on which they are already.
+    pub fn rounds_to(&self, id: ValueId) -> Option<&Arc<QuantParams>> {
+        let value = self.value(id).filter(|value| value.ty.elem == Elem::F32)?;
+        let grid = value.quant.as_ref().filter(|grid| grid.given_scheme().is_some())?;
+        let is_moved = match value.def {
+            Def::Data(_) => true,
+            Def::Input(_) => false,
+            Def::Node(node, _) => self.moves_on(node, grid),
+        };
+        (!is_moved).then_some(grid)
+    }
+
+    /// Notes that a use reads a value otherwise than on the grid that the model gives for it. An output of the graph is a use by
+    /// [`NodeId::OUTSIDE`], by its position.
+    pub fn read_otherwise(&mut self, at: Use, reading: Reading) {
+        self.readings.insert(at, reading);
+    }
+
+    /// The way in which a use reads a value, where it is another than on the grid that the model gives for that.
+    pub fn reading(&self, at: Use) -> Option<&Reading> {
+        self.readings.get(&at)
+    }
+
+    /// True of a node that takes its results from its operands, which are all on this grid.
+    fn moves_on(&self, node: NodeId, grid: &QuantParams) -> bool {
+        let Some(node) = self.node(node) else { return false };
+        let moves = matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Selects);
+        let operands = node.inputs.iter().flatten().filter_map(|&operand| self.value(operand));
+        let mut real = operands.filter(|operand| operand.ty.elem == Elem::F32);
+        moves && grid.axis.is_none() && real.all(|operand| operand.quant.as_deref() == Some(grid))
+    }
+}
+
+impl Module {
+    /// Rounds each value of the float graphs to the grid that the model gives for it, by a node behind it.
+    ///
+    /// # Errors
+    /// A defect of ours.
+    pub fn round_to_grids(&mut self) -> Result<(), Failure> {
+        for index in 0..self.graphs.len() {
+            let id = GraphId::new(index);
+            for patch in self.graph(id).map(roundings).unwrap_or_default() {
+                self.apply(id, patch)
+                    .map_err(|error| Failure::defect(error.to_string()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a value of a float graph has to be rounded.
+    pub fn has_roundings(&self) -> bool {
+        let mut float = self.graphs.iter().filter(|graph| graph.stage() == Stage::Float);
+        float.any(|graph| graph.values().any(|(id, _)| graph.rounds_to(id).is_some()))
+    }
+}
+
+/// A patch for each value of a float graph that has to be rounded.
+fn roundings(graph: &Graph) -> Vec<Patch> {
+    let rounding = |id: ValueId| {
+        let grid = graph.rounds_to(id)?;
+        let scheme = grid.given_scheme()?;
+        // An input has no node; an input that nothing reads needs none.
+        let node = match graph.producer(id) {
+            Some((node, _)) => node,
+            None => graph.uses(id).next()?.node,
+        };
+        let mut new = NewNode::new(RoundTo { scheme }, &[Some(Source::Old(id))], &[node]);
+        new.quant = smallvec![Some(Arc::new(grid.bare()))];
+        Some(Patch {
+            add: vec![new],
+            replace: vec![(id, Source::New(0, 0))],
+            ..Patch::default()
+        })
+    };
+    match graph.stage() {
+        Stage::Float => graph.values().filter_map(|(id, _)| rounding(id)).collect(),
+        _ => Vec::new(),
+    }
+}
