@@ -16,7 +16,8 @@ use strait_core::op::Function;
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
 /// The variable.
-const X: Pattern = Pattern::Any(Slot(0));
+const VARIABLE: Slot = Slot(0);
+const X: Pattern = Pattern::Any(VARIABLE);
 /// The node with numbers of its own.
 const NODE: Slot = Slot(1);
 
@@ -114,6 +115,17 @@ fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
 /// See the module's documentation.
 pub struct TakenApart;
 
+impl TakenApart {
+    /// The function that ends at a node.
+    pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<(Function, Match<'a>)> {
+        SHAPES.iter().find_map(|(function, pattern)| {
+            let found = pattern.at(site).ok().filter(|found| has_numbers(site, found))?;
+            found.value(VARIABLE).filter(|&x| site.keeps_type(x))?;
+            Some((*function, found))
+        })
+    }
+}
+
 impl Rule for TakenApart {
     fn name(&self) -> &'static str {
         "function"
@@ -129,14 +141,8 @@ impl Rule for TakenApart {
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        let Some(y) = site.output() else {
-            return Ok(Outcome::NoMatch);
-        };
-        let mut found = SHAPES.iter().filter_map(|(function, pattern)| {
-            let found = pattern.at(&site).ok().filter(|found| has_numbers(&site, found))?;
-            Some((*function, found.value(Slot(0)).filter(|&x| site.keeps_type(x))?))
-        });
-        let Some((function, x)) = found.next() else {
+        let found = Self::found(&site).and_then(|(function, found)| Some((function, found.value(VARIABLE)?)));
+        let (Some((function, x)), Some(y)) = (found, site.output()) else {
             return Ok(Outcome::NoMatch);
         };
         Ok(Outcome::Apply(Patch {
