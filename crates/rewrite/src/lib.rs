@@ -12,6 +12,7 @@ mod permute;
 mod product;
 mod region;
 mod rounding;
+mod rows;
 pub mod rules;
 mod view;
 
@@ -95,6 +96,10 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::PRelu),
         Box::new(rules::LayerNormalization),
         Box::new(rules::RmsNormalization),
+        Box::new(rules::AffineIntoNormalization),
+        Box::new(rules::SoftmaxTakenApart),
+        Box::new(rules::SumToMean),
+        Box::new(rules::ExpandIntoReader),
         Box::new(rules::DivisionToMultiplication),
     ]
 }

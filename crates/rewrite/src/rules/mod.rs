@@ -1,5 +1,6 @@
 //! The rules, one file each.
 
+mod affine_into_normalization;
 mod average_pool_to_conv;
 mod batch_normalization_into_branches;
 mod batch_normalization_into_producer;
@@ -16,6 +17,7 @@ mod conv_transpose_to_conv;
 mod dead_node;
 mod dilated_conv;
 mod division_to_multiplication;
+mod expand_into_reader;
 mod factors_into_producer;
 mod fold_constants;
 mod function;
@@ -31,8 +33,11 @@ mod remove_identity;
 mod rms_normalization;
 mod scalar_into_producer;
 mod silu_to_sigmoid;
+mod softmax_taken_apart;
+mod sum_to_mean;
 mod transpose_to_reshape;
 
+pub use affine_into_normalization::AffineIntoNormalization;
 pub use average_pool_to_conv::AveragePoolToConv;
 pub use batch_normalization_into_branches::BatchNormalizationIntoBranches;
 pub use batch_normalization_into_producer::BatchNormalizationIntoProducer;
@@ -49,6 +54,7 @@ pub use conv_transpose_to_conv::ConvTransposeToConv;
 pub use dead_node::DeadNode;
 pub use dilated_conv::DilatedConv;
 pub use division_to_multiplication::DivisionToMultiplication;
+pub use expand_into_reader::ExpandIntoReader;
 pub use factors_into_producer::FactorsIntoProducer;
 pub use fold_constants::FoldConstants;
 pub use function::TakenApart;
@@ -64,4 +70,6 @@ pub use remove_identity::RemoveIdentity;
 pub use rms_normalization::RmsNormalization;
 pub use scalar_into_producer::ScalarIntoProducer;
 pub use silu_to_sigmoid::SiluToSigmoid;
+pub use softmax_taken_apart::SoftmaxTakenApart;
+pub use sum_to_mean::SumToMean;
 pub use transpose_to_reshape::TransposeToReshape;
