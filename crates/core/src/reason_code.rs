@@ -244,6 +244,8 @@ reason_codes! {
         MeanAxes = "mean-axes",
         /// A pass or a rule needs another grid than the one that is given: with the model, from a record, or by a definition.
         GivenGrid = "given-grid",
+        /// An operand or a result has no elements, of which there are no codes.
+        NoElements = "no-elements",
         /// No grid lets a shift of whole bits be the factor to the output.
         NoShift = "no-shift",
         /// The node computes on integers in the model.

@@ -71,6 +71,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
     vec![
         Box::new(rules::DeadNode),
         Box::<rules::FoldConstants>::default(),
+        Box::new(rules::WithoutElements),
         Box::new(rules::RemoveIdentity),
         Box::new(rules::MergeReshapes),
         Box::new(rules::MergeTransposes),
@@ -100,6 +101,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::SoftmaxTakenApart),
         Box::new(rules::SumToMean),
         Box::new(rules::ExpandIntoReader),
+        Box::new(rules::ConcatWithoutEmpty),
         Box::new(rules::DivisionToMultiplication),
     ]
 }
