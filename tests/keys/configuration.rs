@@ -167,6 +167,13 @@ const CASES: &[Case] = &[
     case("calibration.data", Bits, &["calibration.data='DIGITS/eval_x.npy'"]),
     case("calibration.record", Error, &["calibration.record='DIGITS/README.md'"]),
     case("calibration.samples", Bits, &["calibration.samples=2"]),
+    // Sums of numbers of both signs that f32 does not hold.
+    given(
+        "calibration.nan",
+        Error,
+        &["preprocess.steps=[{ scale=2e37 }, { layout='NCHW' }]"],
+        &["calibration.nan='error'"],
+    ),
     case("calibration.observer", Bits, &["calibration.observer='mse'"]),
     given(
         "calibration.observer_options.percentile",

@@ -19,6 +19,7 @@ pub(crate) mod inputs;
 mod lowered;
 mod merge;
 mod model_grids;
+mod nan;
 mod observe;
 mod own_model;
 mod ports;
