@@ -71,6 +71,27 @@ fn an_empty_member_leaves_its_neighbours_where_they_are() {
 }
 
 #[test]
+fn an_empty_piece_of_a_split_leaves_its_neighbours_where_they_are() {
+    let text = "strait 1 float graph @main(%x: f32[4,8]) {
+           %h: f32[4,8] = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+           %a: f32[4,3], %b: f32[4,0], %c: f32[4,5] = split(%h) {axis=1, sizes=[3,0,5]}
+           %n: f32[4,0], %m: f32[4,3] = split(%a) {axis=1, sizes=[0,3]}
+           %r: f32[4,0] = relu(%b)
+           %k: f32[4,8] = concat(%c, %r, %m, %n) {axis=1}
+           %y: f32[4,8] = gemm(%k, @u) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+           return %y }
+         data @w: f32[8,8] = random 1
+         data @u: f32[8,8] = random 2";
+    let float = parse(text).unwrap();
+    let samples = InMemory((0..4).map(|seed| inputs(&float, seed, 2.0)).collect());
+    for target in TARGETS {
+        let made = made(&float, target, &samples);
+        assert_eq!(on_host(&made), [], "{target}");
+        assert!(ratio(&float, &made, &samples) > 30.0, "{target}");
+    }
+}
+
+#[test]
 fn an_empty_value_that_stays_says_nothing_false_and_nothing_of_a_range() {
     // An output without elements, one behind a sum, and a product over no element, which is zero.
     let text = format!(

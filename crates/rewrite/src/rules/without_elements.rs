@@ -1,11 +1,11 @@
-//! **Pattern**: a node whose result has no elements, or that reads an input of the graph without any.
+//! **Pattern**: a node whose result has no elements, or that reads an input of the graph without any; a split with such pieces.
 //! **Why**: there is nothing to compute, to observe or to quantize: of no element there is no range. As a constant such a tensor asks
 //! nothing of its neighbours, and what is made of such constants alone is folded.
 //! **Preconditions**: extents are known. What is an output of the graph stays the result of a node, an identity.
 //! **Exactness**: exact; there is one tensor of each shape without elements.
 
 use crate::matching::GraphNode;
-use strait_core::op::Identity;
+use strait_core::op::{Identity, Split};
 use strait_core::rule::ANY;
 use strait_core::{
     GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, TensorData, Term, ValueId,
@@ -21,6 +21,30 @@ fn nothing(site: &GraphNode<'_>, value: ValueId) -> Option<TensorData> {
         .dims()
         .filter(|dims| dims.contains(&0) && site.graph.data_of(value).is_none())?;
     TensorData::new(ty.elem, &dims, Vec::new().into()).ok()
+}
+
+/// Adds the split into the other pieces to a patch in which the readers of those without elements have constants.
+fn pieces(site: &GraphNode<'_>, split: &Split, mut patch: Patch) -> Outcome {
+    let pieces = split.sizes.iter().copied().zip(site.node.outputs.iter().copied());
+    let (left, empty): (Vec<_>, Vec<_>) = pieces.partition(|&(size, y)| size != 0 || site.graph.is_output(y));
+    if empty.is_empty() || left.is_empty() {
+        return match patch.replace.is_empty() {
+            true => Outcome::NoMatch,
+            false => Outcome::Apply(patch),
+        };
+    }
+    let op = Split {
+        sizes: left.iter().map(|&(size, _)| size).collect(),
+        ..split.clone()
+    };
+    let operands: Vec<Option<Source>> = site.node.inputs.iter().map(|x| x.map(Source::Old)).collect();
+    patch.add.push(NewNode::new(op, &operands, &[site.id]));
+    let results = (0..).zip(left);
+    patch
+        .replace
+        .extend(results.map(|(index, (_, y))| (y, Source::New(0, index))));
+    patch.remove.push(site.id);
+    Outcome::Apply(patch)
 }
 
 impl Rule for WithoutElements {
@@ -60,6 +84,9 @@ impl Rule for WithoutElements {
                 }
                 patch.replace.push((y, source));
             }
+        }
+        if let Op::Split(split) = &site.node.op {
+            return Ok(pieces(&site, split, patch));
         }
         let is_input = |value: ValueId| site.graph.producer(value).is_none();
         let reads = site
