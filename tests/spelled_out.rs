@@ -1,4 +1,4 @@
-//! What models spell out is placed and computed like the same function in other words.
+//! Functions that models spell out are placed and computed like the same functions in other words.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;

@@ -51,7 +51,7 @@ fn findings(nan: NotANumber, module: &Module, observation: &Observation) -> Resu
     });
     let first = graph.inputs().iter().chain(made.flat_map(|node| &node.outputs));
     let first: Vec<(&str, &Statistics)> = first.filter_map(|&value| seen(value)).collect();
-    let behind = all.len() - first.len();
+    let behind = all.len().saturating_sub(first.len());
     let mut findings: Vec<Diagnostic> = first
         .iter()
         .take(NAMED)
