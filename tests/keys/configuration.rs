@@ -35,6 +35,7 @@ pub(super) const fn given(
 }
 
 const RGB: &str = "preprocess.stored.color='RGB'";
+const OVERFLOWING: &[&str] = &["preprocess.steps=[{ scale=2e37 }, { layout='NCHW' }]"];
 const RULE: &[&str] = &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='float' }]"];
 
 const CASES: &[Case] = &[
@@ -167,6 +168,7 @@ const CASES: &[Case] = &[
     case("calibration.data", Bits, &["calibration.data='DIGITS/eval_x.npy'"]),
     case("calibration.record", Error, &["calibration.record='DIGITS/README.md'"]),
     case("calibration.samples", Bits, &["calibration.samples=2"]),
+    given("calibration.nan", Error, OVERFLOWING, &["calibration.nan='error'"]),
     case("calibration.observer", Bits, &["calibration.observer='mse'"]),
     given(
         "calibration.observer_options.percentile",

@@ -82,7 +82,7 @@ reason_codes! {
         Foreign = "foreign",
         /// The indices of a gather are not i64.
         Gather = "gather",
-        /// The bias of a matrix product does not broadcast to its result, or is no constant per output.
+        /// The bias of a matrix product does not broadcast to its result.
         GemmBias = "gemm-bias",
         /// `alpha` and `beta` of a product of integers are 1.
         GemmFactors = "gemm-factors",
@@ -202,10 +202,6 @@ reason_codes! {
         CannotRun = "cannot-run",
         /// The folded constant would be too large.
         ConstantSize = "constant-size",
-        /// The first factor is transposed.
-        GemmTransposeA = "gemm-transpose-a",
-        /// The second factor is no constant.
-        GemmWeight = "gemm-weight",
         /// The configuration keeps the layer from being taken into another one.
         KeptLayer = "kept-layer",
         /// A parameter is no constant.
@@ -250,6 +246,8 @@ reason_codes! {
         MeanAxes = "mean-axes",
         /// A pass or a rule needs another grid than the one that is given: with the model, from a record, or by a definition.
         GivenGrid = "given-grid",
+        /// An operand or a result has no elements, of which there are no codes.
+        NoElements = "no-elements",
         /// No grid lets a shift of whole bits be the factor to the output.
         NoShift = "no-shift",
         /// The node computes on integers in the model.

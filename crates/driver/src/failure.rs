@@ -74,6 +74,8 @@ pub mod codes {
     pub const RANDOM: &str = "D014";
     /// Images that cannot be decoded are left out. A warning.
     pub const LEFT_OUT: &str = "D015";
+    /// Values are NaN in runs on the calibration samples. A warning, or an error where the configuration says so.
+    pub const NAN: &str = "D016";
     /// Recorded vectors that cannot be used.
     pub const VECTORS: &str = "D013";
     /// A file cannot be written.

@@ -12,6 +12,7 @@ mod permute;
 mod product;
 mod region;
 mod rounding;
+mod rows;
 pub mod rules;
 mod view;
 
@@ -70,6 +71,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
     vec![
         Box::new(rules::DeadNode),
         Box::<rules::FoldConstants>::default(),
+        Box::new(rules::WithoutElements),
         Box::new(rules::RemoveIdentity),
         Box::new(rules::MergeReshapes),
         Box::new(rules::MergeTransposes),
@@ -95,6 +97,11 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::PRelu),
         Box::new(rules::LayerNormalization),
         Box::new(rules::RmsNormalization),
+        Box::new(rules::AffineIntoNormalization),
+        Box::new(rules::SoftmaxTakenApart),
+        Box::new(rules::SumToMean),
+        Box::new(rules::ExpandIntoReader),
+        Box::new(rules::ConcatWithoutEmpty),
         Box::new(rules::DivisionToMultiplication),
         Box::new(rules::SquareToMultiplication),
     ]

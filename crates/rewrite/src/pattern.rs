@@ -1,8 +1,9 @@
 //! Patterns: plain values that say what stands above a node.
 //!
-//! A pattern is an [`op`] whose operands are patterns, a value or a constant that is kept in a [`Slot`], one of several
-//! patterns, or a pattern behind identities and casts. It speaks of nothing but structure: numbers, shapes and operands whose
-//! count varies are ordinary code behind the match. Operands behind those that a pattern lists are not asked about.
+//! A pattern is an [`op`] whose operands are patterns, a value or a constant that is kept in a [`Slot`], a product of patterns,
+//! one of several patterns, or a pattern behind nodes that are looked through. It speaks of nothing but structure: numbers,
+//! shapes and operands whose count varies are ordinary code behind the match. Operands behind those that a pattern lists are not
+//! asked about.
 //!
 //! Where an op commutes, its operands match in both orders. A node inside of the match is *exclusive*, unless it is
 //! [`shared`](Pattern::shared): the match alone reads it, and it is no output of the graph. Where that alone is missing, the
@@ -10,7 +11,7 @@
 
 use crate::matching::GraphNode;
 use smallvec::SmallVec;
-use strait_core::{Node, NodeId, Op, Outcome, Reason, ReasonCode, Term, ValueId};
+use strait_core::{Dim, Node, NodeId, Op, Outcome, Reason, ReasonCode, Shape, Term, ValueId};
 
 /// The place of a value that a match keeps, below [`Slot::COUNT`]. A slot that stands at several places of a pattern is one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ impl Slot {
     pub(crate) const COUNT: usize = 16;
 }
 
-/// The most identities and casts in a row that are looked through.
+/// The most nodes in a row that are looked through.
 const MOST_LOOKED_THROUGH: usize = 4;
 
 /// Structure above a value.
@@ -36,6 +37,10 @@ pub(crate) enum Pattern {
     OneOf(&'static [Pattern]),
     /// This, at once or behind identities and casts from float to float.
     Through(&'static Pattern),
+    /// This, at once or behind such nodes and those that put axes of extent 1 in or take them out.
+    Reshaped(&'static Pattern),
+    /// A product of all of these, in whatever order and nesting of products, which others may read.
+    Product(&'static [Pattern]),
 }
 
 /// The first result of a node with one of these terms, whose operands begin with these.
@@ -67,7 +72,8 @@ impl Pattern {
         let mut terms = match self {
             Pattern::Op(terms, ..) => terms.to_vec(),
             Pattern::OneOf(patterns) => patterns.iter().flat_map(Pattern::anchors).collect(),
-            Pattern::Through(pattern) => pattern.anchors(),
+            Pattern::Through(pattern) | Pattern::Reshaped(pattern) => pattern.anchors(),
+            Pattern::Product(_) => vec![Term::Mul],
             Pattern::Any(_) | Pattern::Constant(_) => Vec::new(),
         };
         terms.sort_unstable();
@@ -82,7 +88,8 @@ impl Pattern {
             Pattern::Any(_) | Pattern::Constant(_) => 0,
             Pattern::Op(_, operands, ..) => 1 + deepest(operands),
             Pattern::OneOf(patterns) => deepest(patterns),
-            Pattern::Through(pattern) => MOST_LOOKED_THROUGH + pattern.depth(),
+            Pattern::Through(pattern) | Pattern::Reshaped(pattern) => MOST_LOOKED_THROUGH + pattern.depth(),
+            Pattern::Product(factors) => factors.len().saturating_sub(1) + deepest(factors),
         }
     }
 
@@ -98,7 +105,7 @@ impl Pattern {
             exclusive: SmallVec::new(),
             near: None,
         };
-        let root = Goal(self, site.output(), None);
+        let root = Goal(Want::Is(self, site.output()), None);
         match (search.solve(Some(&root)), search.near) {
             (true, _) => Ok(search.found),
             (false, Some(value)) => Err(Outcome::Refused(not_exclusive(site, value))),
@@ -139,9 +146,20 @@ impl<'a> Match<'a> {
     }
 }
 
-/// A part of a pattern that a value must be, and those that come behind it.
-#[derive(Clone, Copy)]
-struct Goal<'g>(&'static Pattern, Option<ValueId>, Option<&'g Goal<'g>>);
+/// The most factors of a product.
+const MOST_FACTORS: usize = 8;
+
+/// A part of a pattern that is to be met.
+#[derive(Clone)]
+enum Want {
+    /// A value is this.
+    Is(&'static Pattern, Option<ValueId>),
+    /// The product of these values is that of those patterns which are not met yet: the bits of the others are set.
+    Product(&'static [Pattern], u8, SmallVec<[ValueId; MOST_FACTORS]>),
+}
+
+/// A part of a pattern, and those that come behind it.
+struct Goal<'g>(Want, Option<&'g Goal<'g>>);
 
 /// A search that goes back to the last choice where the rest does not fit.
 struct Search<'a> {
@@ -154,21 +172,55 @@ struct Search<'a> {
 impl Search<'_> {
     /// True if all goals are met; what is kept is then that of the match, else what it was.
     fn solve(&mut self, goal: Option<&Goal<'_>>) -> bool {
-        let Some(&Goal(pattern, value, next)) = goal else {
+        let Some(Goal(want, next)) = goal else {
             let shared = self.exclusive.iter().copied().find(|&value| !self.reads_alone(value));
             self.near = self.near.or(shared);
             return shared.is_none();
         };
-        let Some(value) = value else { return false };
+        let next = *next;
+        let (pattern, value) = match want {
+            Want::Is(pattern, Some(value)) => (*pattern, *value),
+            Want::Is(_, None) => return false,
+            Want::Product(factors, met, values) => return self.product(factors, *met, values, next),
+        };
         match pattern {
             Pattern::Any(slot) => self.keep(*slot, value, next),
             Pattern::Constant(slot) => self.found.site.graph.data_of(value).is_some() && self.keep(*slot, value, next),
             Pattern::OneOf(patterns) => patterns
                 .iter()
-                .any(|one| self.solve(Some(&Goal(one, Some(value), next)))),
-            Pattern::Through(pattern) => self.through(pattern, value, next),
+                .any(|one| self.solve(Some(&Goal(Want::Is(one, Some(value)), next)))),
+            Pattern::Through(inner) | Pattern::Reshaped(inner) => {
+                self.through(inner, value, matches!(pattern, Pattern::Reshaped(_)), next)
+            }
+            Pattern::Product(factors) => self.product(factors, 0, &[value], next),
             Pattern::Op(..) => self.node(pattern, value, next),
         }
+    }
+
+    /// Takes the first value for one of the factors, or apart.
+    fn product(&mut self, factors: &'static [Pattern], met: u8, values: &[ValueId], next: Option<&Goal<'_>>) -> bool {
+        let is_met = |index: usize| met & 1 << index != 0;
+        let left = (0..factors.len()).filter(|&index| !is_met(index)).count();
+        let Some((&value, others)) = values.split_first() else {
+            return left == 0 && self.solve(next);
+        };
+        let (graph, before) = (self.found.site.graph, self.found.nodes.len());
+        let product = graph.producer(value).filter(|(_, node)| node.op.term() == Term::Mul);
+        if let Some((id, &[Some(a), Some(b)])) = product.map(|(id, node)| (id, &node.inputs[..]))
+            && values.len() < left
+        {
+            self.found.nodes.push(id);
+            let apart: SmallVec<[ValueId; MOST_FACTORS]> = [a, b].into_iter().chain(others.iter().copied()).collect();
+            if self.product(factors, met, &apart, next) {
+                return true;
+            }
+            self.found.nodes.truncate(before);
+        }
+        values.len() <= left
+            && factors.iter().enumerate().any(|(index, factor)| {
+                let rest = Goal(Want::Product(factors, met | 1 << index, others.into()), next);
+                !is_met(index) && self.solve(Some(&Goal(Want::Is(factor, Some(value)), Some(&rest))))
+            })
     }
 
     fn keep(&mut self, slot: Slot, value: ValueId, next: Option<&Goal<'_>>) -> bool {
@@ -185,13 +237,22 @@ impl Search<'_> {
         place.is_some_and(|place| *place.get_or_insert(value) == value)
     }
 
-    fn through(&mut self, pattern: &'static Pattern, mut value: ValueId, next: Option<&Goal<'_>>) -> bool {
+    fn through(
+        &mut self,
+        pattern: &'static Pattern,
+        mut value: ValueId,
+        reshaped: bool,
+        next: Option<&Goal<'_>>,
+    ) -> bool {
         let before = self.found.nodes.len();
         for _ in 0..=MOST_LOOKED_THROUGH {
-            if self.solve(Some(&Goal(pattern, Some(value), next))) {
+            if self.solve(Some(&Goal(Want::Is(pattern, Some(value)), next))) {
                 return true;
             }
-            let Some((id, operand)) = self.passed(value) else { break };
+            let reshaped = || self.reshaped(value).filter(|_| reshaped);
+            let Some((id, operand)) = self.passed(value).or_else(reshaped) else {
+                break;
+            };
             self.found.nodes.push(id);
             value = operand;
         }
@@ -216,6 +277,20 @@ impl Search<'_> {
             _ => false,
         };
         passes.then_some((id, operand))
+    }
+
+    /// The node that makes a value of another with as many axes of extent 1 more or less, and its operand.
+    fn reshaped(&self, value: ValueId) -> Option<(NodeId, ValueId)> {
+        let graph = self.found.site.graph;
+        let (id, node) = graph.producer(value)?;
+        let operand = node.inputs.first().copied().flatten()?;
+        let term = node.op.term();
+        let extents = |value| {
+            let shape = graph.value(value).map(|value| value.ty.shape.iter().copied());
+            shape.map(|dims| dims.filter(|&dim| dim != Dim::Fixed(1)).collect::<Shape>())
+        };
+        let is_reshaped = term.keeps_order() || term == Term::Expand;
+        (is_reshaped && extents(value) == extents(operand)).then_some((id, operand))
     }
 
     fn node(&mut self, pattern: &'static Pattern, value: ValueId, next: Option<&Goal<'_>>) -> bool {
@@ -259,7 +334,7 @@ impl Search<'_> {
     ) -> bool {
         match (patterns, operands) {
             ([patterns @ .., pattern], &[ref operands @ .., value]) => {
-                self.operands(patterns, operands, Some(&Goal(pattern, value, next)))
+                self.operands(patterns, operands, Some(&Goal(Want::Is(pattern, value), next)))
             }
             _ => self.solve(next),
         }
@@ -273,7 +348,7 @@ impl Search<'_> {
                 return false;
             };
             let result = node.outputs.first().copied().filter(|_| id != self.found.site.id);
-            let passed = result.filter(|&result| self.passed(result).is_some());
+            let passed = result.filter(|&result| self.passed(result).or_else(|| self.reshaped(result)).is_some());
             passed.is_none_or(|result| self.reads_alone(result))
         };
         !graph.is_output(value) && graph.uses(value).all(|at| reads(at.node))

@@ -19,7 +19,7 @@ pub use super::evaluation::{Better, BoxFormat, Drop, Evaluation, Expected, Metri
 use super::leaf::{ActivationWord, CodesWord, FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
 pub use super::plugins::{Pin, PinnedFile, Plugin, TableFile, Trust, Unpinned};
 pub use super::{
-    data::{Data, Unreadable},
+    data::{Data, NotANumber, Unreadable},
     images::{At, Crop, Decode, Filter, Gray, Letterbox, Like, Orientation, Resize, Round},
     rewrite::Rewrite,
 };
@@ -274,6 +274,9 @@ pub struct Calibration {
     /// Images that cannot be decoded.
     #[serde(default)]
     pub unreadable: Unreadable,
+    /// Numbers that are NaN in a run on the samples. Infinite ones have no range either way: what makes them stays on the host.
+    #[serde(default)]
+    pub nan: NotANumber,
     /// A record of the vendor's own tool, for those targets that read one: AMCT's `record.txt` for `ascend`. The layers that it
     /// names have its grids, all others stay in float, and nothing is measured.
     pub record: Option<FilePath>,

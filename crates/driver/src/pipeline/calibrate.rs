@@ -25,7 +25,7 @@ use crate::{
 };
 
 use super::{
-    inputs,
+    inputs, nan,
     observe::{self, Found, Wanted, constant_inputs, file_name, keep},
     ready::ready,
 };
@@ -148,7 +148,12 @@ pub fn calibrate(
     let Found { observation, is_new } = wanted.found(&path, session)?;
     let constant = constant_inputs(&ready.canonical, &ready.bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
-    constant.0.iter().for_each(|finding| session.remark(finding));
+    let not_numbers = nan::found(loaded, &ready.canonical, &observation)?;
+    constant
+        .0
+        .iter()
+        .chain(&not_numbers.0)
+        .for_each(|finding| session.remark(finding));
     if is_new {
         keep(&path, &observation, &wanted.key).map_err(|error| unwritten(&path, &error))?;
     }

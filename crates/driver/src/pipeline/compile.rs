@@ -33,7 +33,7 @@ use super::{
     effects::effects,
     emit, gates, inputs,
     lowered::{Job, Lowered, lowered, pass, whole, whole_of},
-    observe,
+    nan, observe,
     read::{FloatModel, Reading},
     ready::{Ready, ready},
     rewritten::of_target,
@@ -110,6 +110,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let constant = observe::constant_inputs(&canonical, &bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     constant.0.iter().for_each(|finding| session.remark(finding));
+    let not_numbers = nan::found(loaded, &canonical, &observation)?;
     let is_run = evaluation.is_some() || samples.count() > 0;
     let float = is_run.then(|| {
         let options = PlanOptions {
@@ -139,6 +140,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             .as_ref()
             .and_then(|evaluation| left_out("evaluation", &evaluation.samples)),
     )
+    .chain(not_numbers.0)
     .collect();
     about_data.iter().for_each(|warning| session.remark(warning));
     let mut sources = Sources {

@@ -20,6 +20,7 @@ pub(crate) mod inputs;
 mod lowered;
 mod merge;
 mod model_grids;
+mod nan;
 mod observe;
 mod outputs;
 mod own_model;

@@ -27,7 +27,7 @@ fn each_format_is_told_by_its_bytes() {
         ),
         (b"\n<!DOCTYPE HTML><html>".to_vec(), "an HTML page"),
         (b"<html lang=\"en\">".to_vec(), "an HTML page"),
-        (b"STRAITS4\0\0".to_vec(), "statistics of calibration samples"),
+        (b"STRAITS5\0\0".to_vec(), "statistics of calibration samples"),
         (b"\x1c\0\0\0ORTM\x14\0".to_vec(), "a model in ONNX Runtime"),
         (b"\x89HDF\r\n\x1a\n\0".to_vec(), "a Keras model in HDF5"),
         (

@@ -2,8 +2,7 @@
 
 use super::MOST_DOUBLINGS;
 use super::draft::{Site, is_constant};
-use crate::observers::{GridKind, MinMax, ObserverChoice, SmallFloat};
-use crate::statistics::Statistics;
+use crate::observers::{GridKind, MinMax, ObserverChoice, SmallFloat, of_constant};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Failure, NodeId, Policy, QuantParams, Reason, ReasonCode, Scheme, ValueId};
 use strait_target::spec::Observer;
@@ -44,6 +43,9 @@ impl RangeFrom {
     }
 }
 
+/// The range of no element, which adds nothing to another one.
+const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
+
 /// The range of one value that nobody states: the elements of a constant, or what its statistics and the observer say; no
 /// further than matters.
 fn range(site: &Site<'_>, value: ValueId, observer: &ObserverChoice, kind: GridKind) -> Result<[f32; 2], Failure> {
@@ -53,14 +55,17 @@ fn range(site: &Site<'_>, value: ValueId, observer: &ObserverChoice, kind: GridK
         let tensor = tensor
             .ok_or_else(|| Failure::defect("a constant has no tensor"))?
             .to_f32()?;
-        let mut statistics = Statistics::default();
-        statistics.add(0, &tensor);
+        let statistics = of_constant(&tensor)?;
+        if statistics.is_empty() {
+            return Ok(NOTHING);
+        }
         return Ok(reach.range(value, (&statistics).into(), &MinMax, kind)?);
     }
     let found = graph.value(value);
     let name = found.map(|v| module.name(v.name)).unwrap_or_default();
     let rank = found.map_or(0, |v| v.ty.shape.len());
     match observer.seen(site.how.observation, name, rank) {
+        Some(seen) if seen.elements.is_empty() => Ok(NOTHING),
         Some(seen) => Ok(reach.range(value, seen, observer, kind)?),
         None => Err(Reason::new(ReasonCode::NotObserved, format!("there are no statistics of {name}")).into()),
     }

@@ -158,11 +158,8 @@ impl Reach {
     }
 }
 
-/// The least and the largest element, infinite ones included; nothing of what holds a NaN.
+/// The least and the largest element, infinite ones included.
 fn extremes(statistics: &Statistics) -> Option<Interval> {
-    if statistics.nan > 0 {
-        return None;
-    }
     let [below, above] = statistics.infinite.map(|count| count > 0);
     let [low, high] = ALL;
     let ends = [statistics.min(), statistics.max()].map(|end| end.map(f64::from));

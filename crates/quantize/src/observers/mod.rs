@@ -112,7 +112,7 @@ impl<'a> From<&'a Statistics> for Seen<'a> {
 
 /// Chooses the range [low, high] of real numbers that a grid covers.
 pub trait Observer: Send + Sync {
-    /// The range; a value that was never seen, or held NaN or infinities, has none.
+    /// The range; a value that was never seen, held nothing but NaN, or held infinities, has none.
     fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason>;
 }
 
@@ -183,8 +183,7 @@ impl ObserverChoice {
     /// # Errors
     /// A grid that the observer makes no range for; weights that are NaN or infinite.
     pub fn range_of_weights(&self, weights: &[f32], grid: GridKind) -> Result<[f32; 2], Reason> {
-        let mut statistics = Statistics::default();
-        statistics.add(0, weights);
+        let statistics = of_constant(weights)?;
         self.range_of(Observed::Weights, (&statistics).into(), grid)
     }
 
@@ -216,18 +215,37 @@ fn by_farther_end([low, high]: [f32; 2], grid: GridKind) -> [f32; 2] {
     [low, high.min((f64::from(low) * last / first) as f32)]
 }
 
-/// The extremes, where the statistics can be used at all.
+/// Statistics of a constant. Elements of it that are NaN are not left out, as those of samples are.
+pub(crate) fn of_constant(elements: &[f32]) -> Result<Statistics, Reason> {
+    let mut statistics = Statistics::default();
+    statistics.add(0, elements);
+    match statistics.nan() {
+        0 => Ok(statistics),
+        nan => Err(Reason::new(
+            ReasonCode::NotFinite,
+            format!("{nan} of its elements are NaN"),
+        )),
+    }
+}
+
+/// The extremes, where the statistics can be used at all. Elements that are NaN say nothing of a range.
 fn extremes(statistics: &Statistics) -> Result<[f32; 2], Reason> {
     let [below, above] = statistics.infinite;
-    let not_finite = statistics.nan.saturating_add(below).saturating_add(above);
-    if not_finite > 0 {
+    let infinite = below.saturating_add(above);
+    if infinite > 0 {
         return Err(Reason::new(
             ReasonCode::NotFinite,
-            format!("{not_finite} of its elements are NaN or infinite in the calibration data"),
+            format!("{infinite} of its elements are infinite in the calibration data"),
         ));
     }
     match (statistics.min(), statistics.max()) {
         (Some(min), Some(max)) => Ok([min, max]),
+        // Every grid holds what has no elements.
+        _ if statistics.is_empty() => Ok([0.0; 2]),
+        _ if statistics.nan() > 0 => Err(Reason::new(
+            ReasonCode::NotFinite,
+            "all of its elements are NaN in the calibration data",
+        )),
         _ => Err(Reason::new(
             ReasonCode::NotObserved,
             "the calibration data never reached it",

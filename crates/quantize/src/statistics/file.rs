@@ -6,7 +6,7 @@
 //! record's length, the record. The last 32 bytes are the BLAKE3 hash of all before, so a damaged or half-written file is
 //! not taken for data.
 //!
-//! - `elements` and `peaks`: zeros, how many are NaN, −∞ and ∞, samples (position, min, max), histogram.
+//! - `elements` and `peaks`: zeros, how many are −∞ and ∞, samples (position, min, max, how many are NaN), histogram.
 //! - `leaders.AXIS`: whether there is a row, the least second and the largest element, two histograms.
 //! - A histogram is its exponent and its bins that hold elements (index, count).
 //!
@@ -15,7 +15,7 @@
 use super::{Coverage, Histogram, Kind, Leaders, MAX_BINS, Observation, Record, SampleRange, Statistics};
 use std::io::{self, BufWriter, Write};
 
-const MAGIC: &[u8; 8] = b"STRAITS4";
+const MAGIC: &[u8; 8] = b"STRAITS5";
 
 /// Digests of what statistics depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +91,12 @@ fn text(out: &mut Vec<u8>, text: &str) {
 
 fn statistics(out: &mut Vec<u8>, s: &Statistics) {
     let [below, above] = s.infinite;
-    numbers(out, [s.zeros, s.nan, below, above, s.samples.len() as u64]);
+    numbers(out, [s.zeros, below, above, s.samples.len() as u64]);
     for range in &s.samples {
         numbers(out, [range.sample]);
         out.extend_from_slice(&range.min.to_le_bytes());
         out.extend_from_slice(&range.max.to_le_bytes());
+        numbers(out, [range.nan]);
     }
     histogram(out, &s.histogram);
 }
@@ -204,7 +205,6 @@ impl<'a> Reader<'a> {
     fn statistics(&mut self) -> Result<Statistics, FileError> {
         let mut s = Statistics {
             zeros: self.number()?,
-            nan: self.number()?,
             infinite: [self.number()?, self.number()?],
             ..Statistics::default()
         };
@@ -213,6 +213,7 @@ impl<'a> Reader<'a> {
                 sample: self.number()?,
                 min: self.float()?,
                 max: self.float()?,
+                nan: self.number()?,
             });
         }
         if !s.samples.is_sorted_by(|one, next| one.sample < next.sample) {

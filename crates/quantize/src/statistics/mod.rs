@@ -25,6 +25,8 @@ pub struct SampleRange {
     pub min: f32,
     /// Largest finite element; −∞ where there is none.
     pub max: f32,
+    /// Elements that are NaN; they are in nothing else.
+    pub nan: u64,
 }
 
 /// Statistics of one value over all samples.
@@ -36,8 +38,6 @@ pub struct Statistics {
     pub samples: Vec<SampleRange>,
     /// Elements that are exactly zero: every grid represents them without error.
     pub zeros: u64,
-    /// Elements that are NaN; they are in nothing else.
-    pub nan: u64,
     /// Elements that are −∞ and that are ∞; they are in nothing else.
     pub infinite: [u64; 2],
 }
@@ -77,12 +77,29 @@ impl Statistics {
             .reduce(f32::max)
     }
 
+    /// Elements that are NaN.
+    pub fn nan(&self) -> u64 {
+        self.samples.iter().fold(0, |all, one| all.saturating_add(one.nan))
+    }
+
+    /// All elements.
+    pub fn count(&self) -> u64 {
+        let others = [self.nan(), self.infinite[0], self.infinite[1]];
+        others.into_iter().fold(self.histogram.total(), u64::saturating_add)
+    }
+
+    /// True for a value that was reached and never had an element.
+    pub fn is_empty(&self) -> bool {
+        !self.samples.is_empty() && self.count() == 0
+    }
+
     /// Adds the elements of one sample. A sample may come in several pieces.
     pub fn add(&mut self, sample: u64, elements: &[f32]) {
         let mut range = SampleRange {
             sample,
             min: f32::INFINITY,
             max: f32::NEG_INFINITY,
+            nan: 0,
         };
         let mut finite = 0u64;
         for &x in elements {
@@ -92,7 +109,7 @@ impl Statistics {
                 self.zeros += u64::from(x == 0.0);
                 finite += 1;
             } else if x.is_nan() {
-                self.nan += 1;
+                range.nan += 1;
             } else {
                 self.infinite[usize::from(x > 0.0)] += 1;
             }
@@ -108,6 +125,7 @@ impl Statistics {
             Ok(at) => {
                 self.samples[at].min = self.samples[at].min.min(range.min);
                 self.samples[at].max = self.samples[at].max.max(range.max);
+                self.samples[at].nan = self.samples[at].nan.saturating_add(range.nan);
             }
             Err(at) => self.samples.insert(at, range),
         }
@@ -117,7 +135,6 @@ impl Statistics {
     pub fn merge(&mut self, other: &Statistics) {
         self.histogram.merge(&other.histogram);
         self.zeros = self.zeros.saturating_add(other.zeros);
-        self.nan = self.nan.saturating_add(other.nan);
         for (count, added) in self.infinite.iter_mut().zip(other.infinite) {
             *count = count.saturating_add(added);
         }
@@ -164,8 +181,31 @@ mod tests {
             0,
             vec![f32::NAN, f32::INFINITY, 0.0, f32::NEG_INFINITY, f32::INFINITY, -1.0],
         )]);
-        assert_eq!((s.nan, s.infinite, s.zeros), (1, [1, 2], 1));
+        assert_eq!((s.nan(), s.infinite, s.zeros), (1, [1, 2], 1));
         assert_eq!((s.min(), s.max()), (Some(-1.0), Some(0.0)));
-        assert_eq!(s.histogram.total(), 2);
+        assert_eq!((s.histogram.total(), s.count(), s.is_empty()), (2, 6, false));
+    }
+
+    #[test]
+    fn the_nan_of_each_sample_are_known() {
+        let s = of(&[
+            (4, vec![f32::NAN, 1.0, f32::NAN]),
+            (2, vec![]),
+            (4, vec![f32::NAN]),
+            (9, vec![2.0]),
+        ]);
+        let by_sample: Vec<(u64, u64)> = s.samples.iter().map(|one| (one.sample, one.nan)).collect();
+        assert_eq!((by_sample, s.nan()), (vec![(2, 0), (4, 3), (9, 0)], 3));
+    }
+
+    #[test]
+    fn what_is_reached_without_an_element_is_empty_and_what_is_not_reached_is_not() {
+        assert!(of(&[(0, vec![])]).is_empty());
+        assert!(!Statistics::default().is_empty());
+        assert!(
+            ![vec![f32::NAN], vec![f32::INFINITY], vec![0.0]]
+                .into_iter()
+                .any(|one| of(&[(0, one)]).is_empty())
+        );
     }
 }

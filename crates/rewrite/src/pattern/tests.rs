@@ -1,6 +1,6 @@
 //! Patterns on graphs of a few nodes.
 
-use super::Pattern::{Any, Constant, OneOf, Through};
+use super::Pattern::{Any, Constant, OneOf, Product, Reshaped, Through};
 use super::{Pattern, Slot, op};
 use crate::matching::GraphNode;
 use strait_core::text::parse;
@@ -110,6 +110,72 @@ fn identities_and_casts_between_floats_are_looked_through() {
     assert_eq!(
         matched(&BEHIND, &read, "r").unwrap_err(),
         "the result of `m` is used elsewhere too [several-uses]"
+    );
+}
+
+#[test]
+fn a_product_is_met_in_every_order_and_nesting() {
+    const PARTS: Pattern = Product(&[
+        Any(X),
+        Any(X),
+        Constant(C),
+        op(&[Term::Relu], &[Any(X)]).shared().keep(INNER),
+    ]);
+    let factors = ["%x", "%x", "@c", "%r"];
+    let mul = |name: &str, a: &str, b: &str| format!(" %{name}: f32[2] = mul({a}, {b}) {{a_zero=0, b_zero=0}}\n");
+    let body =
+        |products: &str| format!("(%x: f32[2], %y: f32[2]) {{\n %r: f32[2] = relu(%x)\n{products} return %m, %p\n}}");
+    let mut met = 0;
+    for order in (0..256).map(|code| [code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6]) {
+        let mut sorted = order;
+        sorted.sort_unstable();
+        if sorted != [0, 1, 2, 3] {
+            continue;
+        }
+        let [a, b, c, d] = order.map(|index| factors[index]);
+        // One after the other, and two pairs.
+        let line = [mul("p", a, b), mul("q", "%p", c), mul("m", d, "%q")].concat();
+        let pairs = [mul("p", a, b), mul("q", c, d), mul("m", "%p", "%q")].concat();
+        for products in [line, pairs] {
+            assert_eq!(matched(&PARTS, &body(&products), "m").unwrap(), ["x", "c", "r"]);
+            met += 1;
+        }
+    }
+    assert_eq!(met, 48);
+    // One factor more, one less, and another variable.
+    let more = [
+        mul("p", "%x", "%x"),
+        mul("q", "%p", "@c"),
+        mul("s", "%q", "%r"),
+        mul("m", "%s", "%x"),
+    ]
+    .concat();
+    let less = [mul("p", "%x", "@c"), mul("m", "%p", "%r")].concat();
+    let other = [mul("p", "%x", "%y"), mul("q", "%p", "@c"), mul("m", "%q", "%r")].concat();
+    for products in [more, less, other] {
+        assert_eq!(matched(&PARTS, &body(&products), "m").unwrap_err(), "no match");
+    }
+    assert_eq!((PARTS.anchors(), PARTS.depth()), (vec![Term::Mul], 4));
+}
+
+#[test]
+fn axes_of_extent_1_are_looked_through_and_others_are_not() {
+    const BEHIND: Pattern = op(&[Term::Abs], &[Reshaped(&op(&[Term::Relu], &[Any(X)]))]);
+    let body = |shape: &str, op: &str| {
+        format!(
+            "(%x: f32[2,3]) {{\n %r: f32[2,3] = relu(%x)\n %s: f32[{shape}] = {op}\n \
+             %a: f32[{shape}] = unary(%s) {{function=abs}}\n return %a\n}}"
+        )
+    };
+    let found = |shape, op| matched(&BEHIND, &body(shape, op), "a");
+    assert_eq!(found("2,1,3", "reshape(%r) {shape=[2,1,3]}").unwrap(), ["x"]);
+    assert_eq!(found("1,2,3", "expand(%r) {shape=[1,2,3]}").unwrap(), ["x"]);
+    assert_eq!(found("1,2,3", "unsqueeze(%r) {axes=[0]}").unwrap(), ["x"]);
+    assert_eq!(found("6", "reshape(%r) {shape=[6]}").unwrap_err(), "no match");
+    assert_eq!(found("2,2,3", "expand(%r) {shape=[2,2,3]}").unwrap_err(), "no match");
+    assert_eq!(
+        found("3,2", "transpose(%r) {permutation=[1,0]}").unwrap_err(),
+        "no match"
     );
 }
 

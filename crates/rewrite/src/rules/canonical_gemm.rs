@@ -1,13 +1,18 @@
-//! **Pattern**: a gemm that is not a·bᵀ + bias with a constant b, or whose constant bias is not `[outputs]`.
-//! **Why**: later steps see one form: a row of the weights and an element of the bias belong to one output.
-//! **Preconditions**: b (and the bias, where beta ≠ 1) are constants; a is not transposed.
-//! **Exactness**: alpha and beta are multiplied into the constants in f64: one rounding each, none where they are 1.
+//! **Pattern**: a gemm that is not a·bᵀ + bias with a constant b and a constant bias `[outputs]`.
+//! **Why**: later steps see one form: a row of the weights and an element of the bias belong to one output. What no such form
+//! says is said by other ops: a transposed operand by a `transpose`, a product with a computed b by a `matmul` (times alpha), and
+//! a bias that is computed or differs from row to row by an `add` behind the product (of beta times the bias; a beta of 0 leaves
+//! none).
+//! **Preconditions**: constants times alpha or beta are finite.
+//! **Exactness**: alpha and beta are multiplied into the constants in f64: one rounding each, none where they are 1. What is
+//! computed is multiplied and added in f32, each rounded once.
 
 use crate::matching::GraphNode;
 use crate::rounding::rounded;
-use strait_core::op::Gemm;
+use strait_core::op::{Add, Gemm, MatMul, Mul, Transpose};
 use strait_core::{
-    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
+    Carrier, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
+    ValueId,
 };
 
 /// See the module's documentation.
@@ -20,17 +25,173 @@ pub(super) fn transposed<T: Copy>(values: &[T], rows: usize, columns: usize) -> 
         .collect()
 }
 
-/// A constant bias times beta: `[outputs]` where it is the same for all rows, else of its own shape. `None` for a bias
-/// that is not constant.
-fn scaled(site: &GraphNode<'_>, bias: ValueId, beta: f32, outputs: usize) -> Option<(Vec<u64>, Vec<f64>)> {
-    let (tensor, numbers) = site.exact(bias)?;
-    let scaled: Vec<f64> = numbers.iter().map(|number| number * f64::from(beta)).collect();
-    let row = vec![outputs as u64];
-    Some(match scaled[..] {
-        [one] => (row, vec![one; outputs]),
-        _ if site.per_last_axis(bias, outputs).is_some() => (row, scaled),
-        _ => (tensor.shape().to_vec(), scaled),
-    })
+/// Reason why there is no patch.
+enum Stop {
+    /// A weight or a bias times alpha or beta is not finite.
+    NotFinite,
+    Ours(PassError),
+}
+
+impl From<PassError> for Stop {
+    fn from(error: PassError) -> Stop {
+        Stop::Ours(error)
+    }
+}
+
+/// A gemm, and what it becomes.
+struct Parts<'a> {
+    site: &'a GraphNode<'a>,
+    gemm: &'a Gemm,
+    a: ValueId,
+    b: ValueId,
+    /// Where beta is not 0.
+    bias: Option<ValueId>,
+    /// Extents of b, where it is a constant.
+    extents: Option<[u64; 2]>,
+    patch: Patch,
+}
+
+impl<'a> Parts<'a> {
+    fn new(site: &'a GraphNode<'a>, gemm: &'a Gemm) -> Option<Parts<'a>> {
+        let b = site.input(1)?;
+        let constant = site.floats(b).and_then(|(tensor, _)| tensor.shape().try_into().ok());
+        Some(Parts {
+            site,
+            gemm,
+            a: site.input(0)?,
+            b,
+            bias: site.input(2).filter(|_| gemm.beta != 0.0),
+            extents: constant,
+            patch: Patch::default(),
+        })
+    }
+
+    /// True for codes of a constant that f32 does not hold: who bakes the parameter takes them.
+    fn is_coded(&self, value: ValueId) -> bool {
+        let from = self.site.producer(value, Term::Dequantize);
+        from.and_then(|from| from.constant(from.input(0)?)).is_some()
+    }
+
+    /// True if the rows of b are the weights of its outputs, as they are or as this rule makes them.
+    fn has_weights(&self) -> bool {
+        self.extents.is_some() || self.gemm.transpose_b && self.gemm.alpha == 1.0 && self.is_coded(self.b)
+    }
+
+    /// The shape of a bias that the gemm keeps.
+    fn kept(&self, bias: ValueId) -> Option<[u64; 1]> {
+        let &[rows, columns] = self.site.dims(self.b).as_deref()? else {
+            return None;
+        };
+        let outputs = if self.gemm.transpose_b { rows } else { columns };
+        let own = self.site.dims(bias);
+        let is_one_each = self.site.per_last_axis(bias, outputs as usize).is_some()
+            || self.site.scalar(bias).is_some()
+            || self.gemm.beta == 1.0 && own.as_deref() == Some(&[outputs]) && self.is_coded(bias);
+        (self.has_weights() && is_one_each).then_some([outputs])
+    }
+
+    fn is_canonical(&self) -> bool {
+        let keeps = |bias| {
+            self.kept(bias)
+                .is_some_and(|shape| self.site.dims(bias).as_deref() == Some(&shape))
+        };
+        self.gemm.is_canonical() && self.has_weights() && self.bias.is_none_or(keeps)
+    }
+
+    fn node(&mut self, op: impl Into<Op>, operands: &[Source]) -> Source {
+        let operands: Vec<Option<Source>> = operands.iter().copied().map(Some).collect();
+        self.push(NewNode::new(op, &operands, &[self.site.id]))
+    }
+
+    fn push(&mut self, node: NewNode) -> Source {
+        self.patch.add.push(node);
+        Source::New(self.patch.add.len() as u16 - 1, 0)
+    }
+
+    fn transposed(&mut self, matrix: ValueId, is_transposed: bool) -> Source {
+        let permutation = [1, 0].into_iter().collect();
+        match is_transposed {
+            true => self.node(Transpose { permutation }, &[Source::Old(matrix)]),
+            false => Source::Old(matrix),
+        }
+    }
+
+    fn constant(&mut self, name: &str, shape: &[u64], numbers: Vec<f64>) -> Result<Source, Stop> {
+        rounded(&mut self.patch, name, shape, numbers)?.ok_or(Stop::NotFinite)
+    }
+
+    fn times(&mut self, source: Source, factor: f32) -> Result<Source, Stop> {
+        if factor == 1.0 {
+            return Ok(source);
+        }
+        let factor = self.constant("factor", &[], vec![factor.into()])?;
+        Ok(self.node(Mul::float(), &[source, factor]))
+    }
+
+    /// The weights as `[outputs, inputs]`, times alpha.
+    fn weight(&mut self) -> Result<Source, Stop> {
+        let (site, b, alpha) = (self.site, self.b, self.gemm.alpha);
+        let (Some([rows, columns]), Some((_, numbers))) = (self.extents, site.exact(b)) else {
+            return Ok(Source::Old(b));
+        };
+        if alpha == 1.0 && self.gemm.transpose_b {
+            return Ok(Source::Old(b));
+        }
+        if let Some(turned) = site.turned(b).filter(|_| alpha == 1.0) {
+            // Its grid is turned with it, and the transpose is folded.
+            return Ok(self.push(turned));
+        }
+        let numbers: Vec<f64> = numbers.iter().map(|w| w * f64::from(alpha)).collect();
+        if self.gemm.transpose_b {
+            return self.constant("weight", &[rows, columns], numbers);
+        }
+        let numbers = transposed(&numbers, rows as usize, columns as usize);
+        self.constant("weight", &[columns, rows], numbers)
+    }
+
+    /// The bias times beta, in its own shape or as one number for each output.
+    fn bias(&mut self, bias: ValueId, outputs: Option<[u64; 1]>) -> Result<Source, Stop> {
+        let (site, beta) = (self.site, self.gemm.beta);
+        let Some((tensor, numbers)) = site.exact(bias) else {
+            return self.times(Source::Old(bias), beta);
+        };
+        let shape = outputs.as_ref().map_or(tensor.shape(), |outputs| outputs);
+        if beta == 1.0 && shape == tensor.shape() {
+            return Ok(Source::Old(bias));
+        }
+        let count = shape.iter().product::<u64>() as usize;
+        let scaled = numbers.iter().map(|number| number * f64::from(beta));
+        let scaled = scaled.cycle().take(count).collect();
+        self.constant("bias", shape, scaled)
+    }
+
+    fn whole(&mut self) -> Result<Source, Stop> {
+        let a = self.transposed(self.a, self.gemm.transpose_a);
+        let kept = self.bias.and_then(|bias| self.kept(bias));
+        let product = if self.has_weights() {
+            let mut operands = vec![a, self.weight()?];
+            if let (Some(bias), Some(outputs)) = (self.bias, kept) {
+                operands.push(self.bias(bias, Some(outputs))?);
+            }
+            self.node(Gemm::canonical(), &operands)
+        } else {
+            let b = self.transposed(self.b, self.gemm.transpose_b);
+            let op = MatMul {
+                a_zero: 0,
+                b_zero: 0,
+                accumulator: Carrier::I32,
+            };
+            let product = self.node(op, &[a, b]);
+            self.times(product, self.gemm.alpha)?
+        };
+        match self.bias.filter(|_| kept.is_none()) {
+            None => Ok(product),
+            Some(bias) => {
+                let bias = self.bias(bias, None)?;
+                Ok(self.node(Add {}, &[product, bias]))
+            }
+        }
+    }
 }
 
 impl Rule for CanonicalGemm {
@@ -43,78 +204,29 @@ impl Rule for CanonicalGemm {
     }
 
     fn depth(&self) -> usize {
-        1
+        2
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        let (Op::Gemm(gemm), Some(a), Some(b), Some(y)) = (&site.node.op, site.input(0), site.input(1), site.output())
-        else {
+        let (Op::Gemm(gemm), Some(y)) = (&site.node.op, site.output()) else {
             return Ok(Outcome::NoMatch);
         };
-        let Some(&[rows, columns]) = site.dims(b).as_deref() else {
+        let Some(mut parts) = Parts::new(&site, gemm).filter(|parts| !parts.is_canonical()) else {
             return Ok(Outcome::NoMatch);
         };
-        let outputs = if gemm.transpose_b { rows } else { columns };
-        let bias = site
-            .input(2)
-            .map(|bias| (bias, scaled(&site, bias, gemm.beta, outputs as usize)));
-        let bias_is_canonical = match &bias {
-            Some((old, Some((shape, _)))) => site.dims(*old).as_ref() == Some(shape),
-            _ => true,
-        };
-        if gemm.is_canonical() && bias_is_canonical {
-            return Ok(Outcome::NoMatch);
-        }
-        if gemm.transpose_a {
-            return Ok(Outcome::Refused(Reason::new(
-                ReasonCode::GemmTransposeA,
-                "its first operand is transposed",
-            )));
-        }
-        let Some((_, numbers)) = site.exact(b) else {
-            return Ok(Outcome::Refused(Reason::new(
-                ReasonCode::GemmWeight,
-                "its second operand is not a constant",
-            )));
-        };
-        let mut patch = Patch::default();
-        let mut operands = vec![Some(Source::Old(a)), Some(Source::Old(b))];
-        let turned = (gemm.alpha == 1.0 && !gemm.transpose_b)
-            .then(|| site.turned(b))
-            .flatten();
-        if let Some(turned) = turned {
-            // Its grid is turned with it, and the transpose is folded.
-            patch.add.push(turned);
-            operands[1] = Some(Source::New(0, 0));
-        } else if !(gemm.transpose_b && gemm.alpha == 1.0) {
-            let mut numbers: Vec<f64> = numbers.iter().map(|w| w * f64::from(gemm.alpha)).collect();
-            let shape = if gemm.transpose_b {
-                [rows, columns]
-            } else {
-                numbers = transposed(&numbers, rows as usize, columns as usize);
-                [columns, rows]
-            };
-            operands[1] = rounded(&mut patch, "weight", &shape, numbers)?;
-        }
-        match bias {
-            None => {}
-            Some((old, _)) if bias_is_canonical && gemm.beta == 1.0 => operands.push(Some(Source::Old(old))),
-            Some((_, Some((shape, numbers)))) => operands.push(rounded(&mut patch, "bias", &shape, numbers)?),
-            Some((_, None)) => {
-                return Ok(Outcome::Refused(Reason::new(
-                    ReasonCode::GemmBias,
-                    "its scaled bias is not a constant",
-                )));
+        match parts.whole() {
+            Ok(whole) => {
+                let mut patch = parts.patch;
+                patch.replace.push((y, whole));
+                patch.remove.push(at);
+                Ok(Outcome::Apply(patch))
             }
+            Err(Stop::NotFinite) => Ok(Outcome::Refused(Reason::new(
+                ReasonCode::NotFinite,
+                "a weight or bias times alpha or beta is not finite",
+            ))),
+            Err(Stop::Ours(error)) => Err(error),
         }
-        if operands.contains(&None) {
-            let text = "a weight or bias times alpha or beta is not finite";
-            return Ok(Outcome::Refused(Reason::new(ReasonCode::NotFinite, text)));
-        }
-        patch.replace.push((y, Source::New(patch.add.len() as u16, 0)));
-        patch.add.push(NewNode::new(Gemm::canonical(), &operands, &[at]));
-        patch.remove.push(at);
-        Ok(Outcome::Apply(patch))
     }
 }

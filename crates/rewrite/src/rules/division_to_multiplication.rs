@@ -1,16 +1,19 @@
-//! **Pattern**: x / c with a constant c, of which each element is a power of two, or where x is the product of two activations.
-//! **Why**: no target divides codes, and all multiply them; exporters divide attention scores by a root, and a mean of two heads
-//! by two.
-//! **Preconditions**: the reciprocal of each element is a normal number. What reads the quotient is no `erf`, with which it
-//! is part of a function that is found as a whole.
+//! **Pattern**: x / c with a constant c.
+//! **Why**: no target divides codes, and all multiply them: exporters divide attention scores by a root, and the gate of a squeeze
+//! and excitation block by six.
+//! **Preconditions**: the reciprocal of each element is a normal number. The quotient is no part of a function that is found as
+//! a whole, as x / √2 is in front of the `erf` of a GELU. Nothing that is decided by the last place reads it (a rounding, a comparison,
+//! a cast to integers), unless each divisor is a power of two.
 //! **Exactness**: exact where c is a power of two; else exact in real numbers, the reciprocal is rounded once more, and a result
 //! is at most one unit in the last place from the quotient.
 
+use super::function::TakenApart;
 use crate::matching::GraphNode;
 use crate::rounding::rounded;
-use strait_core::op::Mul;
+use strait_core::op::{BinaryFunction, Function, Mul};
 use strait_core::{
-    GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
+    GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
+    ValueId,
 };
 
 /// See the module's documentation.
@@ -20,6 +23,48 @@ pub struct DivisionToMultiplication;
 fn is_power_of_two(x: f32) -> bool {
     const FRACTION: u32 = (1 << 23) - 1;
     x.is_normal() && x.to_bits() & FRACTION == 0
+}
+
+/// The most nodes between the quotient and the end of a function that it is part of.
+const FARTHEST_END: usize = 5;
+
+/// True if the node is part of a function that the rule for these finds behind it.
+fn is_of_function(site: &GraphNode<'_>, y: ValueId) -> bool {
+    let mut behind = vec![y];
+    for _ in 0..FARTHEST_END {
+        let mut next = Vec::new();
+        for id in behind
+            .iter()
+            .flat_map(|&value| site.graph.uses(value))
+            .map(|at| at.node)
+        {
+            let Some(node) = site.graph.node(id) else { continue };
+            let reader = GraphNode { id, node, ..*site };
+            if TakenApart::found(&reader).is_some_and(|(_, found)| found.nodes.contains(&site.id)) {
+                return true;
+            }
+            let is_inside = matches!(node.op.term(), Term::Add | Term::Mul | Term::Erf);
+            next.extend(node.outputs.first().copied().filter(|_| is_inside));
+        }
+        behind = next;
+    }
+    false
+}
+
+/// True if a node reads the quotient whose result may change by a whole step where that changes in its last place.
+fn is_decisive(site: &GraphNode<'_>, y: ValueId) -> bool {
+    site.graph
+        .uses(y)
+        .filter_map(|at| site.graph.node(at.node))
+        .any(|node| match &node.op {
+            Op::Unary(unary) => matches!(
+                unary.function,
+                Function::Floor | Function::Ceil | Function::Round | Function::Sign
+            ),
+            Op::Binary(binary) => matches!(binary.function, BinaryFunction::Modulo | BinaryFunction::Remainder),
+            Op::Cast(cast) => !cast.to.is_float(),
+            _ => node.op.term().kind() == Kind::Compares,
+        })
 }
 
 impl Rule for DivisionToMultiplication {
@@ -32,7 +77,7 @@ impl Rule for DivisionToMultiplication {
     }
 
     fn depth(&self) -> usize {
-        2
+        1
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
@@ -43,11 +88,7 @@ impl Rule for DivisionToMultiplication {
         let Some((shape, divisors)) = site.floats(divisor) else {
             return Ok(Outcome::NoMatch);
         };
-        let of_scores = site.producer(x, Term::MatMul).is_some();
-        let reads_erf = |id: NodeId| site.graph.node(id).is_some_and(|node| node.op.term() == Term::Erf);
-        if !(of_scores || divisors.iter().copied().all(is_power_of_two))
-            || site.graph.uses(y).any(|at| reads_erf(at.node))
-        {
+        if is_of_function(&site, y) || !divisors.iter().copied().all(is_power_of_two) && is_decisive(&site, y) {
             return Ok(Outcome::NoMatch);
         }
         let factors: Vec<f32> = divisors.iter().map(|&divisor| divisor.recip()).collect();

@@ -1,10 +1,11 @@
 //! **Pattern**: a function that an exporter has taken apart, in any order of the factors and terms:
 //! - SiLU (Swish): x · sigmoid(x), x / (1 + e^−x);
 //! - Mish: x · tanh(softplus(x)), with softplus as one op or as ln(1 + e^x);
-//! - GELU: ½x · (1 + erf(x / √2)), and ½x · (1 + tanh(√(2/π) · (x + 0.044715·x³))) with x³ as a power or a product;
-//! - HardSwish: x · hard_sigmoid(x) with 1/6 and ½, and x · clip(x + 3, 0, 6) / 6.
+//! - GELU: ½x · (1 + erf(x / √2)), and ½x · (1 + tanh(√(2/π) · (x + 0.044715·x³))) with x³ as a power or a product,
+//!   or with x · (1 + 0.044715·x²) for the sum;
+//! - HardSwish: x · hard_sigmoid(x) with 1/6 and ½, and x · clip(x + 3, 0, 6) · 1/6.
 //!
-//! A factor stands behind the product of the others, or at one of them.
+//! Products are put together in any way.
 //!
 //! **Why**: as one function of one variable it is one table lookup with one rounding; in between, grids would have to hold
 //! what nobody but the function reads.
@@ -16,12 +17,13 @@ use strait_core::op::Function;
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
 /// The variable.
-const X: Pattern = Pattern::Any(Slot(0));
+const VARIABLE: Slot = Slot(0);
+const X: Pattern = Pattern::Any(VARIABLE);
 /// The node with numbers of its own.
 const NODE: Slot = Slot(1);
 
 /// The constants of all patterns.
-const NUMBERS: [f32; 9] = [
+const NUMBERS: [f32; 8] = [
     1.0,
     0.5,
     std::f32::consts::SQRT_2,
@@ -30,7 +32,6 @@ const NUMBERS: [f32; 9] = [
     0.797_884_6, // √(2/π)
     0.044_715,
     1.0 / 6.0,
-    6.0,
 ];
 const ONE: Pattern = number(0);
 const HALF: Pattern = number(1);
@@ -40,7 +41,6 @@ const THREE: Pattern = number(4);
 const ROOT: Pattern = number(5);
 const CUBIC: Pattern = number(6);
 const SIXTH: Pattern = number(7);
-const SIX: Pattern = number(8);
 
 const fn slot(number: u8) -> Slot {
     Slot(2 + number)
@@ -59,20 +59,25 @@ const fn add(operands: &'static [Pattern; 2]) -> Pattern {
     of(&[Term::Add], operands)
 }
 
-const fn mul(operands: &'static [Pattern; 2]) -> Pattern {
-    of(&[Term::Mul], operands)
-}
-
 const fn div(operands: &'static [Pattern; 2]) -> Pattern {
     of(&[Term::Div], operands)
 }
 
+/// A product of these, however it is put together.
+const fn product(factors: &'static [Pattern]) -> Pattern {
+    Pattern::Product(factors)
+}
+
 const EXP: Pattern = of(&[Term::Exp], &[X]);
 const SOFTPLUS: Pattern = Pattern::OneOf(&[of(&[Term::Softplus], &[X]), of(&[Term::Log], &[add(&[ONE, EXP])])]);
-const BY_ROOT: Pattern = Pattern::OneOf(&[div(&[X, SQRT_2]), mul(&[X, FRAC_1_SQRT_2])]);
+const BY_ROOT: Pattern = Pattern::OneOf(&[div(&[X, SQRT_2]), product(&[X, FRAC_1_SQRT_2])]);
 const EXACT_GATE: Pattern = add(&[ONE, of(&[Term::Erf], &[BY_ROOT])]);
-const CUBE: Pattern = Pattern::OneOf(&[of(&[Term::Pow], &[X, THREE]), mul(&[X, mul(&[X, X])])]);
-const INNER: Pattern = mul(&[ROOT, add(&[X, mul(&[CUBIC, CUBE])])]);
+const CUBE: Pattern = of(&[Term::Pow], &[X, THREE]);
+const CUBIC_TERM: Pattern = Pattern::OneOf(&[product(&[CUBIC, X, X, X]), product(&[CUBIC, CUBE])]);
+const INNER: Pattern = Pattern::OneOf(&[
+    product(&[ROOT, add(&[X, CUBIC_TERM])]),
+    product(&[ROOT, X, add(&[ONE, product(&[CUBIC, X, X])])]),
+]);
 const TANH_GATE: Pattern = add(&[ONE, of(&[Term::Tanh], &[INNER])]);
 const CLIPPED: Pattern = of(&[Term::Clip], &[add(&[X, THREE])]).keep(NODE);
 const HARD_SIGMOID: Pattern = of(&[Term::HardSigmoid], &[X]).keep(NODE);
@@ -80,21 +85,13 @@ const NEG_EXP: Pattern = of(&[Term::Exp], &[of(&[Term::Neg], &[X])]);
 
 /// The functions as exporters write them.
 const SHAPES: &[(Function, Pattern)] = &[
-    (Function::Silu, mul(&[X, of(&[Term::Sigmoid], &[X])])),
+    (Function::Silu, product(&[X, of(&[Term::Sigmoid], &[X])])),
     (Function::Silu, div(&[X, add(&[ONE, NEG_EXP])])),
-    (Function::Mish, mul(&[X, of(&[Term::Tanh], &[SOFTPLUS])])),
-    (Function::Gelu, mul(&[mul(&[HALF, X]), EXACT_GATE])),
-    (Function::Gelu, mul(&[HALF, mul(&[X, EXACT_GATE])])),
-    (Function::Gelu, mul(&[X, mul(&[HALF, EXACT_GATE])])),
-    (Function::GeluTanh, mul(&[mul(&[HALF, X]), TANH_GATE])),
-    (Function::GeluTanh, mul(&[HALF, mul(&[X, TANH_GATE])])),
-    (Function::GeluTanh, mul(&[X, mul(&[HALF, TANH_GATE])])),
-    (Function::HardSwish, mul(&[X, HARD_SIGMOID])),
-    (Function::HardSwish, div(&[mul(&[X, CLIPPED]), SIX])),
-    (Function::HardSwish, mul(&[X, div(&[CLIPPED, SIX])])),
-    (Function::HardSwish, mul(&[SIXTH, mul(&[X, CLIPPED])])),
-    (Function::HardSwish, mul(&[X, mul(&[SIXTH, CLIPPED])])),
-    (Function::HardSwish, mul(&[CLIPPED, mul(&[SIXTH, X])])),
+    (Function::Mish, product(&[X, of(&[Term::Tanh], &[SOFTPLUS])])),
+    (Function::Gelu, product(&[X, HALF, EXACT_GATE])),
+    (Function::GeluTanh, product(&[X, HALF, TANH_GATE])),
+    (Function::HardSwish, product(&[X, HARD_SIGMOID])),
+    (Function::HardSwish, product(&[X, CLIPPED, SIXTH])),
 ];
 
 /// True if all constants of a match are the numbers of the function, up to the rounding of an exporter.
@@ -114,6 +111,17 @@ fn has_numbers(site: &GraphNode<'_>, found: &Match<'_>) -> bool {
 /// See the module's documentation.
 pub struct TakenApart;
 
+impl TakenApart {
+    /// The function that ends at a node.
+    pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<(Function, Match<'a>)> {
+        SHAPES.iter().find_map(|(function, pattern)| {
+            let found = pattern.at(site).ok().filter(|found| has_numbers(site, found))?;
+            found.value(VARIABLE).filter(|&x| site.keeps_type(x))?;
+            Some((*function, found))
+        })
+    }
+}
+
 impl Rule for TakenApart {
     fn name(&self) -> &'static str {
         "function"
@@ -129,14 +137,8 @@ impl Rule for TakenApart {
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
-        let Some(y) = site.output() else {
-            return Ok(Outcome::NoMatch);
-        };
-        let mut found = SHAPES.iter().filter_map(|(function, pattern)| {
-            let found = pattern.at(&site).ok().filter(|found| has_numbers(&site, found))?;
-            Some((*function, found.value(Slot(0)).filter(|&x| site.keeps_type(x))?))
-        });
-        let Some((function, x)) = found.next() else {
+        let found = Self::found(&site).and_then(|(function, found)| Some((function, found.value(VARIABLE)?)));
+        let (Some((function, x)), Some(y)) = (found, site.output()) else {
             return Ok(Outcome::NoMatch);
         };
         Ok(Outcome::Apply(Patch {

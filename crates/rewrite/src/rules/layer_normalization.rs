@@ -1,17 +1,23 @@
-//! **Pattern**: layer normalization taken apart. With m = mean(x), v = mean((x − m)²) over the last axes and
-//! r = 1/√(v + ε), as a reciprocal of a root or a quotient:
-//! - x·(r·γ) + (β − m·(r·γ)) (TensorFlow), and
-//! - (x − m)·r·γ + β, or (x − m)/√(v + ε)·γ + β (PyTorch).
+//! **Pattern**: layer normalization taken apart. With m = mean(x) and r = 1/√(v + ε), as a reciprocal of a root, a quotient or a
+//! power:
+//! - (x − m)·r, (x − m)·(r·γ) and (x − m)/√(v + ε), and
+//! - x·(r·γ) + (β − m·(r·γ)) (TensorFlow),
+//!
+//! where v is mean((x − m)²), or mean(x²) − m², as it is or no less than zero (JAX, Flax). Means keep their axes, or get them back by
+//! reshapes behind them.
 //!
 //! **Why**: the parts have ranges that no 8-bit grid serves (v spans many powers of two); whole, the op is placed as
 //! one.
-//! **Preconditions**: the mean keeps its axes and runs over trailing ones; γ and β are constants.
-//! **Exactness**: exact in real numbers; the f32 results differ in the last places.
+//! **Preconditions**: all means run over the same axes; γ and β are constants. Where these axes are not the last ones, the op stands
+//! between transposes.
+//! **Exactness**: exact in real numbers; the f32 results differ in the last places. Of mean(x²) − m² less is left the smaller v is
+//! beside m²; the op has v as a mean of squares.
 
 use crate::matching::GraphNode;
-use crate::pattern::{Match, Pattern, Slot, op};
-use Pattern::{Any, Constant, OneOf};
-use strait_core::op::LayerNormalization as Whole;
+use crate::pattern::{Pattern, Slot, op};
+use crate::rows::Rows;
+use Pattern::{Any, Constant, OneOf, Product, Reshaped};
+use strait_core::op::{Add, LayerNormalization as Whole, Mul};
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
 /// See the module's documentation.
@@ -23,61 +29,68 @@ const BIAS: Slot = Slot(2);
 const EPSILON: Slot = Slot(3);
 const ONE: Slot = Slot(4);
 const TWO: Slot = Slot(5);
-/// x − m below the root, r·γ, and the means: m, m below the root, and v.
+/// x − m below the root, r·γ, and one of the means.
 const CENTRED: Slot = Slot(6);
 const FACTOR: Slot = Slot(7);
-const MEANS: [Slot; 3] = [Slot(8), Slot(9), Slot(10)];
+const MEAN_OF: Slot = Slot(8);
+/// Numbers of other ways to write the root, and the clip of v.
+const HALF: Slot = Slot(9);
+const MINUS_HALF: Slot = Slot(10);
+const ZERO: Slot = Slot(11);
+const CLIP: Slot = Slot(12);
 
 /// A node that others may read, too.
 pub(super) const fn of(terms: &'static [Term], operands: &'static [Pattern]) -> Pattern {
     op(terms, operands).shared()
 }
 
-const MEAN: Pattern = of(&[Term::ReduceMean], &[Any(X)]).keep(MEANS[0]);
+const MEAN: Pattern = Reshaped(&of(&[Term::ReduceMean], &[Any(X)]));
 const DIFFERENCE: Pattern = of(&[Term::Sub], &[Any(X), MEAN]);
-const INNER_MEAN: Pattern = of(&[Term::ReduceMean], &[Any(X)]).keep(MEANS[1]);
-const INNER: Pattern = of(&[Term::Sub], &[Any(X), INNER_MEAN]).keep(CENTRED);
 const SQUARE: Pattern = OneOf(&[
-    of(&[Term::Mul], &[INNER, Any(CENTRED)]),
-    of(&[Term::Pow], &[INNER, Constant(TWO)]),
+    of(&[Term::Mul], &[DIFFERENCE.keep(CENTRED), Any(CENTRED)]),
+    of(&[Term::Pow], &[DIFFERENCE, Constant(TWO)]),
 ]);
-const VARIANCE: Pattern = of(&[Term::ReduceMean], &[SQUARE]).keep(MEANS[2]);
-const DEVIATION: Pattern = of(&[Term::Sqrt], &[of(&[Term::Add], &[VARIANCE, Constant(EPSILON)])]);
-const INVERSE: Pattern = OneOf(&[
+const SQUARE_OF_X: Pattern = OneOf(&[
+    of(&[Term::Mul], &[Any(X), Any(X)]),
+    of(&[Term::Pow], &[Any(X), Constant(TWO)]),
+]);
+const SQUARE_OF_MEAN: Pattern = OneOf(&[
+    of(&[Term::Mul], &[MEAN, MEAN]),
+    of(&[Term::Pow], &[MEAN, Constant(TWO)]),
+]);
+const MEAN_OF_SQUARES: Pattern = of(&[Term::ReduceMean], &[SQUARE]).keep(MEAN_OF);
+const LESS: Pattern = of(
+    &[Term::Sub],
+    &[
+        Reshaped(&of(&[Term::ReduceMean], &[SQUARE_OF_X]).keep(MEAN_OF)),
+        Reshaped(&SQUARE_OF_MEAN),
+    ],
+);
+const VARIANCE: Pattern = Reshaped(&OneOf(&[
+    MEAN_OF_SQUARES,
+    LESS,
+    of(&[Term::Relu], &[LESS]),
+    of(&[Term::Clip], &[LESS]).keep(CLIP),
+    of(&[Term::Maximum], &[LESS, Constant(ZERO)]),
+]));
+const GUARDED: Pattern = Reshaped(&of(&[Term::Add], &[VARIANCE, Constant(EPSILON)]));
+const DEVIATION: Pattern = Reshaped(&OneOf(&[
+    of(&[Term::Sqrt], &[GUARDED]),
+    of(&[Term::Pow], &[GUARDED, Constant(HALF)]),
+]));
+const INVERSE: Pattern = Reshaped(&OneOf(&[
     of(&[Term::Reciprocal], &[DEVIATION]),
     of(&[Term::Div], &[Constant(ONE), DEVIATION]),
-]);
+    of(&[Term::Pow], &[GUARDED, Constant(MINUS_HALF)]),
+]));
 const SCALED_INVERSE: Pattern = of(&[Term::Mul], &[INVERSE, Constant(SCALE)]).keep(FACTOR);
 const SHIFT: Pattern = of(&[Term::Sub], &[Constant(BIAS), of(&[Term::Mul], &[MEAN, Any(FACTOR)])]);
-const NORMALISED: Pattern = OneOf(&[
+const APART: Pattern = OneOf(&[
     of(&[Term::Div], &[DIFFERENCE, DEVIATION]),
-    of(&[Term::Mul], &[DIFFERENCE, INVERSE]),
+    Product(&[DIFFERENCE, INVERSE]),
+    Product(&[DIFFERENCE, INVERSE, Constant(SCALE)]),
+    of(&[Term::Add], &[of(&[Term::Mul], &[Any(X), SCALED_INVERSE]), SHIFT]),
 ]);
-const TENSORFLOW: Pattern = op(&[Term::Add], &[of(&[Term::Mul], &[Any(X), SCALED_INVERSE]), SHIFT]);
-const PYTORCH: Pattern = op(
-    &[Term::Add],
-    &[of(&[Term::Mul], &[NORMALISED, Constant(SCALE)]), Constant(BIAS)],
-);
-const APART: Pattern = OneOf(&[TENSORFLOW, PYTORCH]);
-
-/// The first of the axes of a mean over trailing axes that are kept, from the end.
-pub(super) fn trailing(mean: &GraphNode<'_>) -> Option<i64> {
-    let (Op::Reduce(reduce), Some(x)) = (&mean.node.op, mean.input(0)) else {
-        return None;
-    };
-    let rank = mean.graph.value(x)?.ty.shape.len();
-    let axes = reduce.reduced(rank).ok()?;
-    let trailing = axes.iter().rev().enumerate().all(|(i, &axis)| axis + i + 1 == rank);
-    (reduce.keep_dims && trailing && !axes.is_empty()).then_some(-(axes.len() as i64))
-}
-
-/// The op, if all means are over the same axes and all numbers are what they must be.
-fn whole(site: &GraphNode<'_>, found: &Match<'_>) -> Option<Whole> {
-    let [axis, inner, outer] = MEANS.map(|mean| trailing(&found.node(mean)?));
-    let is = |slot, number| found.value(slot).is_none_or(|value| site.is_scalar(value, number));
-    let epsilon = site.scalar(found.value(EPSILON)?)?;
-    (axis == inner && axis == outer && is(ONE, 1.0) && is(TWO, 2.0)).then_some(Whole { axis: axis?, epsilon })
-}
 
 impl Rule for LayerNormalization {
     fn name(&self) -> &'static str {
@@ -98,18 +111,47 @@ impl Rule for LayerNormalization {
             Ok(found) => found,
             Err(miss) => return Ok(miss),
         };
-        let operands: [Option<ValueId>; 3] = [X, SCALE, BIAS].map(|slot| found.value(slot));
         // Where the result has the type of x, γ and β broadcast to it.
-        let x = operands[0].filter(|&x| site.keeps_type(x));
-        let (Some(whole), Some(x), Some(y)) = (whole(&site, &found), x, site.output()) else {
+        let x = found.value(X).filter(|&x| site.keeps_type(x));
+        let rows = found.node(MEAN_OF).and_then(|mean| Rows::of(&mean));
+        let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
+        let (Some(x), Some(y), Some(rows), Some(epsilon)) = (x, site.output(), rows, epsilon) else {
             return Ok(Outcome::NoMatch);
         };
-        let operands = operands.map(|operand| operand.map(Source::Old));
-        Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(whole, &operands, &site.down_to(x))],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
+        let numbers = [(ONE, 1.0), (TWO, 2.0), (HALF, 0.5), (MINUS_HALF, -0.5), (ZERO, 0.0)];
+        let mut numbers = numbers
+            .into_iter()
+            .filter_map(|(slot, number)| Some((found.value(slot)?, number)));
+        let clips = found
+            .node(CLIP)
+            .is_none_or(|clip| matches!(&clip.node.op, Op::Clip(clip) if clip.min == 0.0 && clip.max == f32::INFINITY));
+        if !(clips && numbers.all(|(value, number)| site.is_scalar(value, number)) && rows.separate(&site, y, x)) {
+            return Ok(Outcome::NoMatch);
+        }
+        let mut patch = Patch::default();
+        let op = Whole {
+            axis: rows.first(),
+            epsilon,
+        };
+        // What is left to a rule of its own: a scale or bias that fits becomes that of the op.
+        let factor = found.value(SCALE).map(|scale| (Op::from(Mul::float()), scale));
+        let summand = found.value(BIAS).map(|bias| (Op::from(Add {}), bias));
+        let behind: Vec<(Op, ValueId)> = [factor, summand].into_iter().flatten().collect();
+        let mut origins = site.down_to(x);
+        if !behind.is_empty() {
+            // The name goes to the end.
+            origins.rotate_left(1);
+        }
+        let mut value = rows.normalized(&mut patch, x, op, &origins)?;
+        let last = behind.len().saturating_sub(1);
+        for (index, (op, constant)) in behind.into_iter().enumerate() {
+            let operands = [Some(value), Some(Source::Old(constant))];
+            let origins = if index == last { &[at] } else { &origins[..] };
+            patch.add.push(NewNode::new(op, &operands, origins));
+            value = Source::New(patch.add.len() as u16 - 1, 0);
+        }
+        patch.replace.push((y, value));
+        patch.remove.push(at);
+        Ok(Outcome::Apply(patch))
     }
 }

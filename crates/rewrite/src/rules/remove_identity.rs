@@ -1,5 +1,6 @@
-//! **Pattern**: a node whose result is its operand: identity, a cast or reshape to what it is, a transpose that moves
-//! nothing, a pad of nothing, a concat of one, a clip without bounds, a sum with zeros, a product with ones.
+//! **Pattern**: a node whose result is its operand: identity, a cast, reshape or expand to what it is, a transpose that moves
+//! nothing, a slice of all, a pad of nothing, a concat of one, a split into one, a clip without bounds, a sum with zeros, a
+//! product with ones.
 //! **Why**: every later step would have to look through it, and codes that zeros are added to are rounded once more. Python's
 //! `sum` begins with 0, and exporters write that down.
 //! **Preconditions**: where the result is an output of the graph, its name must survive, so the operand must be the
@@ -41,10 +42,12 @@ fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
     }
     let keeps = match &site.node.op {
         Op::Identity(_) => true,
-        Op::Cast(_) | Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => is_same(0),
+        Op::Cast(_) | Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Expand(_) => is_same(0),
+        Op::Slice(slice) => is_same(0) && site.node.inputs.len() == 1 && slice.steps.iter().all(|&step| step == 1),
         Op::Transpose(t) => t.permutation.iter().enumerate().all(|(i, &axis)| i == axis as usize),
         Op::Pad(pad) => pad.amounts.iter().all(|&a| a == 0),
         Op::Concat(_) => site.node.inputs.len() == 1,
+        Op::Split(_) => site.node.outputs.len() == 1,
         Op::Clip(clip) => clip.min == f32::NEG_INFINITY && clip.max == f32::INFINITY,
         _ => false,
     };

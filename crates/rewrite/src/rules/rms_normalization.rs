@@ -1,20 +1,19 @@
-//! **Pattern**: a normalization by the root of the mean square taken apart: x·r or x / √(v + ε), with v = mean(x²) over the last
-//! axes and r = 1/√(v + ε), as a reciprocal of a root or a quotient; and a product of such a normalization, whole, with a
-//! constant γ.
+//! **Pattern**: a normalization by the root of the mean square taken apart: x·r, x·(r·γ) or x / √(v + ε), with v = mean(x²) and
+//! r = 1/√(v + ε), as a reciprocal of a root, a quotient or a power. The mean keeps its axes, or gets them back by reshapes behind it.
 //!
 //! **Why**: the parts have ranges that no 8-bit grid serves (v spans many powers of two), and with them on the host all of x goes
 //! there and back; whole, the op is placed as one.
-//! **Preconditions**: the mean keeps its axes and runs over trailing ones. x is not what is left of a value less its mean, which
-//! belongs to a layer normalization. Nothing else reads a normalization that takes γ over, and
-//! it has none yet.
+//! **Preconditions**: x is not what is left of a value less its mean, which belongs to a layer normalization. Where the axes of the
+//! mean are not the last ones, the op stands between transposes.
 //! **Exactness**: exact in real numbers; the f32 results differ in the last places.
 
-use super::layer_normalization::{of, trailing};
-use crate::matching::{GraphNode, tensor};
+use super::layer_normalization::of;
+use crate::matching::GraphNode;
 use crate::pattern::{Pattern, Slot, op};
-use Pattern::{Any, Constant, OneOf};
-use strait_core::op::RmsNormalization as Whole;
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+use crate::rows::Rows;
+use Pattern::{Any, Constant, OneOf, Product, Reshaped};
+use strait_core::op::{Mul, RmsNormalization as Whole};
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
 /// See the module's documentation.
 pub struct RmsNormalization;
@@ -24,34 +23,31 @@ const MEAN: Slot = Slot(1);
 const EPSILON: Slot = Slot(2);
 const ONE: Slot = Slot(3);
 const TWO: Slot = Slot(4);
-/// A whole normalization, its factor so far, and the one to come.
-const WHOLE: Slot = Slot(5);
-const ONES: Slot = Slot(6);
+const HALF: Slot = Slot(5);
+const MINUS_HALF: Slot = Slot(6);
 const SCALE: Slot = Slot(7);
 
 const SQUARE: Pattern = OneOf(&[
     of(&[Term::Mul], &[Any(X), Any(X)]),
     of(&[Term::Pow], &[Any(X), Constant(TWO)]),
 ]);
-const MEAN_SQUARE: Pattern = of(&[Term::ReduceMean], &[SQUARE]).keep(MEAN);
-const ROOT: Pattern = of(&[Term::Sqrt], &[of(&[Term::Add], &[MEAN_SQUARE, Constant(EPSILON)])]);
-const INVERSE: Pattern = OneOf(&[
+const MEAN_SQUARE: Pattern = Reshaped(&of(&[Term::ReduceMean], &[SQUARE]).keep(MEAN));
+const GUARDED: Pattern = Reshaped(&of(&[Term::Add], &[MEAN_SQUARE, Constant(EPSILON)]));
+const ROOT: Pattern = Reshaped(&OneOf(&[
+    of(&[Term::Sqrt], &[GUARDED]),
+    of(&[Term::Pow], &[GUARDED, Constant(HALF)]),
+]));
+const INVERSE: Pattern = Reshaped(&OneOf(&[
     of(&[Term::Reciprocal], &[ROOT]),
     of(&[Term::Div], &[Constant(ONE), ROOT]),
-]);
-/// A whole normalization times γ, or one that is taken apart.
+    of(&[Term::Pow], &[GUARDED, Constant(MINUS_HALF)]),
+]));
 const FORMS: Pattern = OneOf(&[
-    op(
-        &[Term::Mul],
-        &[
-            op(&[Term::RmsNormalization], &[Any(X), Constant(ONES)]).keep(WHOLE),
-            Constant(SCALE),
-        ],
-    ),
-    op(&[Term::Mul], &[Any(X), INVERSE]),
+    Product(&[Any(X), INVERSE]),
+    Product(&[Any(X), INVERSE, Constant(SCALE)]),
     op(&[Term::Div], &[Any(X), ROOT]),
 ]);
-const CENTRED: Pattern = op(&[Term::Sub], &[Any(X), of(&[Term::ReduceMean], &[Any(X)])]);
+const CENTRED: Pattern = op(&[Term::Sub], &[Any(X), Reshaped(&of(&[Term::ReduceMean], &[Any(X)]))]);
 
 /// True for what is left of a value less its mean.
 fn is_centred(site: &GraphNode<'_>, x: ValueId) -> bool {
@@ -79,34 +75,38 @@ impl Rule for RmsNormalization {
             Err(miss) => return Ok(miss),
         };
         // Where the result has the type of x, γ broadcasts to it.
-        let x = found.value(X).filter(|&x| site.keeps_type(x));
-        let (Some(x), Some(y)) = (x, site.output()) else {
+        let x = found.value(X).filter(|&x| site.keeps_type(x) && !is_centred(&site, x));
+        let rows = found.node(MEAN).and_then(|mean| Rows::of(&mean));
+        let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
+        let (Some(x), Some(y), Some(rows), Some(epsilon)) = (x, site.output(), rows, epsilon) else {
             return Ok(Outcome::NoMatch);
         };
-        let is = |slot, number| found.value(slot).is_none_or(|value| site.is_scalar(value, number));
-        let floats = |slot| found.value(slot).is_none_or(|value| site.floats(value).is_some());
-        let ones = found.value(ONES).and_then(|ones| site.floats(ones));
-        let is_plain = ones.is_none_or(|(_, ones)| ones.iter().all(|&one| one == 1.0));
-        if !(is(ONE, 1.0) && is(TWO, 2.0) && floats(SCALE) && floats(ONES) && is_plain) {
+        let numbers = [(ONE, 1.0), (TWO, 2.0), (HALF, 0.5), (MINUS_HALF, -0.5)];
+        let mut numbers = numbers
+            .into_iter()
+            .filter_map(|(slot, number)| Some((found.value(slot)?, number)));
+        if !(numbers.all(|(value, number)| site.is_scalar(value, number)) && rows.separate(&site, y, x)) {
             return Ok(Outcome::NoMatch);
         }
-        let axis = found.node(MEAN).and_then(|mean| trailing(&mean));
-        let epsilon = found.value(EPSILON).and_then(|epsilon| site.scalar(epsilon));
-        let mut data = Vec::new();
-        let (whole, scale) = match (found.node(WHOLE).map(|whole| &whole.node.op), axis, epsilon) {
-            (Some(Op::RmsNormalization(whole)), ..) => ((**whole).clone(), found.value(SCALE).map(Source::Old)),
-            (None, Some(axis), Some(epsilon)) if !is_centred(&site, x) => {
-                data.push(("ones".into(), tensor(&[1], &[1.0])?));
-                (Whole { axis, epsilon }, Some(Source::Data(0)))
-            }
-            _ => return Ok(Outcome::NoMatch),
+        let mut patch = Patch::default();
+        let op = Whole {
+            axis: rows.first(),
+            epsilon,
         };
-        Ok(Outcome::Apply(Patch {
-            data,
-            add: vec![NewNode::new(whole, &[Some(Source::Old(x)), scale], &site.down_to(x))],
-            replace: vec![(y, Source::New(0, 0))],
-            remove: vec![at],
-            ..Patch::default()
-        }))
+        let mut origins = site.down_to(x);
+        let scale = found.value(SCALE);
+        if scale.is_some() {
+            // The name goes to the end.
+            origins.rotate_left(1);
+        }
+        let mut value = rows.normalized(&mut patch, x, op, &origins)?;
+        if let Some(scale) = scale {
+            let operands = [Some(value), Some(Source::Old(scale))];
+            patch.add.push(NewNode::new(Mul::float(), &operands, &[at]));
+            value = Source::New(patch.add.len() as u16 - 1, 0);
+        }
+        patch.replace.push((y, value));
+        patch.remove.push(at);
+        Ok(Outcome::Apply(patch))
     }
 }

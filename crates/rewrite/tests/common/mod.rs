@@ -161,7 +161,7 @@ impl Text {
 
     /// Something that a rule looks for, on an image; `other` is another image.
     fn block(&mut self, random: &mut Random, x: &str, other: &str) -> String {
-        match random.below(15) {
+        match random.below(18) {
             0..=2 => {
                 let conv = self.conv(random, x);
                 self.affine(random, conv, IMAGE, (4, 2))
@@ -237,6 +237,40 @@ impl Text {
                 let scaled = self.mul(IMAGE, &slopes, &twice);
                 let negative = self.mul(IMAGE, &scaled, &half);
                 self.add(IMAGE, &relu, &negative)
+            }
+            13 => {
+                // As JAX writes a layer normalization.
+                let (per, epsilon) = (self.number(1.0 / 3.0), self.number(0.001));
+                let mut mean = |text: &mut Text, x: &str| {
+                    let sum = text.node("1,4,3", "reduce", &[x], "reduction=sum, axes=[3], keep_dims=0");
+                    text.mul("1,4,3", &sum, &per)
+                };
+                let square = self.mul(IMAGE, x, x);
+                let [average, squares] = [x, &square].map(|x| mean(self, x));
+                let less = self.mul("1,4,3", &average, &average);
+                let variance = self.node("1,4,3", "sub", &[&squares, &less], "");
+                let positive = self.node("1,4,3", "clip", &[&variance], "min=0.0, max=inf");
+                let kept = "shape=[1,4,3,1]";
+                let [positive, average] = [positive, average].map(|x| {
+                    let row = self.node("1,4,3,1", "reshape", &[&x], kept);
+                    self.node("1,4,3,1", "expand", &[&row], kept)
+                });
+                let guarded = self.add("1,4,3,1", &positive, &epsilon);
+                let root = self.node("1,4,3,1", "unary", &[&guarded], "function=sqrt");
+                let inverse = self.node("1,4,3,1", "unary", &[&root], "function=reciprocal");
+                let scale = self.constant(random, &[1, 1, 1, 3]);
+                let factor = self.mul(IMAGE, &inverse, &scale);
+                let difference = self.node(IMAGE, "sub", &[x, &average], "");
+                self.mul(IMAGE, &factor, &difference)
+            }
+            14 => {
+                let largest = self.node("1,4,3", "reduce", &[x], "reduction=max, axes=[3], keep_dims=0");
+                let row = self.node("1,4,3,1", "reshape", &[&largest], "shape=[1,4,3,1]");
+                let below = self.node(IMAGE, "sub", &[x, &row], "");
+                let exp = self.function(&below, "exp");
+                let sum = self.node("1,4,3,1", "reduce", &[&exp], "reduction=sum, axes=[3], keep_dims=1");
+                let spread = self.node(IMAGE, "expand", &[&sum], "shape=[1,4,3,3]");
+                self.node(IMAGE, "div", &[&exp, &spread], "")
             }
             _ => self.add(IMAGE, x, other),
         }

@@ -95,6 +95,8 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             Ok([a.min(c), b.max(d)])
         });
         let hull = hull.unwrap_or_else(|| Err(Failure::defect("a group has no value")));
+        // Of a group without an element every grid holds what was seen.
+        let hull = hull.map(|[low, high]| if low > high { [0.0; 2] } else { [low, high] });
         let is_zero = matches!(hull, Ok([0.0, 0.0]));
         if is_zero {
             zero.insert(root);

@@ -2,7 +2,7 @@
 
 use super::super::reach::extent;
 use strait_core::op::{Coordinate, IntegerResize, PadMode, Resize, ResizeMode};
-use strait_core::{Elem, Graph, Module, Node, Op, Reason, ReasonCode, TensorType};
+use strait_core::{Dim, Elem, Graph, Module, Node, Op, Reason, ReasonCode, TensorType};
 use strait_requantize::function::LayerNorm;
 use strait_target::spec::Recipe;
 
@@ -68,6 +68,17 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
             "it computes on other types than f32",
         )
     };
+    let mut ends = node
+        .inputs
+        .iter()
+        .flatten()
+        .chain(&node.outputs)
+        .filter_map(|&v| graph.value(v));
+    require(
+        !ends.any(|value| value.ty.shape.contains(&Dim::Fixed(0))),
+        ReasonCode::NoElements,
+        "an operand or a result of it has no elements",
+    )?;
     // A condition in front of what it chooses between is no number.
     let first = usize::from(matches!(node.op, Op::Select(_)));
     float(value(first).map(|v| v.ty.elem))?;

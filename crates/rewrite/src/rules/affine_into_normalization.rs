@@ -1,0 +1,175 @@
+//! **Pattern**: a layer normalization, or one by the root of the mean square, times a constant or plus one, at once or in front of a
+//! transpose.
+//! **Why**: the op has a scale and, but for the root of the mean square, a bias; product and sum are then no layers of their own,
+//! and are rounded with it.
+//! **Preconditions**: the product or sum alone reads the normalization. The constant is the same for all rows, and so are
+//! the scale and bias that there are.
+//! **Exactness**: exact in real numbers; computed in f64, each parameter is rounded to f32 once.
+
+use crate::matching::GraphNode;
+use crate::rounding::rounded;
+use strait_core::{
+    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
+};
+
+/// See the module's documentation.
+pub struct AffineIntoNormalization;
+
+/// A normalization, and the transpose behind it.
+struct Normalization<'a> {
+    node: GraphNode<'a>,
+    moved: Option<GraphNode<'a>>,
+    /// Extents of its rows.
+    row: Vec<u64>,
+}
+
+impl<'a> Normalization<'a> {
+    /// The one that makes a value.
+    fn of(site: &GraphNode<'a>, value: ValueId) -> Option<Normalization<'a>> {
+        let moved = site.producer(value, Term::Transpose);
+        let made = moved.as_ref().map_or(Some(value), |moved| moved.input(0))?;
+        let (id, node) = site.graph.producer(made)?;
+        let axis = match &node.op {
+            Op::LayerNormalization(op) => op.axis,
+            Op::RmsNormalization(op) => op.axis,
+            _ => return None,
+        };
+        let node = GraphNode { id, node, ..*site };
+        let shape = &site.graph.value(node.input(0)?)?.ty.shape;
+        let first = if axis < 0 { axis + shape.len() as i64 } else { axis };
+        let row = shape.get(usize::try_from(first).ok()?..)?;
+        Some(Normalization {
+            node,
+            moved,
+            row: row.iter().map(|dim| dim.fixed()).collect::<Option<_>>()?,
+        })
+    }
+
+    fn reads_alone(&self) -> bool {
+        let results = [Some(&self.node), self.moved.as_ref()].into_iter().flatten();
+        results
+            .filter_map(|node| node.output())
+            .all(|value| self.node.used_once(value))
+    }
+
+    /// The numbers of a constant along the row, the last axes of the normalization; `None` where they differ from row to row. The
+    /// constant stands beside a value of so many axes, behind the transpose where it `is_moved`.
+    fn along(&self, constant: ValueId, rank: usize, is_moved: bool) -> Option<Vec<f64>> {
+        let (tensor, numbers) = self.node.exact(constant)?;
+        let missing = rank.checked_sub(tensor.shape().len())?;
+        let beside: Vec<u64> = std::iter::repeat_n(1, missing)
+            .chain(tensor.shape().iter().copied())
+            .collect();
+        let strides: Vec<usize> = (0..rank)
+            .map(|axis| beside[axis + 1..].iter().product::<u64>() as usize)
+            .collect();
+        // The axis of the constant for each axis of the normalization.
+        let permutation = self.moved.as_ref().filter(|_| is_moved).map(|moved| &moved.node.op);
+        let axis_of = |axis: usize| match permutation {
+            Some(Op::Transpose(transpose)) => transpose.permutation.iter().position(|&from| from as usize == axis),
+            _ => Some(axis),
+        };
+        let axes: Vec<usize> = (0..rank).map(axis_of).collect::<Option<_>>()?;
+        let (others, own) = axes.split_at_checked(rank.checked_sub(self.row.len())?)?;
+        if others.iter().any(|&axis| beside[axis] != 1) {
+            return None;
+        }
+        let mut positions = vec![0];
+        for (&axis, &extent) in own.iter().zip(&self.row) {
+            let step = if beside[axis] == 1 { 0 } else { strides[axis] };
+            let along = positions
+                .iter()
+                .flat_map(|&at| (0..extent as usize).map(move |index| at + index * step));
+            positions = along.collect();
+        }
+        positions.into_iter().map(|at| numbers.get(at).copied()).collect()
+    }
+}
+
+impl Rule for AffineIntoNormalization {
+    fn name(&self) -> &'static str {
+        "affine-into-normalization"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Mul, Term::Add]
+    }
+
+    fn depth(&self) -> usize {
+        3
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let found = site.both_orders().into_iter().find_map(|(x, constant)| {
+            site.floats(constant)?;
+            Some((Normalization::of(&site, x).filter(|_| site.keeps_type(x))?, constant))
+        });
+        let is_product = site.node.op.term() == Term::Mul;
+        let takes = |normalization: &Normalization<'_>| {
+            is_product || normalization.node.node.op.term() == Term::LayerNormalization
+        };
+        let Some(((normalization, constant), y)) = found.filter(|(found, _)| takes(found)).zip(site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let node = &normalization.node;
+        let rank = site.graph.value(y).map_or(0, |y| y.ty.shape.len());
+        let parameter = |index: usize| node.input(index).map(|value| normalization.along(value, rank, false));
+        let own = (
+            normalization.along(constant, rank, true),
+            parameter(1).flatten(),
+            parameter(2),
+        );
+        let (Some(numbers), Some(scale), None | Some(Some(_))) = own else {
+            return Ok(Outcome::NoMatch);
+        };
+        let bias = parameter(2).flatten();
+        if !normalization.reads_alone() {
+            let text = "the normalization is used elsewhere too";
+            return Ok(Outcome::Refused(Reason::new(ReasonCode::SeveralUses, text)));
+        }
+        let mut patch = Patch::default();
+        let with = |own: &[f64], map: fn(f64, f64) -> f64| -> Vec<f64> {
+            own.iter()
+                .zip(&numbers)
+                .map(|(&own, &number)| map(own, number))
+                .collect()
+        };
+        // A constant that stays as it is keeps its grid.
+        let given = site.graph.value(constant).and_then(|value| value.quant.as_ref());
+        let is_row = site.dims(constant).as_deref() == Some(&normalization.row[..]);
+        let stays = normalization.moved.is_none() && (is_row || given.is_some());
+        let old = |index: usize| node.input(index).map(Source::Old);
+        let mut put = |name: &str, numbers: Vec<f64>| rounded(&mut patch, name, &normalization.row, numbers);
+        let (scale, bias) = match (is_product, bias) {
+            (true, None) if stays && scale.iter().all(|&scale| scale == 1.0) => (Some(Source::Old(constant)), None),
+            (true, None) => (put("scale", with(&scale, |own, number| own * number))?, None),
+            (true, Some(bias)) => (
+                put("scale", with(&scale, |own, number| own * number))?,
+                Some(put("bias", with(&bias, |own, number| own * number))?),
+            ),
+            (false, None) if stays => (old(1), Some(Some(Source::Old(constant)))),
+            (false, None) => (old(1), Some(put("bias", numbers.clone())?)),
+            (false, Some(bias)) => (old(1), Some(put("bias", with(&bias, |own, number| own + number))?)),
+        };
+        if scale.is_none() || bias == Some(None) {
+            let text = "a scale or bias that comes out is not finite";
+            return Ok(Outcome::Refused(Reason::new(ReasonCode::NotFinite, text)));
+        }
+        let operands: Vec<Option<Source>> = [old(0), scale].into_iter().chain(bias).collect();
+        patch
+            .add
+            .push(NewNode::new(node.node.op.clone(), &operands, &[at, node.id]));
+        patch.remove.push(at);
+        if let Some(moved) = &normalization.moved {
+            let op = moved.node.op.clone();
+            patch
+                .add
+                .push(NewNode::new(op, &[Some(Source::New(0, 0))], &[moved.id]));
+            patch.remove.push(moved.id);
+        }
+        patch.remove.push(node.id);
+        patch.replace.push((y, Source::New(patch.add.len() as u16 - 1, 0)));
+        Ok(Outcome::Apply(patch))
+    }
+}

@@ -1,0 +1,58 @@
+//! **Pattern**: an op on two operands element by element, one of which repeats another value along axes (expand).
+//! **Why**: the op repeats its operands itself. JAX writes each repetition down; few targets have it, and it takes memory.
+//! **Preconditions**: the result has the same shape without it: the other operand has the extents. The model gives no other grid
+//! for the repeated value.
+//! **Exactness**: exact; the same numbers meet.
+
+use crate::matching::GraphNode;
+use strait_core::{
+    GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, TensorType, Term, ValueId,
+};
+
+/// See the module's documentation.
+pub struct ExpandIntoReader;
+
+/// Operand of the expand that makes a value.
+fn repeated(site: &GraphNode<'_>, value: ValueId) -> Option<ValueId> {
+    let x = site.producer(value, Term::Expand)?.input(0)?;
+    let grid = |value| site.graph.value(value).map(|value| value.quant.as_ref());
+    (grid(value)? == grid(x)? || grid(value)?.is_none()).then_some(x)
+}
+
+impl Rule for ExpandIntoReader {
+    fn name(&self) -> &'static str {
+        "expand-into-reader"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Add, Term::Sub, Term::Mul, Term::Div, Term::Minimum, Term::Maximum]
+    }
+
+    fn depth(&self) -> usize {
+        2
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Some(a), Some(b), Some(y)) = (site.input(0), site.input(1), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let ty = |value: ValueId| site.graph.value(value).map(|value| &value.ty);
+        let keeps = |operands: [ValueId; 2]| {
+            let [a, b]: [Option<&TensorType>; 2] = operands.map(ty);
+            let results = site.node.op.infer(&[a, b]);
+            results.is_ok_and(|results| results.first() == ty(y))
+        };
+        let candidates = [repeated(&site, a).map(|x| [x, b]), repeated(&site, b).map(|x| [a, x])];
+        let Some(operands) = candidates.into_iter().flatten().find(|&operands| keeps(operands)) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let operands = operands.map(|operand| Some(Source::Old(operand)));
+        Ok(Outcome::Apply(Patch {
+            add: vec![NewNode::new(site.node.op.clone(), &operands, &[at])],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: vec![at],
+            ..Patch::default()
+        }))
+    }
+}

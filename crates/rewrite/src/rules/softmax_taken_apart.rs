@@ -1,0 +1,69 @@
+//! **Pattern**: a softmax taken apart: e / s or e·(1/s), with e = exp(x − max(x)) or exp(x) and s the sum of e along one axis.
+//! Maximum and sum keep the axis, or get it back by reshapes behind them (JAX).
+//! **Why**: as one op it has an integer definition, or is one layer on the host; no grid holds e and s.
+//! **Preconditions**: maximum and sum run along the same axis alone.
+//! **Exactness**: exact in real numbers; the f32 results differ in the last places. Without the maximum exp overflows from 89 on,
+//! which the op does not.
+
+use super::layer_normalization::of;
+use crate::matching::GraphNode;
+use crate::pattern::{Pattern, Slot};
+use crate::rows::Rows;
+use Pattern::{Any, Constant, OneOf, Product, Reshaped};
+use strait_core::op::Softmax;
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
+
+/// See the module's documentation.
+pub struct SoftmaxTakenApart;
+
+const X: Slot = Slot(0);
+const EXP: Slot = Slot(1);
+const SUM: Slot = Slot(2);
+const ONE: Slot = Slot(3);
+
+const BELOW: Pattern = of(&[Term::Sub], &[Any(X), Reshaped(&of(&[Term::ReduceMax], &[Any(X)]))]);
+const E: Pattern = of(&[Term::Exp], &[OneOf(&[BELOW, Any(X)])]).keep(EXP);
+const TOTAL: Pattern = Reshaped(&of(&[Term::ReduceSum], &[Any(EXP)]).keep(SUM));
+const INVERSE: Pattern = Reshaped(&OneOf(&[
+    of(&[Term::Reciprocal], &[TOTAL]),
+    of(&[Term::Div], &[Constant(ONE), TOTAL]),
+]));
+const APART: Pattern = OneOf(&[of(&[Term::Div], &[E, TOTAL]), Product(&[E, INVERSE])]);
+
+impl Rule for SoftmaxTakenApart {
+    fn name(&self) -> &'static str {
+        "softmax-taken-apart"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        APART.anchors()
+    }
+
+    fn depth(&self) -> usize {
+        APART.depth()
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let found = match APART.at(&site) {
+            Ok(found) => found,
+            Err(miss) => return Ok(miss),
+        };
+        let x = found.value(X).filter(|&x| site.keeps_type(x));
+        let rows = found.node(SUM).and_then(|sum| Rows::of(&sum));
+        let (Some(x), Some(y), Some(rows)) = (x, site.output(), rows) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let is_one = found.value(ONE).is_none_or(|one| site.is_scalar(one, 1.0));
+        let (&[axis], true, true) = (&rows.axes[..], is_one, rows.separate(&site, y, x)) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let softmax = Softmax { axis: axis as i64 };
+        Ok(Outcome::Apply(Patch {
+            add: vec![NewNode::new(softmax, &[Some(Source::Old(x))], &site.down_to(x))],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: vec![at],
+            ..Patch::default()
+        }))
+    }
+}

@@ -1,0 +1,119 @@
+//! **Pattern**: a node whose result has no elements, or that reads an input of the graph without any; a split with such pieces.
+//! **Why**: there is nothing to compute, to observe or to quantize: of no element there is no range. As a constant such a tensor asks
+//! nothing of its neighbours, and what is made of such constants alone is folded.
+//! **Preconditions**: extents are known. What is an output of the graph stays the result of a node, an identity.
+//! **Exactness**: exact; there is one tensor of each shape without elements.
+
+use crate::matching::GraphNode;
+use strait_core::op::{Identity, Split};
+use strait_core::rule::ANY;
+use strait_core::{
+    GraphId, Kind, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, TensorData, Term, ValueId,
+};
+
+/// See the module's documentation.
+pub struct WithoutElements;
+
+/// The tensor that a value is, if it has no elements and is not this constant already.
+fn nothing(site: &GraphNode<'_>, value: ValueId) -> Option<TensorData> {
+    let ty = &site.graph.value(value)?.ty;
+    let dims = ty
+        .dims()
+        .filter(|dims| dims.contains(&0) && site.graph.data_of(value).is_none())?;
+    TensorData::new(ty.elem, &dims, Vec::new().into()).ok()
+}
+
+/// Adds the split into the other pieces to a patch in which the readers of those without elements have constants.
+fn pieces(site: &GraphNode<'_>, split: &Split, mut patch: Patch) -> Outcome {
+    let pieces = split.sizes.iter().copied().zip(site.node.outputs.iter().copied());
+    let (left, empty): (Vec<_>, Vec<_>) = pieces.partition(|&(size, y)| size != 0 || site.graph.is_output(y));
+    if empty.is_empty() || left.is_empty() {
+        return match patch.replace.is_empty() {
+            true => Outcome::NoMatch,
+            false => Outcome::Apply(patch),
+        };
+    }
+    let op = Split {
+        sizes: left.iter().map(|&(size, _)| size).collect(),
+        ..split.clone()
+    };
+    let operands: Vec<Option<Source>> = site.node.inputs.iter().map(|x| x.map(Source::Old)).collect();
+    patch.add.push(NewNode::new(op, &operands, &[site.id]));
+    let results = (0..).zip(left);
+    patch
+        .replace
+        .extend(results.map(|(index, (_, y))| (y, Source::New(0, index))));
+    patch.remove.push(site.id);
+    Outcome::Apply(patch)
+}
+
+impl Rule for WithoutElements {
+    fn name(&self) -> &'static str {
+        "without-elements"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        ANY.to_vec()
+    }
+
+    fn depth(&self) -> usize {
+        2
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let mut patch = Patch::default();
+        let constant = |patch: &mut Patch, tensor: TensorData| {
+            patch.data.push(("nothing".into(), tensor));
+            Source::Data(patch.data.len() as u16 - 1)
+        };
+        for &y in &site.node.outputs {
+            let is_output = site.graph.is_output(y);
+            if is_output || site.graph.uses(y).next().is_some() {
+                let Some(tensor) = nothing(&site, y) else { continue };
+                let is_done = matches!(site.node.op, Op::Identity(_))
+                    && site.input(0).is_some_and(|x| site.graph.data_of(x).is_some());
+                if is_output && (is_done || site.node.outputs.len() > 1) {
+                    continue;
+                }
+                let mut source = constant(&mut patch, tensor);
+                if is_output {
+                    patch.add.push(NewNode::new(Identity {}, &[Some(source)], &[at]));
+                    source = Source::New(0, 0);
+                    patch.remove.push(at);
+                }
+                patch.replace.push((y, source));
+            }
+        }
+        if let Op::Split(split) = &site.node.op {
+            return Ok(pieces(&site, split, patch));
+        }
+        let is_input = |value: ValueId| site.graph.producer(value).is_none();
+        let reads = site
+            .node
+            .inputs
+            .iter()
+            .flatten()
+            .any(|&x| is_input(x) && nothing(&site, x).is_some());
+        if patch.replace.is_empty() && reads && site.node.op.term().kind() != Kind::Elsewhere {
+            let mut operands = Vec::new();
+            for operand in &site.node.inputs {
+                let empty = operand.filter(|&x| is_input(x)).and_then(|x| nothing(&site, x));
+                operands.push(match empty {
+                    Some(tensor) => Some(constant(&mut patch, tensor)),
+                    None => operand.map(Source::Old),
+                });
+            }
+            patch.add.push(NewNode::new(site.node.op.clone(), &operands, &[at]));
+            let results = (0..).zip(&site.node.outputs);
+            patch
+                .replace
+                .extend(results.map(|(index, &y)| (y, Source::New(0, index))));
+            patch.remove.push(at);
+        }
+        Ok(match patch.replace.is_empty() {
+            true => Outcome::NoMatch,
+            false => Outcome::Apply(patch),
+        })
+    }
+}
