@@ -335,6 +335,7 @@ fn prepare(
     let wanted = evaluation.wanted();
     let subject = Subject {
         outputs: &outputs(float),
+        float: Some(float),
         inputs: specs,
         samples: &samples,
         folder: &loaded.folder,
