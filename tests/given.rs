@@ -92,7 +92,7 @@ fn a_model_that_comes_with_all_grids_and_codes_becomes_the_same_integers_without
 
 #[test]
 fn what_is_given_stays_through_alignments_refusals_and_turns() {
-    let words = [Alignment::None, Alignment::Large, Alignment::Output, Alignment::Input];
+    let words = Alignment::ALL;
     let (mut kept, mut refused) = (0, 0);
     for seed in 0..24u64 {
         let float = parse(&random_graph(seed, 30)).unwrap();

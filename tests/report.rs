@@ -15,7 +15,7 @@ use strait_driver::{
 };
 use strait_kernels::Context;
 use strait_lower::{Fusion, FusionPolicy, fuse};
-use strait_quantize::annotate::{Coarser, Findings, Placing, Progress, TypeWishes, given_away, place};
+use strait_quantize::annotate::{Coarser, Findings, Placing, Progress, TypeWishes, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics, annotate};
 
@@ -150,7 +150,6 @@ fn a_row_is_missed_only_where_its_option_is_on() {
             fusion: &fusion,
             origins: &BTreeMap::new(),
             nearness: &BTreeMap::new(),
-            given_away: &[],
             findings: &Findings::default(),
             rewrites: &BTreeMap::new(),
         });
@@ -186,7 +185,6 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
         fusion: &fusion,
         origins: &origins,
         nearness: &BTreeMap::new(),
-        given_away: &[],
         findings: &Findings::default(),
         rewrites: &BTreeMap::new(),
     });
@@ -232,7 +230,6 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
         fusion: &fusion,
         origins: &BTreeMap::from([("a".to_owned(), "gemm".to_owned())]),
         nearness: &BTreeMap::new(),
-        given_away: &[],
         findings: &Findings::default(),
         rewrites: &BTreeMap::new(),
     });
@@ -266,13 +263,15 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
     let graph = "strait 1 float
         graph @main(%x: f32[1,2]) {
           %g: f32[1,2] = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
-          return %g
+          %h: f32[1,2] = gemm(%x, @v) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+          return %g, %h
         }
-        data @w: f32[2,2] = inline [1.0,0.5,-0.003,1.0]";
+        data @w: f32[2,2] = inline [1.0,0.5,-3.9,1000.0]
+        data @v: f32[2,2] = inline [1.0,0.5,0.25,1.0]";
     let mut module = text::parse(graph).unwrap();
     let target = strait_tests::passes::target("generic-int8").unwrap();
     let mut observation = Observation::default();
-    for (name, numbers) in [("x", [-1.0, 1.0]), ("g", [1.0, 2000.0])] {
+    for (name, numbers) in [("x", [-1.0, 1.0]), ("g", [-1000.0, 1000.0]), ("h", [1.0, 2000.0])] {
         let mut statistics = Statistics::default();
         statistics.add(0, &numbers);
         observation.insert(Kind::Elements, name, Record::Statistics(statistics));
@@ -280,7 +279,8 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
     let (main, placing) = (module.main, Placing::new());
     let how = Annotation::new(target.spec(), &observation, &placing);
     place(&mut module, main, target.spec(), &placing, &TypeWishes::default());
-    annotate(&mut module, main, &how, &mut Progress::default()).unwrap();
+    let mut progress = Progress::default();
+    annotate(&mut module, main, &how, &mut progress).unwrap();
     let (node, made) = module
         .main()
         .nodes()
@@ -299,10 +299,9 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
         fusion: &Fusion::default(),
         origins: &BTreeMap::new(),
         nearness: &BTreeMap::new(),
-        given_away: &given_away(&module, target.spec(), &observation),
         findings: &Findings {
             coarser: vec![coarser],
-            ..Findings::default()
+            ..progress.findings(&module, &how)
         },
         rewrites: &BTreeMap::new(),
     });
@@ -314,15 +313,15 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
         ("g", "w", Some(1))
     );
     let taken = weights.taken.unwrap();
-    assert_eq!((taken.value, weights.code.as_str()), (1.0, "range-given-away"));
-    assert!((taken.share - 0.997).abs() < 1e-6 && taken.steps < 0.4, "{weights:?}");
+    assert_eq!((taken.value, weights.code.as_str()), (1000.0, "range-given-away"));
+    assert!((taken.share - 0.9961).abs() < 1e-6 && taken.steps < 0.5, "{weights:?}");
     assert_eq!(
         (&*sums.layer, &*sums.tensor, sums.channel, sums.taken.unwrap().value),
-        ("g", "g", None, 2000.0)
+        ("h", "h", None, 2000.0)
     );
     assert_eq!((&*coarser.code, coarser.factor), ("grid-coarser", Some(4)));
     let text = report.to_string();
-    let line = "\n  lint: 1 takes 99.7 % of this grid: layer `g`, tensor `w`, channel 1; all others share 0.4 of 254 steps, which \
+    let line = "\n  lint: 1000 takes 99.6 % of this grid: layer `g`, tensor `w`, channel 1; all others share 0.5 of 254 steps, which \
                 costs them 8.0 bits [range-given-away]\n";
     assert!(text.contains(line), "{text}");
     assert!(text.contains("\n  lint: 2000 takes 9"), "{text}");

@@ -33,7 +33,7 @@ const TARGETS: [&str; 4] = ["generic-int8", "sima", "ascend", "../configs/target
 #[test]
 fn a_turn_makes_what_annotating_everything_again_would_make() {
     let (mut turns, mut visited, mut nodes) = (0, 0, 0);
-    let words = [Alignment::None, Alignment::Large, Alignment::Output, Alignment::Input];
+    let words = Alignment::ALL;
     for seed in 0..24u64 {
         let float = parse(&random_graph(seed, 60)).unwrap();
         let mut random = SplitMix64::new(seed);
@@ -118,7 +118,7 @@ fn revised<'a>(before: &Annotation<'a>, module: &Module, random: &mut SplitMix64
             directives.ranges.insert(value, RangeFrom::Stated(range));
         }
         1 => {
-            let word = [Alignment::None, Alignment::Large, Alignment::Output, Alignment::Input][draw(4)];
+            let word = Alignment::ALL[draw(Alignment::ALL.len())];
             directives.alignments.insert(node, word);
         }
         2 if before.spec.row_for(term, INT16).is_some() => {

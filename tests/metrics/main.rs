@@ -4,6 +4,7 @@
 mod boxes;
 #[cfg(unix)]
 mod commands;
+mod parts;
 
 use std::{fs, num::NonZeroUsize, path::PathBuf};
 

@@ -272,6 +272,8 @@ reason_codes! {
         TargetOverflow = "target-overflow",
         /// A limited quantity is symbolic.
         TargetSymbolic = "target-symbolic",
+        /// The parts that a concatenation joins are of unlike range, and the host alone reads them: each leaves on a grid of its own.
+        UnlikeParts = "unlike-parts",
         /// An operand is on another grid than its producer leaves, and the target requantizes no codes.
         TwoGrids = "two-grids",
         /// The weights are no constants.

@@ -124,8 +124,20 @@ fn measured(
         metrics if metrics.is_empty() => Request::of(Path::new(""), None, &default).metrics,
         metrics => metrics,
     };
+    let float = float.map(|float| {
+        let file = float.file;
+        let mut module = session.phase("read", None, |_| float_module(opened, float))?;
+        let main = module.main;
+        let bodies = module.lay_open(main);
+        let (canonical, _) = session.phase("canonicalise", None, |_| {
+            pipeline::canonical(module, &Switches::default())
+        })?;
+        Ok::<_, Stop>((file, canonical, bodies))
+    });
+    let float = float.transpose()?;
     let subject = Subject {
         outputs: &outputs,
+        float: float.as_ref().map(|(_, canonical, _)| canonical),
         inputs: &inputs,
         samples: &samples,
         folder: request.configuration.map_or(Path::new(""), |loaded| &loaded.folder),
@@ -139,19 +151,12 @@ fn measured(
         context: session.context,
         ..PlanOptions::default()
     };
-    let float = float.map(|float| {
-        let file = float.file;
-        let mut module = session.phase("read", None, |_| float_module(opened, float))?;
-        let main = module.main;
-        let bodies = module.lay_open(main);
-        let (canonical, _) = session.phase("canonicalise", None, |_| {
-            pipeline::canonical(module, &Switches::default())
-        })?;
-        let same = pipeline::inputs::inputs(&canonical, &bodies)
+    let float = float.as_ref().map(|(file, canonical, bodies)| {
+        let same = pipeline::inputs::inputs(canonical, bodies)
             .iter()
             .map(|input| (&input.name, input.elem, &input.shape))
             .eq(inputs.iter().map(|input| (&input.name, input.elem, &input.shape)));
-        let side = Side::new(&*pipeline::whole_of(&bodies, &canonical)?, &options, session)?;
+        let side = Side::new(&*pipeline::whole_of(bodies, canonical)?, &options, session)?;
         if !same || side.outputs() != outputs {
             let message = format!("{} has other inputs or outputs than the artifact", file.display());
             return Err(Diagnostic::error(codes::EVALUATION, message).into());

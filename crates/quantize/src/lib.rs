@@ -8,11 +8,13 @@ pub mod annotate;
 mod logarithm;
 pub mod observe;
 pub mod observers;
+mod parts;
 mod requests;
 pub mod statistics;
 
 pub use annotate::{AnnotateError, Annotation, annotate};
 pub use observe::{ObserveError, observe};
 pub use observers::ObserverChoice;
+pub use parts::parts;
 pub use requests::Requests;
 pub use statistics::{Observation, Statistics};

@@ -1,7 +1,7 @@
 //! Observe: one run of the float graph over the calibration data, free of any target.
 
 use crate::requests::{Requests, softmax_axes};
-use crate::statistics::{self, Coverage, Kind, Leaders, Observation, Record, Statistics};
+use crate::statistics::{self, Channels, Coverage, Kind, Leaders, Observation, Record, Statistics};
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::num::NonZeroUsize;
@@ -185,6 +185,11 @@ fn record(kind: Kind, sample: u64, (elements, shape): (&[f32], &[usize]), axes: 
             leaders.add(elements, shape, axis as usize);
             Record::Leaders(leaders)
         }
+        Kind::Channels { axis } => {
+            let mut channels = Channels::default();
+            channels.add(elements, shape, axis as usize);
+            Record::Channels(channels)
+        }
     }
 }
 
@@ -207,6 +212,10 @@ pub fn most_bytes(module: &Module, graph: GraphId, requests: &Requests, samples:
                 statistics::most_bytes(peaks.fold(0, u64::saturating_add), samples)
             }
             Kind::Leaders { axis } => statistics::most_bytes_of_leaders(rows(axis as usize), samples),
+            Kind::Channels { axis } => {
+                let along = ty.shape.get(axis as usize).and_then(|extent| extent.fixed());
+                along.unwrap_or(0).saturating_mul(size_of::<[f32; 2]>() as u64)
+            }
         })
     });
     bytes.fold(0, u64::saturating_add)

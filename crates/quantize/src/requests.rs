@@ -9,7 +9,8 @@ use strait_core::{Def, Elem, Graph, GraphId, Module, NodeId, Op, ValueId};
 pub struct Requests(BTreeSet<(ValueId, Kind)>);
 
 impl Requests {
-    /// Statistics that placing and annotating read: of every float value its elements, and of what a softmax reads its peaks.
+    /// Statistics that placing and annotating read: of every float value its elements, of what a softmax reads its peaks, and of
+    /// a product that leaves the model, whatever rearranges it, its channels.
     pub fn all(module: &Module, graph: GraphId) -> Requests {
         let mut requests = Requests::default();
         let Some(g) = module.graph(graph) else { return requests };
@@ -19,6 +20,9 @@ impl Requests {
         }
         for (node, _) in g.nodes().filter(|(_, node)| matches!(node.op, Op::Softmax(_))) {
             requests.operand(g, node, 0, Kind::Peaks);
+        }
+        for (value, axis) in g.outputs().iter().filter_map(|&output| leaving_product(g, output)) {
+            requests.value(value, Kind::Channels { axis });
         }
         requests
     }
@@ -66,6 +70,23 @@ impl Requests {
     pub(crate) fn kinds(&self, value: ValueId) -> impl Iterator<Item = Kind> + '_ {
         let of = self.0.range((value, Kind::Elements)..);
         of.take_while(move |(other, _)| *other == value).map(|(_, kind)| *kind)
+    }
+}
+
+/// The product with constant weights that is an output of the model, whatever rearranges it, and the axis of its channels.
+pub(crate) fn leaving_product(graph: &Graph, mut value: ValueId) -> Option<(ValueId, u32)> {
+    loop {
+        let (_, node) = graph.producer(value)?;
+        let axis = match node.op {
+            Op::Conv(_) => Some(1),
+            Op::Gemm(_) => Some(graph.value(value)?.ty.shape.len().checked_sub(1)? as u32),
+            _ => None,
+        };
+        if let Some(axis) = axis {
+            return Some((value, axis));
+        }
+        let rearranges = node.op.term().kind() == strait_core::Kind::Rearranges;
+        value = node.inputs.first().copied().flatten().filter(|_| rearranges)?;
     }
 }
 

@@ -9,9 +9,10 @@ use strait_core::verifier::verify;
 use strait_core::{Elem, Module, NodeId, Placement, Port, QuantParams, Refusal, TensorData};
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Until, bake, simulate};
 use strait_quantize::annotate::{
-    Directives, Given, GivenAway, Misfit, Placing, Progress, RangeFrom, TypeWishes, Unfit, given_away, place, widen,
+    Directives, Given, GivenAway, Misfit, Place, Placing, Progress, RangeFrom, TypeWishes, Unfit, UnlikePart, place,
+    widen,
 };
-use strait_quantize::statistics::{Kind, Record};
+use strait_quantize::statistics::{Channels, Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
 use strait_target::spec::{Activation, Alignment, Alignments, Integer, Nearness};
 use strait_target::{Options, Registry, Target, TargetSpec};
@@ -76,7 +77,8 @@ pub(super) fn place_graph(module: &mut Module, argument: &str) -> Result<Outcome
 }
 
 /// `NAME=LOW..HIGH`, as if the calibration data had these extremes; numbers between them are seen as well. `peaks:NAME`
-/// has the largest elements of the rows of `NAME`.
+/// has the largest elements of the rows of `NAME`, and `channels.AXIS:NAME` the extremes of each position along an axis, two by
+/// two.
 fn observation(ranges: &[&str]) -> Result<Observation, String> {
     let mut observation = Observation::default();
     for range in ranges {
@@ -85,6 +87,12 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
             Some((name, numbers.ok()?))
         });
         let (name, numbers) = parsed.ok_or_else(|| format!("`{range}` is not NAME=LOW..HIGH"))?;
+        if let Some((axis, name)) = name.strip_prefix("channels.").and_then(|name| name.split_once(':')) {
+            let axis = axis.parse().map_err(|_| format!("`{axis}` is no axis"))?;
+            let ends = numbers.chunks_exact(2).map(|ends| [ends[0], ends[1]]).collect();
+            observation.insert(Kind::Channels { axis }, name, Record::Channels(Channels { ends }));
+            continue;
+        }
         let mut statistics = Statistics::default();
         statistics.add(0, &numbers);
         let (kind, name) = match name.strip_prefix("peaks:") {
@@ -300,7 +308,8 @@ fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) 
 
 /// `annotate TARGET NAME=LOW..HIGH … (operand:NODE:INDEX|value:NAME)=LOW..HIGH … given:NODE:INDEX=TYPE,SCALE,ZERO[,CODE]… type[:NAME]=TYPE … align:KIND=WORD … simplify[@NODE]=off unfit=float`: places
 /// the graph and gives each operand its type and grid, from these ranges of values and operands. The remarks say what is on the host, who has a grid that another reader is aligned
-/// to, which grids are coarser than asked, which stated ranges do not fit, and of which grids one value takes nearly all.
+/// to, which grids are coarser than asked, which stated ranges do not fit, of which grids one value takes nearly all, and which
+/// parts of tensors lose beside others.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let words: Vec<&str> = argument.split_whitespace().collect();
     let (name, ranges) = words.split_first().ok_or("no target is named")?;
@@ -349,8 +358,21 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         let (value, percent, codes) = (loss.extreme, 100.0 * loss.share, loss.codes);
         format!("lint {name}{channel}: {value} takes {percent:.1} %, {codes:.1} codes are left")
     };
-    let lints = given_away(module, target.spec(), &observation).into_iter().map(lint);
     let node = |id: NodeId| module.main().node(id).map_or("", |node| module.name(node.name));
+    let lints = findings.given_away.into_iter().map(lint);
+    let unlike = |part: UnlikePart| {
+        let channels = match &part.place {
+            Place::Channels(channels) => format!(" (channels {channels:?})"),
+            Place::Joined | Place::CutOut => String::new(),
+        };
+        let (value, node, lost) = (name(part.value), node(part.node), part.lost);
+        format!(
+            "{value}{channels} has {:.1} codes at {node}, {:.1} bits less",
+            lost.codes,
+            lost.bits()
+        )
+    };
+    let unlike = findings.unlike.into_iter().map(unlike);
     let imposed = findings.overlapped.into_iter().map(|found| {
         let readers: Vec<&str> = found.readers.iter().map(|&id| node(id)).collect();
         let (value, aligned) = (name(found.value), node(found.aligned));
@@ -374,7 +396,8 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         .chain(imposed)
         .chain(coarser)
         .chain(stated)
-        .chain(lints);
+        .chain(lints)
+        .chain(unlike);
     let remarks = hosted(module).into_iter().chain(told);
     Ok(Outcome::Module(remarks.collect()))
 }

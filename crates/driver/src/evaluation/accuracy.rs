@@ -87,6 +87,22 @@ pub struct Measured {
     /// Why there is no interval, or what else is worth knowing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Of `snr`: the parts of the output, where a concatenation makes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartFigure>,
+}
+
+/// The figure of a part of an output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartFigure {
+    /// The tensor that is the part.
+    pub part: String,
+    /// As the integer figure of the whole.
+    pub integer: Option<Figure>,
+    /// As that of the simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Figure>,
 }
 
 /// Unit of a figure.
@@ -288,6 +304,19 @@ impl fmt::Display for Accuracy {
         for line in text.lines() {
             writeln!(f, "  {line}")?;
         }
+        for metric in self.metrics.iter().filter(|metric| !metric.parts.is_empty()) {
+            let parts = metric.parts.iter().map(|part| {
+                let shown = |figure: Option<Figure>| figure.map(|figure| metric.unit.shown(figure.value));
+                let figures: Vec<String> = [shown(part.integer), shown(part.simulated)]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+                format!("{} {}", part.part, figures.join(" and simulated "))
+            });
+            let output = metric.output.as_deref().unwrap_or_default();
+            let parts: Vec<String> = parts.collect();
+            writeln!(f, "  {} of {output} by part: {}", metric.name, parts.join(", "))?;
+        }
         for metric in &self.metrics {
             if let Some(note) = &metric.note {
                 writeln!(f, "  {}: {note}", metric.name)?;
@@ -314,6 +343,7 @@ mod tests {
             simulated: None,
             change: Some(change),
             note: None,
+            parts: Vec::new(),
         }
     }
 

@@ -12,7 +12,7 @@ use strait_samples::Sample;
 use crate::{config::types::Better, diagnostic::Diagnostic, failure::codes, stop::Stop};
 
 use super::{
-    accuracy::{Change, Figure, Measured, Unit},
+    accuracy::{Change, Figure, Measured, PartFigure, Unit},
     answers::Answer,
     command::Command,
     metrics::map::Claim,
@@ -97,6 +97,8 @@ pub(crate) enum Note {
     Number(f64),
     /// Numbers of a comparison with the float model, and of one with the simulation.
     Compared([Option<[f64; 2]>; 2]),
+    /// The same of all numbers of an output, and of those of each of its parts.
+    InParts([Option<[f64; 2]>; 2], Vec<[Option<[f64; 2]>; 2]>),
     /// For each class that occurs: the class, and the pixels in both and in either.
     Regions(Vec<(u32, [u64; 2])>),
     /// The boxes that were found, each held against those of the label.
@@ -122,6 +124,7 @@ pub(crate) struct Found {
     pub(crate) simulated: Option<Figure>,
     pub(crate) change: Option<Change>,
     pub(crate) note: Option<String>,
+    pub(crate) parts: Vec<PartFigure>,
 }
 
 /// See the module.
@@ -196,6 +199,7 @@ impl Measure {
             simulated: found.simulated,
             change: found.change,
             note: found.note.or_else(alone),
+            parts: found.parts,
         }
     }
 }

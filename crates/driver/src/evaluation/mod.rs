@@ -13,13 +13,14 @@ mod dump;
 mod interval;
 mod meter;
 mod metrics;
+mod parts;
 mod resample;
 mod set;
 mod share;
 mod side;
 mod truth;
 
-pub use accuracy::{Accuracy, Change, Figure, Measured, Unit};
+pub use accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit};
 pub use answers::Asked;
 pub(crate) use doubts::{doubts, unexpected};
 pub use meter::Output;

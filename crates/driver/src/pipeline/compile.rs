@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, path::PathBuf};
 use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
 use strait_core::{Module, Reason, ReasonCode, Rewritten, Switches};
 use strait_execute::PlanOptions;
-use strait_quantize::annotate::given_away;
 use strait_samples::{InputSpec, Samples};
 use strait_target::Registry;
 
@@ -370,6 +369,7 @@ fn prepare(
     let wanted = evaluation.wanted();
     let subject = Subject {
         outputs: &outputs(float),
+        float: Some(float),
         inputs: specs,
         samples: &samples,
         folder: &loaded.folder,
@@ -489,7 +489,6 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
         fusion: &lowered.fusion,
         origins: &lowered.origins,
         nearness: &lowered.nearness,
-        given_away: &given_away(&lowered.annotated, spec, job.observation),
         findings: &lowered.findings,
         rewrites: &rewritten.counts(),
     });

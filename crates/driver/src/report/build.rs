@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use strait_core::{Counts, Module, Node};
 use strait_lower::{Fused, Fusion};
-use strait_quantize::annotate::{Findings, GivenAway};
+use strait_quantize::annotate::Findings;
 use strait_target::{TargetSpec, spec::Nearness};
 
 use super::{
@@ -30,8 +30,6 @@ pub struct Material<'a> {
     pub origins: &'a BTreeMap<String, String>,
     /// Nearness of requantizations to the ideal, by their names.
     pub nearness: &'a BTreeMap<String, Nearness>,
-    /// The grids that are given away.
-    pub given_away: &'a [GivenAway],
     /// Findings of annotation, which cost accuracy.
     pub findings: &'a Findings,
     /// Numbers of matches and applications of the rules over the float graph.
@@ -47,7 +45,6 @@ pub fn build(material: Material<'_>) -> Report {
         fusion,
         origins,
         nearness,
-        given_away,
         findings,
         rewrites,
     } = material;
@@ -95,7 +92,7 @@ pub fn build(material: Material<'_>) -> Report {
         gates: Vec::new(),
         layers,
         fusions: fusions(spec, fusion),
-        lints: lints(canonical, given_away, findings),
+        lints: lints(canonical, findings),
         rewrites: rewrites
             .iter()
             .map(|(&rule, counts)| Rewrite {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strait_core::{Elem, Module, NodeId, QuantParams, ValueId};
 use strait_quantize::annotate::{
-    Coarser, Findings, GivenAway, Misfit, Overlapped, Raised, Requantized, RequantizedLoss, Stated,
+    Coarser, Findings, GivenAway, Misfit, Overlapped, Place, Raised, Requantized, RequantizedLoss, Stated, UnlikePart,
 };
 
 /// Something that costs accuracy.
@@ -11,7 +11,8 @@ use strait_quantize::annotate::{
 #[serde(deny_unknown_fields)]
 pub struct Lint {
     /// Stable, kebab-case. `range-given-away`: one value takes at least 99 % of a grid, and the others are not all
-    /// zero. `grid-coarser`: no form of the target serves the grid that the range asks for.
+    /// zero. `range-unlike`: a part of a tensor, or channels of it, lose three bits or more by the grid that they share with
+    /// others. `grid-coarser`: no form of the target serves the grid that the range asks for.
     /// `scale-raised`: weights have a larger scale than they ask for, since a bias or that scale does not fit.
     /// `grid-imposed`: readers have the grid of an operand that is aligned elsewhere. `range-clips` and `range-wide`: a
     /// range of the configuration is narrower than what was seen, or at least four times as wide. `range-overruled`: it is not
@@ -29,6 +30,9 @@ pub struct Lint {
     pub channel: Option<usize>,
     /// Of `range-given-away`: the value that takes the grid.
     pub taken: Option<Taken>,
+    /// Of `range-unlike`: the part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartLoss>,
     /// Of `grid-coarser`: the step of the grid is this many times that of the range.
     pub factor: Option<u32>,
     /// Of `grid-imposed`: the layers that did not ask for the grid.
@@ -40,6 +44,19 @@ pub struct Lint {
     /// Of `range-clips`, `range-wide` and `range-overruled`: the range, and what was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated: Option<StatedRange>,
+}
+
+/// A part of a tensor on a grid that others need far coarser.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartLoss {
+    /// The channels that it is, where it is no tensor of its own; the one that loses most comes first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<usize>,
+    /// Number of steps of the grid between its numbers, zero among them.
+    pub steps: f64,
+    /// Bits that it loses beside a grid for it alone.
+    pub bits: f64,
 }
 
 /// A range of the configuration beside what was seen.
@@ -79,8 +96,10 @@ pub struct Taken {
 }
 
 /// The lints of grids; nodes and values are those of the canonical module.
-pub(super) fn lints(canonical: &Module, away: &[GivenAway], findings: &Findings) -> Vec<Lint> {
+pub(super) fn lints(canonical: &Module, findings: &Findings) -> Vec<Lint> {
     let Findings {
+        given_away: away,
+        unlike,
         coarser,
         overlapped,
         raised,
@@ -88,7 +107,9 @@ pub(super) fn lints(canonical: &Module, away: &[GivenAway], findings: &Findings)
         requantized,
     } = findings;
     let away = away.iter().filter_map(|away| given_away(canonical, away));
-    away.chain(coarser.iter().filter_map(|coarser| too_coarse(canonical, coarser)))
+    let unlike = unlike.iter().filter_map(|part| beside_others(canonical, part));
+    away.chain(unlike)
+        .chain(coarser.iter().filter_map(|coarser| too_coarse(canonical, coarser)))
         .chain(overlapped.iter().filter_map(|found| imposed(canonical, found)))
         .chain(raised.iter().filter_map(|found| too_large(canonical, found)))
         .chain(stated.iter().filter_map(|found| misfit(canonical, found)))
@@ -130,6 +151,49 @@ fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
             share: loss.share,
             steps: loss.codes,
         }),
+        ..Lint::default()
+    })
+}
+
+/// Numbers that a sentence names.
+const MOST_NUMBERS: usize = 3;
+
+fn beside_others(canonical: &Module, found: &UnlikePart) -> Option<Lint> {
+    let [layer, tensor] = names(canonical, found.node, found.value)?;
+    let (steps, bits) = (found.lost.codes, found.lost.bits());
+    let left = format!("{steps:.1} steps of this grid, which costs {bits:.1} bits");
+    let channels = match &found.place {
+        Place::Channels(channels) => channels.clone(),
+        Place::Joined | Place::CutOut => Vec::new(),
+    };
+    let text = match &channels[..] {
+        [] => format!(
+            "`{tensor}` has {left}: layer `{layer}` puts it beside larger numbers; in 16 bits, where the target has them, or in \
+             float it keeps them"
+        ),
+        [channel] => format!(
+            "channel {channel} of `{tensor}` has {left}: layer `{layer}` makes larger numbers beside it; a tensor of 16 bits, \
+             where the target has them, or a layer for it alone keeps them"
+        ),
+        channels => {
+            let named: Vec<String> = channels.iter().take(MOST_NUMBERS).map(usize::to_string).collect();
+            let more = match channels.len().saturating_sub(MOST_NUMBERS) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!(
+                "the channels {}{more} of `{tensor}` have down to {left}: layer `{layer}` makes larger numbers beside them; a \
+                 tensor of 16 bits, where the target has them, or a layer for them alone keeps them",
+                named.join(", ")
+            )
+        }
+    };
+    Some(Lint {
+        code: "range-unlike".to_owned(),
+        text,
+        layer: layer.to_owned(),
+        tensor: tensor.to_owned(),
+        part: Some(PartLoss { channels, steps, bits }),
         ..Lint::default()
     })
 }

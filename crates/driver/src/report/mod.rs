@@ -31,7 +31,7 @@ pub(crate) use derived::disagreements;
 pub(crate) use evidence::form as requantization;
 pub use evidence::{Counts, EvidenceReport, Ground, Outside, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
-pub use lints::{Lint, RequantizedBy, StatedRange, Taken};
+pub use lints::{Lint, PartLoss, RequantizedBy, StatedRange, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
 pub use quantization::{ConfigReport, Quantization, QuantizedLayer, SchemeReport};
 pub use rules::{KeyReport, Otherwise, RuleReport};

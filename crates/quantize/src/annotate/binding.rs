@@ -57,10 +57,10 @@ pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     match to {
         _ if matches!(&node.op, Op::Pad(pad) if pad.mode == PadMode::Constant && pad.value != 0.0) => Binding::Padded,
         Alignment::Output => Binding::Aligned { to, moves },
-        Alignment::Large if operands > 1 => Binding::Aligned { to, moves },
+        Alignment::Large | Alignment::Share if operands > 1 => Binding::Aligned { to, moves },
         Alignment::Input => Binding::Passive,
         _ if moves => Binding::Passive,
-        Alignment::None | Alignment::Large => Binding::Free,
+        Alignment::None | Alignment::Large | Alignment::Share => Binding::Free,
     }
 }
 

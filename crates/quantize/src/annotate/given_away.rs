@@ -12,13 +12,17 @@ use strait_target::TargetSpec;
 
 /// The part of a grid that one value takes before it is said. All others then have less than 6 of 256 codes, or 3 on their
 /// side of zero.
-pub const SHARE: f64 = 0.99;
+const SHARE: f64 = 0.99;
 
 /// A value on a grid of which one number takes nearly all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenAway {
     /// The node that makes the value, or reads it where it is a constant or an input.
     pub node: NodeId,
+    /// The node that has the grid: it makes the value, or reads it.
+    pub(super) reader: NodeId,
+    /// Of weights of that node the channels that give theirs away, all of them where they have one grid; else none.
+    pub(super) channels: Vec<usize>,
     /// The value.
     pub value: ValueId,
     /// Steps of its grid, from the first code to the last.
@@ -40,12 +44,12 @@ pub struct Loss {
     pub codes: f64,
 }
 
-/// The grids of an annotated graph that are given away, in the order of its nodes: of activations by the statistics of
+/// The grids of an annotated graph that may be given away, in the order of its nodes: of activations by the statistics of
 /// what they hold, of constants by their elements.
 ///
 /// An element beyond a grid has saturated, and takes none of it. A value whose codes are another's is left to that one. A
 /// grid that reaches more than twice as far as its elements was not made for these: that of a dead channel serves its bias.
-pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
+pub(super) fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
     let graph = module.main();
     let mut told = vec![false; graph.value_bound()];
     let mut found = Vec::new();
@@ -75,13 +79,18 @@ pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation)
             let (Some(codes), Some(grid)) = (config, graph.quant.params_of(id, port)) else {
                 continue;
             };
-            let loss = match is_weight {
+            let lost = match is_weight {
                 true => of_parameters(module, graph, value, (&grid, codes[1] as f64)),
-                false => of_activation(module, graph, (id, node), value, (&grid, codes), observation),
+                false => {
+                    let loss = of_activation(module, graph, (id, node), value, (&grid, codes), observation);
+                    loss.map(|loss| (loss, Vec::new()))
+                }
             };
             let maker = graph.producer(value).map_or(id, |(producer, _)| producer);
-            found.extend(loss.map(|loss| GivenAway {
+            found.extend(lost.map(|(loss, channels)| GivenAway {
                 node: maker,
+                reader: id,
+                channels,
                 value,
                 steps: codes[1] - codes[0],
                 loss,
@@ -124,16 +133,23 @@ fn of_activation(
     }
 }
 
-/// The channel that loses most.
-fn of_parameters(module: &Module, graph: &Graph, value: ValueId, (grid, codes): (&QuantParams, f64)) -> Option<Loss> {
+/// Loss of the channel that loses most, and all that lose.
+fn of_parameters(
+    module: &Module,
+    graph: &Graph,
+    value: ValueId,
+    (grid, codes): (&QuantParams, f64),
+) -> Option<(Loss, Vec<usize>)> {
     // A block is as short as it is for this reason.
     if grid.block.is_some() {
         return None;
     }
-    let numbers = module.constant(graph, value)?.to_f32().ok()?;
+    let tensor = module.constant(graph, value)?;
+    let numbers = tensor.to_f32().ok()?;
     let Per::Channel(scales) = &grid.scale else {
         let scale = *grid.scale.get(0)?;
-        return of_numbers(&numbers, scale, f64::from(scale) * codes);
+        let loss = of_numbers(&numbers, scale, f64::from(scale) * codes)?;
+        return Some((loss, (0..*tensor.shape().first()? as usize).collect()));
     };
     let each = (numbers.len() / scales.len().max(1)).max(1);
     let rows = numbers.chunks(each).zip(&**scales).enumerate();
@@ -144,8 +160,13 @@ fn of_parameters(module: &Module, graph: &Graph, value: ValueId, (grid, codes): 
             ..loss
         })
     });
+    let losses: Vec<Loss> = losses.collect();
+    let channels = losses.iter().filter_map(|loss| loss.channel).collect();
     // The first of equals.
-    losses.reduce(|worst, other| if other.share > worst.share { other } else { worst })
+    let worst = losses
+        .into_iter()
+        .reduce(|worst, other| if other.share > worst.share { other } else { worst });
+    worst.map(|loss| (loss, channels))
 }
 
 /// Of numbers one by one. Most tensors are through at the first number between the two groups.

@@ -6,12 +6,14 @@
 
 mod binding;
 mod draft;
+mod effect;
 mod equal_sums;
 mod given;
 mod given_away;
 mod grid;
 mod grids;
 mod model_grids;
+mod noise;
 mod order;
 mod passes;
 mod place;
@@ -24,13 +26,14 @@ pub(crate) mod roles;
 mod scope;
 mod stated;
 mod types;
+mod unlike;
 mod weights;
 mod weights_alone;
 mod widen;
 
 pub use draft::Overlapped;
 pub use given::Given;
-pub use given_away::{GivenAway, Loss, SHARE, given_away};
+pub use given_away::{GivenAway, Loss};
 pub use grid::grid;
 pub use grids::{GridWish, GridWishes};
 pub use model_grids::{ModelGrids, take_model_grids};
@@ -40,6 +43,7 @@ pub use ranges::{Coarser, RangeFrom};
 pub use requantized::{Requantized, RequantizedLoss, requantized};
 pub use stated::{Misfit, Stated};
 pub use types::TypeWishes;
+pub use unlike::{Place, Unlike, UnlikePart};
 pub use weights::{Raised, Unfit};
 pub use widen::widen;
 

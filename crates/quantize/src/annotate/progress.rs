@@ -1,6 +1,8 @@
 //! Annotation, again and again: what is kept between the turns, and what a refusal makes anew.
 
 use super::draft::{Draft, Overlapped, Site, is_given};
+use super::effect::heard;
+use super::given_away::GivenAway;
 use super::order::Order;
 use super::place::Settled;
 use super::ranges::Coarser;
@@ -10,6 +12,7 @@ use super::roles::Roles;
 use super::scope::{Regions, Scope};
 use super::stated::{Stated, stated};
 use super::types::TypeWishes;
+use super::unlike::UnlikePart;
 use super::weights::Raised;
 use super::{AnnotateError, Annotation, Placing, passes};
 use std::collections::BTreeMap;
@@ -66,23 +69,30 @@ pub struct Findings {
     pub stated: Vec<Stated>,
     /// The values of the model that were on a grid which the target cannot have, and are on another one.
     pub requantized: Vec<Requantized>,
+    /// The grids of which one number takes nearly all, in the order of nodes.
+    pub given_away: Vec<GivenAway>,
+    /// The parts of tensors that lose by the grid which they share.
+    pub unlike: Vec<UnlikePart>,
 }
 
 impl Progress {
-    /// The findings in the annotated main graph of a module.
+    /// The findings in the annotated main graph of a module: of grids that cost accuracy by themselves, those that an output
+    /// hears.
     pub fn findings(&self, module: &Module, how: &Annotation<'_>) -> Findings {
         let (graph, draft) = (module.main(), &self.draft);
         let has_codes = |id: NodeId| graph.quant.id(id, Port::Operand(1)).is_some();
         let overlapped = draft.overlapped.values().filter(|found| !found.readers.is_empty());
         let raised = draft.raised.iter().filter(|&(&id, _)| has_codes(id));
         let reach = self.known.as_ref().map(|known| &known.reach);
-        Findings {
+        let mut findings = Findings {
             coarser: draft.coarser(graph),
             overlapped: overlapped.cloned().collect(),
             raised: raised.map(|(_, raised)| raised.clone()).collect(),
             stated: reach.map_or_else(Vec::new, |reach| stated(module, how, reach)),
-            requantized: Vec::new(),
-        }
+            ..Findings::default()
+        };
+        heard(module, how, &mut findings);
+        findings
     }
 
     /// The values whose grids were given and that a node could not have: it was moved to the host, and this is why.

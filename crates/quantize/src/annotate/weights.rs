@@ -283,7 +283,22 @@ pub(super) fn weights(
             Some((channel, factor, reason))
         })
         .collect();
-    let worst = unfit.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    // Whoever reads the sum as a real number sees nothing of products below the last bit of the bias.
+    let each = values.len() / channels.max(1);
+    let [low, high] = table
+        .scheme_of(id, Port::Operand(0))
+        .and_then(|scheme| scheme.range())
+        .unwrap_or_default();
+    let is_seen = |&&(channel, ..): &&(usize, f64, Reason)| {
+        let weights = values.iter().skip(channel * each).take(each);
+        let products = weights.map(|&w| f64::from(w.abs())).sum::<f64>() * x_scale * (high - low) as f64;
+        products > f64::from(f32::EPSILON / 2.0) * f64::from(bias.get(channel).copied().unwrap_or(0.0)).abs()
+    };
+    let seen: Vec<_> = match choice {
+        Unfit::Float => unfit.iter().collect(),
+        Unfit::Coarser => unfit.iter().filter(is_seen).collect(),
+    };
+    let worst = seen.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     let raised = match (worst, choice) {
         (Some((_, _, reason)), Unfit::Float) => return Err(reason.clone().into()),
         (Some((channel, factor, reason)), Unfit::Coarser) => Some(Raised {
@@ -291,7 +306,7 @@ pub(super) fn weights(
             weights: node.inputs.get(1).copied().flatten().unwrap_or(ValueId::new(0)),
             channel: *channel,
             factor: *factor,
-            channels: unfit.len(),
+            channels: seen.len(),
             reason: reason.clone(),
         }),
         (None, _) => None,

@@ -151,7 +151,7 @@ impl ObserverChoice {
     pub fn seen<'a>(&self, observation: &'a Observation, name: &str, rank: usize) -> Option<Seen<'a>> {
         let leaders = self.needs(rank).into_iter().flatten().find_map(|kind| match kind {
             Kind::Leaders { axis } => observation.leaders(axis, name),
-            Kind::Elements | Kind::Peaks => None,
+            Kind::Elements | Kind::Peaks | Kind::Channels { .. } => None,
         });
         Some(Seen {
             elements: observation.elements(name)?,

@@ -8,11 +8,12 @@
 //!
 //! - `elements` and `peaks`: zeros, how many are −∞ and ∞, samples (position, min, max, how many are NaN), histogram.
 //! - `leaders.AXIS`: whether there is a row, the least second and the largest element, two histograms.
+//! - `channels.AXIS`: number of channels, smallest and largest element of each.
 //! - A histogram is its exponent and its bins that hold elements (index, count).
 //!
 //! A section that a reader does not know is passed over, so a new kind of statistics changes nothing else in the file.
 
-use super::{Coverage, Histogram, Kind, Leaders, MAX_BINS, Observation, Record, SampleRange, Statistics};
+use super::{Channels, Coverage, Histogram, Kind, Leaders, MAX_BINS, Observation, Record, SampleRange, Statistics};
 use std::io::{self, BufWriter, Write};
 
 const MAGIC: &[u8; 8] = b"STRAITS5";
@@ -67,6 +68,7 @@ pub fn write(observation: &Observation, key: &Key, out: impl Write) -> io::Resul
             match record {
                 Record::Statistics(s) => statistics(&mut body, s),
                 Record::Leaders(l) => leaders(&mut body, l),
+                Record::Channels(c) => channels(&mut body, c),
             }
             text(&mut line, name);
             numbers(&mut line, [body.len() as u64]);
@@ -110,6 +112,13 @@ fn leaders(out: &mut Vec<u8>, l: &Leaders) {
     histogram(out, &l.margins);
 }
 
+fn channels(out: &mut Vec<u8>, c: &Channels) {
+    numbers(out, [c.ends.len() as u64]);
+    for end in c.ends.iter().flatten() {
+        out.extend_from_slice(&end.to_le_bytes());
+    }
+}
+
 fn histogram(out: &mut Vec<u8>, h: &Histogram) {
     out.extend_from_slice(&h.exponent().to_le_bytes());
     numbers(out, [h.occupied().len() as u64]);
@@ -147,6 +156,7 @@ pub fn read(bytes: &[u8]) -> Result<(Key, Observation), FileError> {
             let decoded = match Record::new(kind) {
                 Record::Statistics(_) => Record::Statistics(record.statistics()?),
                 Record::Leaders(_) => Record::Leaders(record.leaders()?),
+                Record::Channels(_) => Record::Channels(record.channels()?),
             };
             record.end()?;
             observation.insert(kind, name, decoded);
@@ -233,6 +243,13 @@ impl<'a> Reader<'a> {
             ends,
             seconds: self.histogram()?,
             margins: self.histogram()?,
+        })
+    }
+
+    fn channels(&mut self) -> Result<Channels, FileError> {
+        let ends = (0..self.number()?).map(|_| Ok([self.float()?, self.float()?]));
+        Ok(Channels {
+            ends: ends.collect::<Result<_, FileError>>()?,
         })
     }
 

@@ -3,12 +3,14 @@
 //! Everything here merges exactly: the result does not depend on the order of samples or on how they were split over
 //! threads, so the same data gives the same bytes.
 
+mod channels;
 mod coverage;
 mod file;
 mod histogram;
 mod leaders;
 mod observation;
 
+pub use channels::Channels;
 pub use coverage::Coverage;
 pub use file::{FileError, Key, read, write};
 pub use histogram::{Histogram, MAX_BINS};

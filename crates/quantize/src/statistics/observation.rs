@@ -1,6 +1,6 @@
 //! Statistics of many values, by kind.
 
-use super::{Coverage, Leaders, Statistics};
+use super::{Channels, Coverage, Leaders, Statistics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
@@ -19,6 +19,11 @@ pub enum Kind {
         /// The axis, from 0 on.
         axis: u32,
     },
+    /// [`Channels`]: the extremes at each position along an axis.
+    Channels {
+        /// The axis, from 0 on.
+        axis: u32,
+    },
 }
 
 /// The key of the kind's section.
@@ -28,6 +33,7 @@ impl fmt::Display for Kind {
             Kind::Elements => f.write_str("elements"),
             Kind::Peaks => f.write_str("peaks"),
             Kind::Leaders { axis } => write!(f, "leaders.{axis}"),
+            Kind::Channels { axis } => write!(f, "channels.{axis}"),
         }
     }
 }
@@ -44,8 +50,13 @@ impl FromStr for Kind {
             "elements" => Ok(Kind::Elements),
             "peaks" => Ok(Kind::Peaks),
             key => {
-                let axis = key.strip_prefix("leaders.").and_then(|axis| axis.parse().ok());
-                axis.map(|axis| Kind::Leaders { axis }).ok_or(UnknownKind)
+                let (kind, axis) = key.split_once('.').ok_or(UnknownKind)?;
+                let axis = axis.parse().map_err(|_| UnknownKind)?;
+                match kind {
+                    "leaders" => Ok(Kind::Leaders { axis }),
+                    "channels" => Ok(Kind::Channels { axis }),
+                    _ => Err(UnknownKind),
+                }
             }
         }
     }
@@ -58,6 +69,8 @@ pub enum Record {
     Statistics(Statistics),
     /// Of [`Kind::Leaders`].
     Leaders(Leaders),
+    /// Of [`Kind::Channels`].
+    Channels(Channels),
 }
 
 impl Record {
@@ -66,6 +79,7 @@ impl Record {
         match kind {
             Kind::Elements | Kind::Peaks => Record::Statistics(Statistics::default()),
             Kind::Leaders { .. } => Record::Leaders(Leaders::default()),
+            Kind::Channels { .. } => Record::Channels(Channels::default()),
         }
     }
 
@@ -74,8 +88,9 @@ impl Record {
         match (self, other) {
             (Record::Statistics(own), Record::Statistics(other)) => own.merge(other),
             (Record::Leaders(own), Record::Leaders(other)) => own.merge(other),
+            (Record::Channels(own), Record::Channels(other)) => own.merge(other),
             // A kind has records of one type.
-            (Record::Statistics(_), Record::Leaders(_)) | (Record::Leaders(_), Record::Statistics(_)) => {}
+            (Record::Statistics(_) | Record::Leaders(_) | Record::Channels(_), _) => {}
         }
     }
 }
@@ -131,14 +146,22 @@ impl Observation {
     pub fn leaders(&self, axis: u32, name: &str) -> Option<&Leaders> {
         match self.get(Kind::Leaders { axis }, name)? {
             Record::Leaders(leaders) => Some(leaders),
-            Record::Statistics(_) => None,
+            Record::Statistics(_) | Record::Channels(_) => None,
+        }
+    }
+
+    /// The extremes of a value at each position along an axis.
+    pub fn channels(&self, axis: u32, name: &str) -> Option<&Channels> {
+        match self.get(Kind::Channels { axis }, name)? {
+            Record::Channels(channels) => Some(channels),
+            Record::Statistics(_) | Record::Leaders(_) => None,
         }
     }
 
     fn statistics(&self, kind: Kind, name: &str) -> Option<&Statistics> {
         match self.get(kind, name)? {
             Record::Statistics(statistics) => Some(statistics),
-            Record::Leaders(_) => None,
+            Record::Leaders(_) | Record::Channels(_) => None,
         }
     }
 
@@ -206,7 +229,12 @@ mod tests {
     use proptest::prelude::*;
     use std::num::NonZeroU64;
 
-    const KINDS: [Kind; 3] = [Kind::Elements, Kind::Peaks, Kind::Leaders { axis: 1 }];
+    const KINDS: [Kind; 4] = [
+        Kind::Elements,
+        Kind::Peaks,
+        Kind::Leaders { axis: 1 },
+        Kind::Channels { axis: 1 },
+    ];
 
     /// Statistics of every kind of some samples.
     fn of(data: &[Vec<f32>], covered: &Coverage) -> Observation {
@@ -219,6 +247,7 @@ mod tests {
                 match &mut one {
                     Record::Statistics(statistics) => statistics.add(position, elements),
                     Record::Leaders(leaders) => leaders.add(elements, &[elements.len() / 3, 3], 1),
+                    Record::Channels(channels) => channels.add(elements, &[elements.len() / 3, 3], 1),
                 }
                 all.merge(&one);
             }

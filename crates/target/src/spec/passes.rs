@@ -59,6 +59,9 @@ words! {
         Output = "output",
         /// The result has that of the first operand.
         Input = "input",
+        /// As `large`, also where a concatenation puts parts of unlike range on one grid and the host alone reads them: by
+        /// any other word each of these leaves on a grid of its own, and the host joins them.
+        Share = "share",
     }
 }
 

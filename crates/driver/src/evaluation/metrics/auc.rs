@@ -79,6 +79,7 @@ impl Meter for Auc {
             )
         });
         Found {
+            parts: Vec::new(),
             change,
             float: float.as_ref().map(Placed::figure),
             integer: Some(integer.figure()),

@@ -140,6 +140,7 @@ impl Meter for Map {
         };
         let change = value(&integer, None) - value(&float, None);
         Found {
+            parts: Vec::new(),
             change: change.is_finite().then(|| Change::new(change, of_change)),
             float: figure(&float, of_float),
             integer: figure(&integer, of_integer),

@@ -147,6 +147,7 @@ impl Meter for Miou {
         });
         let integer = figure(runs.integer);
         Found {
+            parts: Vec::new(),
             float: runs.float.and_then(figure),
             integer,
             simulated: runs.simulated.and_then(figure),

@@ -8,15 +8,19 @@
 //! ```
 //!
 //! Products are of f64, added in the order of the output's numbers. An SNR of 200 dB stands for equal outputs: float32 has
-//! no numbers nearer to each other than some 150 dB.
+//! no numbers nearer to each other than some 150 dB. Of an output that a concatenation makes, the SNR of each part is
+//! told besides: one part in large numbers hides the others in that of all.
+
+use std::borrow::Cow;
 
 use strait_execute::Tensor;
 
 use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
 
 use super::super::{
-    accuracy::{Change, Figure},
+    accuracy::{Change, Figure, PartFigure},
     meter::{Found, Meter, Note, Runs, Seen, floats},
+    parts::Parts,
     resample,
 };
 
@@ -28,6 +32,8 @@ pub(crate) struct Nearness {
     pub(crate) index: usize,
     pub(crate) name: String,
     pub(crate) of: Of,
+    /// The parts that are told of besides.
+    pub(crate) parts: Option<Parts>,
 }
 
 /// Which of the two.
@@ -47,27 +53,54 @@ impl Meter for Nearness {
             return Ok(Note::Nothing);
         }
         let own = floats(seen.output(self.index)?)?;
-        let with = |other: Option<&[Tensor]>| {
+        let with = |other: Option<&[Tensor]>, part: Option<usize>| {
             let other = other.and_then(|outputs| outputs.get(self.index));
             other
-                .map(|other| self.compared(&floats(other)?, &own, seen.sample))
+                .map(|other| {
+                    let other = floats(other)?;
+                    self.compared(&self.of_part(&other, part), &self.of_part(&own, part), seen.sample)
+                })
                 .transpose()
         };
         let [float, simulated] = seen.beside;
-        Ok(Note::Compared([with(float)?, with(simulated)?]))
+        let both = |part| Ok::<_, Stop>([with(float, part)?, with(simulated, part)?]);
+        match &self.parts {
+            None => Ok(Note::Compared(both(None)?)),
+            Some(parts) => {
+                let each = (0..parts.names.len()).map(|part| both(Some(part)));
+                Ok(Note::InParts(both(None)?, each.collect::<Result<_, _>>()?))
+            }
+        }
     }
 
     fn measure(&self, runs: Runs<'_>) -> Found {
         let pairs = |which: usize| -> Option<Vec<[f64; 2]>> {
             let pair = |note: &Note| match note {
-                Note::Compared(pairs) => pairs.get(which).copied().flatten(),
+                Note::Compared(pairs) | Note::InParts(pairs, _) => pairs.get(which).copied().flatten(),
                 _ => None,
             };
             let found: Option<Vec<[f64; 2]>> = runs.integer.iter().map(pair).collect();
             found.filter(|pairs| !pairs.is_empty())
         };
+        let in_part = |part: usize, which: usize| {
+            let pair = |note: &Note| match note {
+                Note::InParts(_, parts) => parts.get(part)?.get(which).copied().flatten(),
+                _ => None,
+            };
+            let found: Option<Vec<[f64; 2]>> = runs.integer.iter().map(pair).collect();
+            let found = found.filter(|pairs| !pairs.is_empty());
+            found.map(|pairs| self.figure(&pairs))
+        };
+        let names = self.parts.iter().flat_map(|parts| &parts.names).enumerate();
+        let parts = names.map(|(part, name)| PartFigure {
+            part: name.clone(),
+            integer: in_part(part, 0),
+            simulated: in_part(part, 1),
+        });
+        let parts = parts.collect();
         let float = pairs(0);
         Found {
+            parts,
             integer: float.as_deref().map(|pairs| self.figure(pairs)),
             simulated: pairs(1).map(|pairs| self.figure(&pairs)),
             change: float.filter(|_| self.of == Of::Cosine).map(|pairs| {
@@ -80,6 +113,17 @@ impl Meter for Nearness {
 }
 
 impl Nearness {
+    /// The numbers of a part, or all of them.
+    fn of_part<'n>(&self, numbers: &'n [f32], part: Option<usize>) -> Cow<'n, [f32]> {
+        match (&self.parts, part) {
+            (Some(parts), Some(part)) => {
+                let of = numbers.iter().zip(&parts.of).filter(|&(_, &of)| of == part);
+                Cow::Owned(of.map(|(&number, _)| number).collect())
+            }
+            _ => Cow::Borrowed(numbers),
+        }
+    }
+
     /// Of cosine the cosine; of snr the powers of signal and error.
     fn compared(&self, expected: &[f32], found: &[f32], sample: usize) -> Result<[f64; 2], Stop> {
         if expected.len() != found.len() {
@@ -161,6 +205,7 @@ mod tests {
             index: 0,
             name: "y".into(),
             of,
+            parts: None,
         };
         let notes: Vec<Note> = (float.iter().zip(integer).enumerate())
             .map(|(sample, (float, integer))| {
@@ -206,12 +251,48 @@ mod tests {
         assert_eq!(ratio(0.0, 1.0), -MOST_DECIBELS);
     }
 
+    /// A part in hundreds, within 1 of them, and one in tenths that is lost.
+    #[test]
+    fn a_part_that_is_lost_is_seen_beside_one_in_large_numbers() {
+        let meter = Nearness {
+            index: 0,
+            name: "y".into(),
+            of: Of::Snr,
+            parts: Some(Parts {
+                names: vec!["boxes".into(), "scores".into()],
+                of: vec![0, 1, 0, 1],
+            }),
+        };
+        let tensor = |values: &[f32; 4]| [Tensor::from_values(&[4], values).unwrap()];
+        let (float, integer) = (tensor(&[100.0, 0.5, 300.0, 0.25]), tensor(&[101.0, 0.0, 300.0, 0.0]));
+        let seen = Seen {
+            sample: 0,
+            inputs: &[],
+            outputs: &integer,
+            beside: [Some(&float), None],
+        };
+        let found = meter.measure(Runs {
+            integer: &[meter.note(&seen).unwrap()],
+            float: None,
+            simulated: None,
+        });
+        let told = |figure: Option<Figure>, expected: f64| (figure.unwrap().value - expected).abs() < 1e-9;
+        assert!(told(found.integer, 10.0 * (100_000.3125f64 / 1.3125).log10()));
+        assert_eq!(found.parts.len(), 2);
+        assert!(told(found.parts[0].integer, 50.0) && told(found.parts[1].integer, 0.0));
+        assert_eq!(
+            (found.parts[1].part.as_str(), found.parts[1].simulated.is_none()),
+            ("scores", true)
+        );
+    }
+
     #[test]
     fn what_is_not_finite_is_refused_with_its_sample() {
         let meter = Nearness {
             index: 0,
             name: "y".into(),
             of: Of::Snr,
+            parts: None,
         };
         let stop = meter.compared(&[0.0, 1.0], &[0.0, f32::INFINITY], 7).unwrap_err();
         assert!(

@@ -89,6 +89,7 @@ impl Meter for Own {
             integer: integer.as_ref().map(figure),
             simulated: runs.simulated.and_then(parts).as_ref().map(figure),
             note: self.each.is_none().then(|| note.to_owned()),
+            ..Found::default()
         }
     }
 }

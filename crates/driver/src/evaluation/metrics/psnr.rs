@@ -59,6 +59,7 @@ impl Meter for Psnr {
         let integer = numbers(runs.integer);
         let float = runs.float.map(numbers);
         Found {
+            parts: Vec::new(),
             change: float.as_ref().map(|float| Change::of_means(float, &integer)),
             float: float.map(|float| Figure::mean(&float)),
             integer: Some(Figure::mean(&integer)),

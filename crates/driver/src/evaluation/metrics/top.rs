@@ -36,6 +36,7 @@ impl Meter for Top {
             Change::new(paired.points(), Spread::Counted(paired))
         });
         Found {
+            parts: Vec::new(),
             float: runs.float.map(|notes| share(notes).into()),
             integer: Some(share(runs.integer).into()),
             simulated: runs.simulated.map(|notes| Figure::from(share(notes))),

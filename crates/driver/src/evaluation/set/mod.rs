@@ -5,6 +5,7 @@ mod map;
 
 use std::{path::Path, time::Duration};
 
+use strait_core::Module;
 use strait_document::{KeyPath, nearest};
 use strait_samples::{InputSpec, Samples};
 
@@ -30,6 +31,7 @@ use super::{
         psnr::Psnr,
         top::Top,
     },
+    parts::Parts,
     truth::{self, Wanted},
 };
 
@@ -39,6 +41,8 @@ const SECONDS: u64 = 600;
 /// The model and the samples that metrics are for.
 pub(crate) struct Subject<'a> {
     pub(crate) outputs: &'a [Output],
+    /// The float model, where there is one, which knows the parts of outputs.
+    pub(crate) float: Option<&'a Module>,
     pub(crate) inputs: &'a [InputSpec],
     pub(crate) samples: &'a Samples,
     /// The folder in which commands run.
@@ -274,7 +278,9 @@ impl One<'_> {
     fn nearness(&self, index: usize, output: &Output, of: Of) -> Result<Nearness, Stop> {
         if output.elem.is_float() {
             let name = output.name.clone();
-            return Ok(Nearness { index, name, of });
+            let float = self.subject.float.filter(|_| of == Of::Snr);
+            let parts = float.and_then(|float| Parts::of_output(float, index));
+            return Ok(Nearness { index, name, of, parts });
         }
         let message = format!(
             "{} compares real numbers, and {:?} holds {}",

@@ -4,7 +4,7 @@
 //! Preconditions: configs, one grid for each; configs of other types stay on their own.
 //! Effect: `output` gives the operands the grid of the result: a `relu` or `clip` in the table's `passes.activation`, behind
 //! any op that narrows a sum for it alone, so has its clamp in that op. `large` gives them one that covers all of them, which is also
-//! the result's where the op moves codes. What is compared has such a grid for the comparison alone. `input` gives the results the
+//! the result's where the op moves codes, and so does `share`. What is compared has such a grid for the comparison alone. `input` gives the results the
 //! grid of the first operand, as a passive op has it. `none` leaves each its own; where the op moves codes, its operands are
 //! requantized to the grid of the result. Whether a producer then makes its result on the aligned grid is for
 //! [`super::simplify`] to say.
@@ -62,7 +62,7 @@ fn align(
                 bind(draft, other, result)?;
             }
         }
-        (Alignment::Large, _) => {
+        (Alignment::Large | Alignment::Share, _) => {
             let root = result.filter(|_| moves).unwrap_or(first);
             for &operand in operands {
                 bind(draft, operand, root)?;

@@ -10,6 +10,7 @@ mod configs;
 mod fusion;
 mod given;
 mod parameters;
+mod parts;
 mod passive;
 mod products;
 mod shifts;
@@ -34,6 +35,7 @@ const GROUPS: &[Pass] = &[
 /// The passes that find the grids. Each may refuse nodes.
 const GRIDS: &[Pass] = &[
     calibration::run,
+    parts::run,
     parameters::run,
     products::run,
     shifts::run,

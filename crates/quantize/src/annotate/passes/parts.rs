@@ -1,0 +1,103 @@
+//! **Parts.** What: concatenations whose parts are of unlike range and that the host alone reads leave the accelerator.
+//! Why: beside boxes in pixels all scores are the code of zero. Nothing on the accelerator computes on the one grid that the
+//! parts would share, so that each may as well have its own.
+//! Preconditions: grids of activations.
+//! Effect: a concatenation of which a part loses three bits is refused, where its grid was observed and only outputs of the
+//! model and nodes of the host read it, behind nodes that move codes. The parts then leave on grids of their own and are joined
+//! as real numbers. One under the alignment `share` stays, as does one that the configuration wants in integers, one on codes of
+//! the model, and one with a range that a rule states.
+
+use crate::annotate::draft::{Draft, Site};
+use crate::annotate::ranges::{RangeFrom, kind};
+use crate::annotate::unlike::Unlike;
+use crate::annotate::{AnnotateError, Wish};
+use crate::parts::parts;
+use std::collections::BTreeSet;
+use strait_core::{Failure, Node, NodeId, Op, Origin, Reason, ReasonCode, ValueId};
+use strait_target::spec::{Alignment, Recipe};
+
+pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    for &id in &site.scope.nodes {
+        let result = site.graph.node(id).and_then(|node| node.outputs.first().copied());
+        let Some(result) = result.filter(|&result| may_leave(site, draft, id) && host_alone_reads(site, draft, result))
+        else {
+            continue;
+        };
+        if let Some(reason) = unlike(site, draft, id, result)? {
+            draft.refused.push((id, reason));
+        }
+    }
+    Ok(())
+}
+
+/// True if a node of the accelerator is a concatenation on a grid that nobody asked for.
+fn may_leave(site: &Site<'_>, draft: &Draft, id: NodeId) -> bool {
+    let Some(node) = site.graph.node(id).filter(|node| matches!(node.op, Op::Concat(_))) else {
+        return false;
+    };
+    let (how, directives) = (site.how, &site.how.directives);
+    let alignment = directives.alignments.get(&id).copied().unwrap_or(how.alignments.concat);
+    let asked = how.placing.get(&id) == Some(&Wish::Integer)
+        || how.types.between_codes.contains(&id)
+        || how.types.on_codes.contains(&id);
+    let grid = draft.result(id, 0).and_then(|result| draft.table.grid(result));
+    let observed = grid.is_some_and(|grid| matches!(grid.origin, Origin::Observed | Origin::Coarsened));
+    moves(site, id, node) && alignment != Alignment::Share && !asked && observed
+}
+
+/// True if a node of the accelerator passes codes on.
+fn moves(site: &Site<'_>, id: NodeId, node: &Node) -> bool {
+    let recipe = site.how.roles().recipe(id, node);
+    recipe.is_some_and(|(_, recipe)| matches!(recipe, Recipe::PassThrough { .. }))
+}
+
+/// True if outputs of the graph and nodes of the host are all that reads a value, behind nodes that move codes and leave with it.
+fn host_alone_reads(site: &Site<'_>, draft: &Draft, value: ValueId) -> bool {
+    let (mut open, mut seen) = (vec![value], BTreeSet::new());
+    while let Some(value) = open.pop() {
+        for at in site.graph.uses(value) {
+            let Some(node) = site
+                .graph
+                .node(at.node)
+                .filter(|_| site.how.roles().reads_codes(site.graph, at))
+            else {
+                continue;
+            };
+            let alone = draft.activations(at.node, node.inputs.len()).len() == 1;
+            if !(may_leave(site, draft, at.node) || alone && moves(site, at.node, node)) {
+                return false;
+            }
+            open.extend(node.outputs.iter().filter(|&&result| seen.insert(result)));
+        }
+    }
+    true
+}
+
+/// Reason why the parts that a node joins are to leave apart.
+fn unlike(site: &Site<'_>, draft: &mut Draft, id: NodeId, result: ValueId) -> Result<Option<Reason>, AnnotateError> {
+    let config = draft.result(id, 0);
+    let Some((kind, (scale, _))) = config.and_then(|config| {
+        let scheme = draft.scheme(config)?;
+        Some((kind(scheme), draft.table.params(config)?.as_tensor()?))
+    }) else {
+        return Ok(None);
+    };
+    // As it was observed: what rules say of a part of another region must not decide here.
+    let observed = RangeFrom::Observer(site.how.observer.clone());
+    for part in parts(site.graph, result) {
+        let range = match draft.ranges.from(site, part, &observed, kind) {
+            Ok(range) => range,
+            Err(Failure::Reason(_)) => continue,
+            Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
+        };
+        if let Some(lost) = Unlike::new(kind, range, scale) {
+            let name = site.graph.value(part).map_or("", |value| site.module.name(value.name));
+            let text = format!(
+                "its parts are of unlike range, and the host alone reads them: on one grid `{name}` would lose {:.1} bits",
+                lost.bits()
+            );
+            return Ok(Some(Reason::new(ReasonCode::UnlikeParts, text)));
+        }
+    }
+    Ok(None)
+}

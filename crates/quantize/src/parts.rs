@@ -1,0 +1,33 @@
+//! Parts: the values that concatenations put side by side in one tensor.
+
+use std::collections::BTreeSet;
+use strait_core::{Elem, Graph, Kind, Op, ValueId};
+
+/// The values that concatenations join in `value`, in their order, also where elements are rearranged between two
+/// concatenations or behind the last one; one that is joined several times is named once. Of what nothing joins, the value
+/// alone.
+pub fn parts(graph: &Graph, value: ValueId) -> Vec<ValueId> {
+    let (mut open, mut seen, mut found) = (vec![value], BTreeSet::new(), Vec::new());
+    while let Some(value) = open.pop() {
+        if seen.insert(value) {
+            match joined(graph, value) {
+                Some(operands) => open.extend(operands.into_iter().rev()),
+                None => found.push(value),
+            }
+        }
+    }
+    found
+}
+
+/// The operands of the concatenation that makes a value, but for nodes that rearrange its elements.
+fn joined(graph: &Graph, mut value: ValueId) -> Option<Vec<ValueId>> {
+    loop {
+        let (_, node) = graph.producer(value)?;
+        let mut operands = node.inputs.iter().copied().flatten();
+        if matches!(node.op, Op::Concat(_)) {
+            let is_real = |&operand: &ValueId| graph.value(operand).is_some_and(|value| value.ty.elem == Elem::F32);
+            return Some(operands.filter(is_real).collect());
+        }
+        value = operands.next().filter(|_| node.op.term().kind() == Kind::Rearranges)?;
+    }
+}
