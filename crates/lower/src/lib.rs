@@ -21,4 +21,4 @@ mod walk;
 pub use bake::{Baked, bake};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
 pub use lowering::{LowerError, Lowered, Turns, lower};
-pub use simulate::{Parameters, Resimulated, resimulate, simulate};
+pub use simulate::{Parameters, Resimulated, Signs, resimulate, simulate};

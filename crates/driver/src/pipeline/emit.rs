@@ -4,13 +4,13 @@ use std::{io, path::Path};
 
 use strait_container::{ArtifactError, ArtifactWriter};
 use strait_core::{Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term};
-use strait_lower::Parameters;
+use strait_lower::{Parameters, Signs};
 use strait_quantize::annotate::RangeFrom;
 use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
 use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
 
 use crate::{
-    config::{KeyPath, Loaded, rule::Settings},
+    config::{KeyPath, Loaded, rule::Settings, types::QdqActivations},
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
     stop::Stop,
@@ -85,7 +85,11 @@ pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
 
 /// The annotated graph with its values quantized.
 fn simulated(job: &Job<'_>, lowered: &Lowered) -> Result<Module, Stop> {
-    let module = strait_lower::simulate(&lowered.annotated, Some(job.target.spec()), Parameters::Codes);
+    let signs = match job.loaded.config.output.qdq_activations {
+        QdqActivations::Uint8 => Signs::Unsigned,
+        QdqActivations::Int8 => Signs::Signed,
+    };
+    let module = strait_lower::simulate(&lowered.annotated, Some(job.target.spec()), Parameters::Codes(signs));
     module.map_err(|error| Stop::Defect(error.to_string()))
 }
 

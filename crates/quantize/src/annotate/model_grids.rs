@@ -158,26 +158,9 @@ fn at<T>(per: &Per<T>, part: usize) -> &T {
     }
 }
 
-/// The type of the same width with a sign where this one has none, or without where it has one; 8 and 16 bits have both.
-fn other_sign(elem: Elem) -> Option<Elem> {
-    Some(match elem {
-        Elem::I8 => Elem::U8,
-        Elem::U8 => Elem::I8,
-        Elem::I16 => Elem::U16,
-        Elem::U16 => Elem::I16,
-        _ => return None,
-    })
-}
-
-/// Numbers that codes and zero points move by from one type to the other of the same width.
-fn distance(from: Elem, to: Elem) -> i32 {
-    let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
-    least(to) - least(from)
-}
-
 /// The type of codes, and the one of the other sign.
 fn both_signs(elem: Option<Elem>) -> [Option<IntType>; 2] {
-    [elem, elem.and_then(other_sign)].map(|elem| elem.and_then(Elem::int_type))
+    [elem, elem.and_then(Elem::other_sign)].map(|elem| elem.and_then(Elem::int_type))
 }
 
 /// The types of activations and weights that a node with weights is to compute on: those of the model where the target has
@@ -403,15 +386,11 @@ fn given_in(
     elem: Elem,
 ) -> Result<Option<Given>, Failure> {
     let Some(own) = grid.codes else { return Ok(None) };
-    let elem = match own == elem || other_sign(own) == Some(elem) {
+    let elem = match own == elem || own.other_sign() == Some(elem) {
         true => elem,
         false => own,
     };
-    let by = distance(own, elem);
-    let params = QuantParams {
-        zero_point: grid.zero_point.map(|zero| zero + by),
-        ..grid.bare()
-    };
+    let params = grid.bare().moved(own.distance_to(elem));
     let constant = module.graph(graph).and_then(|graph| module.constant(graph, value));
     let codes = match (codes, constant) {
         (Some(codes), _) => Some(codes),
