@@ -14,7 +14,7 @@ use strait_driver::config::{self, Override};
 use strait_driver::session::{Session, Silent};
 use strait_driver::{pipeline, targets};
 use strait_kernels::Context;
-use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, bake, lower, simulate};
+use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Signs, bake, lower, simulate};
 use strait_quantize::annotate::{Given, Placing, Progress, RangeFrom, TypeWishes, place, refuse};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics, annotate};
@@ -83,7 +83,7 @@ fn a_model_that_comes_with_all_grids_and_codes_becomes_the_same_integers_without
             }
             let of = |module: &Module| lower(module, spec).unwrap().module;
             assert_eq!(text(&of(&first)), text(&of(&second)), "{case}");
-            let of = |module: &Module| simulate(module, Some(spec), Parameters::Codes).unwrap();
+            let of = |module: &Module| simulate(module, Some(spec), Parameters::Codes(Signs::Own)).unwrap();
             assert_eq!(text(&of(&first)), text(&of(&second)), "{case}");
         }
     }

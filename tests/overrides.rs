@@ -7,7 +7,7 @@ use strait_core::text::random::SplitMix64;
 use strait_core::{ConfigId, Grid, Module, Move, NodeId, Origin, Port, QuantParams};
 use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
-use strait_lower::{Baked, FusionPolicy, Parameters, bake, resimulate, simulate};
+use strait_lower::{Baked, FusionPolicy, Parameters, Signs, bake, resimulate, simulate};
 use strait_target::TargetSpec;
 use strait_tests::integer::{InMemory, integer_under};
 use strait_tests::numeric::{inputs, run};
@@ -155,7 +155,13 @@ fn a_table_without_a_difference_leaves_nothing_to_run() {
     let module = integer_under(FusionPolicy::Exact, &float, "generic-int8", &samples)
         .unwrap()
         .annotated;
-    let part = resimulate(&module, &module.main().quant.clone(), None, Parameters::Codes).unwrap();
+    let part = resimulate(
+        &module,
+        &module.main().quant.clone(),
+        None,
+        Parameters::Codes(Signs::Own),
+    )
+    .unwrap();
     assert!(part.nodes.is_empty() && part.outputs.is_empty());
     assert_eq!(part.module.main().nodes().count(), 0);
 }

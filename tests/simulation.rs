@@ -10,7 +10,7 @@ use strait_core::{
 };
 use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
-use strait_lower::{Baked, FusionPolicy, LowerError, Lowered, Parameters, bake, lower, simulate};
+use strait_lower::{Baked, FusionPolicy, LowerError, Lowered, Parameters, Signs, bake, lower, simulate};
 use strait_quantize::annotate::TypeWishes;
 use strait_target::TargetSpec;
 use strait_target::spec::{Integer as Type, Nearness};
@@ -309,7 +309,7 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
             }
             Err(error) => panic!("{case}: {error}"),
         };
-        let simulated = simulate(&module, Some(spec), Parameters::Codes).unwrap();
+        let simulated = simulate(&module, Some(spec), Parameters::Codes(Signs::Own)).unwrap();
         let integers = run(&lowered.module, lowered.module.main, &fed, Isa::detect(), 1);
         let simulated_results = run(&simulated, simulated.main, &fed, Isa::detect(), 1);
         if let Op::Compare(_) = node.op {

@@ -6,7 +6,7 @@ use strait_core::text::parse;
 use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams};
 use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
-use strait_lower::{FusionPolicy, Parameters, simulate};
+use strait_lower::{FusionPolicy, Parameters, Signs, simulate};
 use strait_quantize::annotate::TypeWishes;
 use strait_target::spec::{Activation, Integer as Type};
 use strait_tests::integer::{InMemory, Integer, integer_of};
@@ -148,7 +148,7 @@ fn integer_graph_and_simulation_compute_the_same_bits() {
                 lowered,
                 "{name} {seed}"
             );
-            for form in [Parameters::Codes, Parameters::Reals] {
+            for form in [Parameters::Codes(Signs::Own), Parameters::Reals] {
                 let simulated = simulate(&integer.annotated, Some(target.spec()), form).unwrap();
                 assert_eq!(
                     results(&simulated, simulated.main, &fed),

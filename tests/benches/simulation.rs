@@ -7,7 +7,7 @@ use std::time::Instant;
 use strait_core::text::parse;
 use strait_core::{Module, Move};
 use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Threads, Workspace};
-use strait_lower::{FusionPolicy, Parameters, simulate};
+use strait_lower::{FusionPolicy, Parameters, Signs, simulate};
 use strait_tests::integer::{InMemory, integer_under};
 use strait_tests::numeric::inputs;
 use strait_tests::passes::target;
@@ -137,7 +137,7 @@ fn main() {
     println!("simulation, parameters rounded in each run{before:8.2} ms");
     println!(
         "simulation, baked, as codes               {:8.2} ms",
-        of(&baked, Parameters::Codes)
+        of(&baked, Parameters::Codes(Signs::Own))
     );
     println!("simulation, baked, as real numbers        {after:8.2} ms");
     println!("baking saves {:.0} %", 100.0 * (1.0 - after / before));

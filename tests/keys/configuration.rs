@@ -529,6 +529,7 @@ const CASES: &[Case] = &[
     case("gate.sanity", Report, &["gate.sanity='error'"]),
     case("output.dir", Error, &["output.dir='DIGITS/digits.onnx'"]),
     case("output.emit", Files, &["output.emit=[]"]),
+    case("output.qdq_activations", Files, &["output.qdq_activations='int8'"]),
 ];
 
 /// Keys that are about libraries which are loaded, for which there is a worker in `crates/cli/tests/library` alone.

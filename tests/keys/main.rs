@@ -105,7 +105,8 @@ fn compiled(registry: impl Fn() -> Registry, target: &str, set: &[String]) -> Ou
         files.extend(fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()));
     }
     files.sort();
-    outcome.insert(Effect::Files, format!("{files:?}"));
+    let graph = fs::read(compiled.folder.join("model.qdq.onnx")).ok();
+    outcome.insert(Effect::Files, format!("{files:?} {graph:?}"));
     outcome.insert(Effect::Warning, warnings.0.into_inner().unwrap());
     outcome
 }

@@ -104,6 +104,24 @@ impl Elem {
         }
     }
 
+    /// The type of codes of the same width with a sign where this one has none, or without where it has one; 8 and 16 bits have
+    /// both.
+    pub fn other_sign(self) -> Option<Elem> {
+        Some(match self {
+            Elem::I8 => Elem::U8,
+            Elem::U8 => Elem::I8,
+            Elem::I16 => Elem::U16,
+            Elem::U16 => Elem::I16,
+            _ => return None,
+        })
+    }
+
+    /// Distance by which codes and zero points move from this type to the other of the same width: q − z = (q − 128) − (z − 128).
+    pub fn distance_to(self, other: Elem) -> i32 {
+        let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
+        least(other) - least(self)
+    }
+
     /// True if a tensor of the pool has two elements in a byte.
     pub fn is_packed(self) -> bool {
         self.storage() != self
@@ -115,17 +133,6 @@ impl Elem {
             return Some(count.div_ceil(2));
         }
         count.checked_mul(self.size() as u64)
-    }
-
-    /// The type of the same width with a sign where this one has none, or without where it has one; 8 and 16 bits have both.
-    pub fn other_sign(self) -> Option<Elem> {
-        Some(match self {
-            Elem::I8 => Elem::U8,
-            Elem::U8 => Elem::I8,
-            Elem::I16 => Elem::U16,
-            Elem::U16 => Elem::I16,
-            _ => return None,
-        })
     }
 
     /// Width in bits; a truth value has the eight of its byte.

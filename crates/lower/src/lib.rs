@@ -25,4 +25,4 @@ pub use free_batch::{OneSample, free_batch};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
 pub use lowering::{LowerError, Lowered, Turns, lower};
 pub use outputs::name_outputs;
-pub use simulate::{Parameters, Resimulated, resimulate, simulate};
+pub use simulate::{Parameters, Resimulated, Signs, resimulate, simulate};

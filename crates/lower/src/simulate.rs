@@ -17,7 +17,7 @@ use std::sync::Arc;
 use strait_core::op::{Dequantize, Quantize, RoundTo};
 use strait_core::{
     Def, Elem, Failure, Module, Node, NodeId, Policy, Port, QuantParams, QuantTable, Scheme, Stage, State, TensorData,
-    Use, ValueId,
+    Term, Use, ValueId,
 };
 use strait_requantize::quantize::ZeroPoint;
 use strait_target::TargetSpec;
@@ -27,9 +27,31 @@ use strait_target::TargetSpec;
 pub enum Parameters {
     /// The codes with a `dequantize` behind them, for other runtimes to read; but for 64 bits, which none of these
     /// dequantizes.
-    Codes,
+    Codes(Signs),
     /// The real numbers of the codes: a run of the graph computes nothing but with them.
     Reals,
+}
+
+/// Sign of the codes of 8 bits that activations have where other runtimes read them. With the zero point 128 further, codes of
+/// the other sign stand for the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signs {
+    /// That of the target.
+    Own,
+    /// All have one.
+    Signed,
+    /// None has one.
+    Unsigned,
+}
+
+impl Signs {
+    fn of(self, elem: Elem) -> Elem {
+        match (self, elem) {
+            (Signs::Unsigned, Elem::I8) => Elem::U8,
+            (Signs::Signed, Elem::U8) => Elem::I8,
+            (Signs::Own | Signs::Signed | Signs::Unsigned, elem) => elem,
+        }
+    }
 }
 
 /// The module whose main graph is that of `annotated` with the pairs, in the float stage but for them. Activations are
@@ -99,6 +121,8 @@ struct Simulation<'a> {
 #[derive(Clone, PartialEq)]
 struct Config {
     scheme: Scheme,
+    /// The type of the codes: that of the scheme, or the one of the other sign.
+    elem: Option<Elem>,
     grid: Option<Arc<QuantParams>>,
 }
 
@@ -117,10 +141,30 @@ impl Simulation<'_> {
             true => table.state(config) != Some(State::Float),
             false => grid.is_some(),
         };
-        rounds.then(|| Config {
-            scheme,
-            grid: grid.filter(|_| !dynamic),
-        })
+        let (own, grid) = (scheme.elem(), grid.filter(|_| !dynamic));
+        let elem = own.map(|own| self.signs(id, port).of(own));
+        let distance = own.zip(elem).map_or(0, |(own, elem)| own.distance_to(elem));
+        let grid = match distance {
+            0 => grid,
+            distance => grid.map(|grid| Arc::new(grid.moved(distance))),
+        };
+        rounds.then_some(Config { scheme, elem, grid })
+    }
+
+    /// The sign that the codes of an operand or a result have. Weights keep theirs: runtimes have kernels for activations without
+    /// a sign beside weights with one.
+    fn signs(&self, id: NodeId, port: Port) -> Signs {
+        let graph = self.walk.graph;
+        let weighs = |node: &Node| {
+            let is_product = matches!(node.op.term(), Term::Conv | Term::ConvTranspose | Term::Gemm);
+            let weights = node.inputs.get(1).copied().flatten();
+            is_product && weights.is_some_and(|weights| graph.data_of(weights).is_some())
+        };
+        match self.form {
+            Parameters::Codes(_) if port == Port::Operand(1) && graph.node(id).is_some_and(weighs) => Signs::Own,
+            Parameters::Codes(signs) => signs,
+            Parameters::Reals => Signs::Own,
+        }
     }
 
     /// Real numbers to codes of a type.
@@ -179,7 +223,7 @@ impl<'a> Build<'a> for Simulation<'a> {
 
     /// The value rounded.
     fn convert(&mut self, value: ValueId, from: Basis<Config>, to: &Config) -> Result<ValueId, Failure> {
-        let (scheme, grid, walk) = (to.scheme, to.grid.clone(), &mut self.walk);
+        let (scheme, elem, grid, walk) = (to.scheme, to.elem, to.grid.clone(), &mut self.walk);
         let operand = match (from, grid.clone()) {
             (Basis::Left(_, operand) | Basis::Real(operand), _) => operand,
             (Basis::Codes(codes), Some(grid)) => {
@@ -188,16 +232,20 @@ impl<'a> Build<'a> for Simulation<'a> {
                     let tensor = TensorData::from_values(tensor.shape(), &reals(tensor, &grid)?)?;
                     return Ok(walk.data(&format!("{name}_dequantized"), tensor, None));
                 }
-                let codes = walk.shared(&format!("{name}_quantized"), codes, grid)?;
+                let base = format!("{name}_quantized");
+                let codes = match elem.filter(|&elem| elem != tensor.elem()) {
+                    None => walk.shared(&base, codes, grid)?,
+                    Some(elem) => walk.data(&base, recoded(tensor, elem)?, Some(grid)),
+                };
                 return walk.boundary(value, Dequantize {}, codes, None);
             }
             (Basis::Codes(_), None) => return Err(Failure::defect("the codes of a parameter have no grid")),
         };
         // A bias of 64 bits stays float until it is baked.
-        if scheme.elem() == Some(Elem::I64) {
+        if elem == Some(Elem::I64) {
             return Ok(operand);
         }
-        let fixed = grid.clone().zip(scheme.elem());
+        let fixed = grid.clone().zip(elem);
         let quantize = fixed.and_then(|(grid, to)| Some((self.quantize(value, scheme, to)?, grid)));
         match quantize {
             Some((quantize, grid)) => {
@@ -225,4 +273,11 @@ impl<'a> Build<'a> for Simulation<'a> {
         };
         read.find(is_it).or_else(own)
     }
+}
+
+/// Codes in the type of the other sign.
+fn recoded(codes: &TensorData, elem: Elem) -> Result<TensorData, Failure> {
+    let distance = i64::from(codes.elem().distance_to(elem));
+    let moved: Vec<i64> = codes.to_i64()?.iter().map(|code| code + distance).collect();
+    Ok(TensorData::from_integers(elem, codes.shape(), &moved)?)
 }

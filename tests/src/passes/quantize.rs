@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use strait_builtin as _;
 use strait_core::verifier::verify;
 use strait_core::{Elem, Module, NodeId, Placement, Port, QuantParams, Refusal, TensorData};
-use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Until, bake, simulate};
+use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Signs, Until, bake, simulate};
 use strait_quantize::annotate::{
     Directives, Given, GivenAway, Misfit, Place, Placing, Progress, RangeFrom, TypeWishes, Unfit, UnlikePart, place,
     widen,
@@ -410,12 +410,14 @@ pub(super) fn bake_graph(module: &mut Module, argument: &str) -> Result<Outcome,
     Ok(Outcome::Module(Vec::new()))
 }
 
-/// `simulate [TARGET [reals]]`: the annotated graph in float, rounded where the integer one has codes; baked parameters as
-/// codes, or as real numbers.
+/// `simulate [TARGET [reals|signed|unsigned]]`: the annotated graph in float, rounded where the integer one has codes; baked
+/// parameters as real numbers, or as codes, of which those of activations have the sign that the target gives them or this one.
 pub(super) fn simulate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let (name, parameters) = match argument.split_once(' ') {
-        None => (argument, Parameters::Codes),
+        None => (argument, Parameters::Codes(Signs::Own)),
         Some((name, "reals")) => (name, Parameters::Reals),
+        Some((name, "signed")) => (name, Parameters::Codes(Signs::Signed)),
+        Some((name, "unsigned")) => (name, Parameters::Codes(Signs::Unsigned)),
         Some((_, form)) => return Err(format!("`{form}` is no form of parameters")),
     };
     let target = (!name.is_empty()).then(|| target(name)).transpose()?;

@@ -52,6 +52,14 @@ impl QuantParams {
         }
     }
 
+    /// The grid of the same numbers whose codes are so much greater.
+    pub fn moved(&self, distance: i32) -> QuantParams {
+        QuantParams {
+            zero_point: self.zero_point.map(|zero| zero.saturating_add(distance)),
+            ..self.clone()
+        }
+    }
+
     /// A symmetric grid per index of `axis`.
     pub fn channel(scales: Arc<[f32]>, axis: u8) -> QuantParams {
         QuantParams {

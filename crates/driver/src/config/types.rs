@@ -584,4 +584,19 @@ pub struct Output {
     /// Formats written beside the container; one that a target does not have is an error. Absent: all that the target
     /// asks for.
     pub emit: Option<Vec<Format>>,
+    /// The type of the activations of 8 bits in the Q/DQ ONNX. With zero points 128 apart both types stand for the same numbers;
+    /// those of 16 bits stay `int16`.
+    #[serde(default)]
+    pub qdq_activations: QdqActivations,
+}
+
+/// Types of activations in the Q/DQ ONNX.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum QdqActivations {
+    /// ONNX Runtime and OpenVINO have fast kernels for activations of this type beside weights of `int8` on every processor.
+    #[default]
+    Uint8,
+    /// For runtimes that take no other.
+    Int8,
 }

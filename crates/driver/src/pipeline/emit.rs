@@ -6,13 +6,13 @@ use strait_container::ArtifactWriter;
 use strait_core::{
     ConfigId, Counts, Elem, GraphId, Module, PassError, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term,
 };
-use strait_lower::{OneSample, Parameters, free_batch};
+use strait_lower::{OneSample, Parameters, Signs, free_batch};
 use strait_quantize::annotate::RangeFrom;
 use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
 use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
 
 use crate::{
-    config::{KeyPath, Loaded, rule::Settings},
+    config::{KeyPath, Loaded, rule::Settings, types::QdqActivations},
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
     stop::Stop,
@@ -85,7 +85,11 @@ pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
 
 /// The annotated graph with its values quantized.
 fn simulated(job: &Job<'_>, lowered: &Lowered) -> Result<Module, Stop> {
-    let module = strait_lower::simulate(&lowered.annotated, Some(job.target.spec()), Parameters::Codes);
+    let signs = match job.loaded.config.output.qdq_activations {
+        QdqActivations::Uint8 => Signs::Unsigned,
+        QdqActivations::Int8 => Signs::Signed,
+    };
+    let module = strait_lower::simulate(&lowered.annotated, Some(job.target.spec()), Parameters::Codes(signs));
     module.map_err(|error| Stop::Defect(error.to_string()))
 }
 

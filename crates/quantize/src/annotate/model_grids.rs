@@ -222,12 +222,6 @@ fn at<T>(per: &Per<T>, part: usize) -> &T {
     }
 }
 
-/// Numbers that codes and zero points move by from one type to the other of the same width.
-fn distance(from: Elem, to: Elem) -> i32 {
-    let least = |elem: Elem| elem.int_type().map_or(0, IntType::min);
-    least(to) - least(from)
-}
-
 /// The type of codes, and the one of the other sign.
 fn both_signs(elem: Option<Elem>) -> [Option<IntType>; 2] {
     [elem, elem.and_then(Elem::other_sign)].map(|elem| elem.and_then(Elem::int_type))
@@ -455,11 +449,7 @@ fn given_in(
         true => elem,
         false => own,
     };
-    let by = distance(own, elem);
-    let params = QuantParams {
-        zero_point: grid.zero_point.map(|zero| zero + by),
-        ..grid.bare()
-    };
+    let params = grid.bare().moved(own.distance_to(elem));
     let constant = module.graph(graph).and_then(|graph| module.constant(graph, value));
     let codes = match (codes, constant) {
         (Some(codes), _) => Some(codes),
