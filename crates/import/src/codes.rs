@@ -313,7 +313,7 @@ impl Layer<'_, '_> {
         if let Some(found) = known.find(|found| found.of == real && found.grid == *grid) {
             return Ok(found.copy);
         }
-        let copy = match self.push_aside(Identity {}, &[Arg::Value(real)])? {
+        let copy = match self.push(Identity {}, &[Arg::Value(real)])? {
             Arg::Value(copy) => copy,
             _ => real,
         };

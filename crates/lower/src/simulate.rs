@@ -126,6 +126,20 @@ struct Config {
     grid: Option<Arc<QuantParams>>,
 }
 
+impl Config {
+    /// A grid of a scheme's codes, in the type of this sign.
+    fn of(scheme: Scheme, grid: Option<Arc<QuantParams>>, signs: Signs) -> Config {
+        let own = scheme.elem();
+        let elem = own.map(|own| signs.of(own));
+        let distance = own.zip(elem).map_or(0, |(own, elem)| own.distance_to(elem));
+        let grid = match distance {
+            0 => grid,
+            distance => grid.map(|grid| Arc::new(grid.moved(distance))),
+        };
+        Config { scheme, elem, grid }
+    }
+}
+
 impl Simulation<'_> {
     /// Scheme and grid of an operand or a result, where it has them.
     fn config(&self, id: NodeId, port: Port) -> Option<Config> {
@@ -141,14 +155,8 @@ impl Simulation<'_> {
             true => table.state(config) != Some(State::Float),
             false => grid.is_some(),
         };
-        let (own, grid) = (scheme.elem(), grid.filter(|_| !dynamic));
-        let elem = own.map(|own| self.signs(id, port).of(own));
-        let distance = own.zip(elem).map_or(0, |(own, elem)| own.distance_to(elem));
-        let grid = match distance {
-            0 => grid,
-            distance => grid.map(|grid| Arc::new(grid.moved(distance))),
-        };
-        rounds.then_some(Config { scheme, elem, grid })
+        let grid = grid.filter(|_| !dynamic);
+        rounds.then(|| Config::of(scheme, grid, self.signs(id, port)))
     }
 
     /// The sign that the codes of an operand or a result have. Weights keep theirs: runtimes have kernels for activations without
@@ -264,12 +272,15 @@ impl<'a> Build<'a> for Simulation<'a> {
         let uses = self.walk.graph.uses(value);
         let mut read = uses.filter_map(|at| self.config(at.node, Port::Operand(at.operand.into())));
         let is_it = |config: &Config| {
-            let codes = config.grid.as_deref().zip(config.scheme.elem());
+            let codes = config.grid.as_deref().zip(config.elem);
             codes.is_some_and(|codes| walk::is_given(given, codes))
         };
         let own = || {
-            let (scheme, grid) = (given.given_scheme()?, Some(Arc::new(given.bare())));
-            Some(Config { scheme, grid })
+            let signs = match self.form {
+                Parameters::Codes(signs) => signs,
+                Parameters::Reals => Signs::Own,
+            };
+            Some(Config::of(given.given_scheme()?, Some(Arc::new(given.bare())), signs))
         };
         read.find(is_it).or_else(own)
     }

@@ -305,6 +305,7 @@ impl Default for Calibration {
         Calibration {
             data: None,
             unreadable: Unreadable::default(),
+            nan: NotANumber::default(),
             record: None,
             samples: None,
             observer: None,

@@ -116,7 +116,7 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         rewritten,
         switches,
         model: float.digest,
-        batch: float.batch,
+        batch: float.assumed.batch,
         remarks,
         selection,
         specs,
