@@ -160,6 +160,8 @@ reason_codes! {
         Constant = "constant",
         /// The nodes of the model form a cycle.
         Cycle = "cycle",
+        /// With the extents that it is given, no run gets through a graph inside of a node.
+        DeadGraph = "dead-graph",
         /// The model states two versions of one operator set.
         DuplicateOpset = "duplicate-opset",
         /// Two tensors have one name.

@@ -25,8 +25,12 @@ use crate::wiring::{TensorId, Wiring};
 /// canonicaliser computes what is left, as far as its own limits go.
 const MOST_OPERATIONS: u64 = 1 << 30;
 
-/// The most elements of all constants together that are written out from a shape.
+/// The most elements of all constants together that are computed or written out from a shape.
 const MOST_WRITTEN: u64 = 1 << 26;
+
+/// Elements of a constant, and operations that one takes, up to which none is counted. Shapes and amounts of padding take no more
+/// than the nodes that compute them, and are known whatever weights were computed in front of them.
+const FEW: u64 = 64;
 
 /// A graph of a file, and the values that are bound to its extents.
 #[derive(Clone, Copy)]
@@ -113,6 +117,19 @@ pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Re
     builder.rounded = rounded(scope.source, cut);
     builder.run(reader, cut)?;
     Ok(builder.module)
+}
+
+/// Adds to what is used of a budget, if it holds that; a few are for nothing.
+fn may(used: &mut u64, more: u64, most: u64) -> bool {
+    if more <= FEW {
+        return true;
+    }
+    let with = used.saturating_add(more);
+    let holds = with <= most;
+    if holds {
+        *used = with;
+    }
+    holds
 }
 
 impl<'a> Builder<'a> {
@@ -424,20 +441,16 @@ impl<'a> Builder<'a> {
         Ok(self.module.main_mut().add_data(name, ty, None, data))
     }
 
-    /// Counts the operations that constants take; whether they are not too many together. What is refused is not counted.
+    /// Counts the operations that constants take; whether they are not too many together. What is refused is not counted, nor are
+    /// a few.
     pub fn may_take(&mut self, operations: u64) -> bool {
-        let worked = self.worked.saturating_add(operations);
-        let may = worked <= MOST_OPERATIONS;
-        if may {
-            self.worked = worked;
-        }
-        may
+        may(&mut self.worked, operations, MOST_OPERATIONS)
     }
 
-    /// Counts the elements of constants that a few bytes of the file ask for; whether they are not too many together.
+    /// Counts the elements of constants that a few bytes of the file ask for; whether they are not too many together. What is
+    /// refused is not counted, nor are a few.
     pub fn may_write(&mut self, elements: u64) -> bool {
-        self.written = self.written.saturating_add(elements);
-        self.written <= MOST_WRITTEN
+        may(&mut self.written, elements, MOST_WRITTEN)
     }
 
     /// A name for a node, where one of the model becomes several, or several have one name: the name itself for the first.
@@ -513,4 +526,20 @@ pub fn check_limits(ty: &TensorType) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_elements_are_computed_whatever_was_computed_before() {
+        let mut used = 0;
+        assert!(
+            !may(&mut used, 1001, 1000) && used == 0,
+            "what is refused takes nothing"
+        );
+        assert!(may(&mut used, 990, 1000) && !may(&mut used, 11 + FEW, 1000) && used == 990);
+        assert!((0..1000).all(|_| may(&mut used, FEW, 1000)) && used == 990);
+    }
 }

@@ -164,7 +164,7 @@ impl<'a> NodeReader<'_, 'a> {
             .try_for_each(|&position| inner.add(&mut nodes, position));
         self.builder.share_budgets(&inner);
         self.nodes.bodies = nodes.bodies;
-        added.map_err(inside)?;
+        added.map_err(|error| without_a_run(error, &inner))?;
         if !inner.unsupported.is_empty() {
             self.builder.unsupported.append(&mut inner.unsupported);
             return Err(Refusal::Unknown);
@@ -279,4 +279,24 @@ fn cycle() -> Refusal {
 /// An error inside of a node's graph is the node's.
 fn inside(error: ReadError) -> Refusal {
     Refusal::invalid(ReasonCode::Call, format!("inside of it, {error}"))
+}
+
+/// The same of an error in front of which so much of the graph was read: where all extents are numbers, and do not fit each
+/// other, every run ends there.
+fn without_a_run(error: ReadError, read: &Builder<'_>) -> Refusal {
+    let contradicts = matches!(&error, ReadError::Node(fault) if is_of_extents(&fault.reason.code));
+    let known = || (read.module.main().values()).all(|(_, value)| value.ty.dims().is_some());
+    match inside(error) {
+        Refusal::Invalid(reason) if contradicts && known() => Refusal::invalid(ReasonCode::DeadGraph, reason.text),
+        other => other,
+    }
+}
+
+/// True for extents of operands that do not fit each other or the op.
+fn is_of_extents(code: &ReasonCode) -> bool {
+    use ReasonCode::{
+        Broadcast, Concat, ConvChannels, DeadGraph, GemmInner, MatmulInner, Pad, Reshape, Split, Squeeze, Window,
+    };
+    let codes = [Broadcast, Concat, ConvChannels, DeadGraph, GemmInner, MatmulInner];
+    codes.contains(code) || [Pad, Reshape, Split, Squeeze, Window].contains(code)
 }

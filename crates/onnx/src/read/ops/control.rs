@@ -16,19 +16,23 @@ pub(super) const ROWS: &[Row] = &[
 /// The most times that the body of a loop is read to find the extents that its carried values keep.
 const MOST_READINGS: usize = 8;
 
+const BRANCHES: [&str; 2] = ["then_branch", "else_branch"];
+
 fn choice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let graphs = [site.graph("then_branch")?, site.graph("else_branch")?];
+    let graphs = [site.graph(BRANCHES[0])?, site.graph(BRANCHES[1])?];
     let outer = site.captures(&graphs);
     if let Some(condition) = site.constant(0)? {
-        let graph = match condition.bytes().first().is_some_and(|&byte| byte != 0) {
-            true => graphs[0],
-            false => graphs[1],
-        };
-        let body = site.body(graph, &outer, &[], &[], None)?;
-        return site.finish_inline(body);
+        let taken = usize::from(condition.bytes().first().is_none_or(|&byte| byte == 0));
+        let body = site.body(graphs[taken], &outer, &[], &[], None);
+        return site.finish_inline(body.map_err(|refusal| of_branch(taken, refusal))?);
     }
-    let [then, other] = graphs.map(|graph| site.body(graph, &outer, &[], &[], None));
-    let (then, other) = (then?, other?);
+    let (then, other) = match graphs.map(|graph| site.body(graph, &outer, &[], &[], None)) {
+        [Ok(then), Ok(other)] => (then, other),
+        // No run gets through the other one: each that ends has taken this one.
+        [Ok(body), Err(refusal)] | [Err(refusal), Ok(body)] if is_dead(&refusal) => return site.finish_inline(body),
+        [Err(refusal), _] => return Err(of_branch(0, refusal)),
+        [_, Err(refusal)] => return Err(of_branch(1, refusal)),
+    };
     for (position, (a, b)) in then.types().iter().zip(&other.types()).enumerate() {
         if a.elem != b.elem || a.shape.len() != b.shape.len() {
             let text = format!("result {position} is {a} in one of its graphs and {b} in the other");
@@ -42,6 +46,20 @@ fn choice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         else_graph: site.adopted(&other),
     };
     site.finish(op, &operands)
+}
+
+fn is_dead(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Invalid(reason) if reason.code == ReasonCode::DeadGraph)
+}
+
+/// Says in which graph of a choice something is refused.
+fn of_branch(branch: usize, refusal: Refusal) -> Refusal {
+    let within = |text: String| format!("its {}: {text}", BRANCHES[branch]);
+    match refusal {
+        Refusal::Unsupported(text) => Refusal::Unsupported(within(text)),
+        Refusal::Invalid(reason) => Refusal::invalid(reason.code, within(reason.text)),
+        Refusal::Unknown => Refusal::Unknown,
+    }
 }
 
 fn repeat(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
