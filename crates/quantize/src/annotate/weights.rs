@@ -66,7 +66,7 @@ impl Asked {
         negligible: 0.0,
     };
 
-    /// What serves both channels.
+    /// The scales that serve both channels.
     fn and(self, other: Asked) -> Asked {
         Asked {
             range: self.range.max(other.range),
