@@ -240,7 +240,9 @@ fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
 fn qdq_files(interpreter: &Path, arguments: &[String], all: bool) -> Outcome {
     let mut script = python::start(interpreter, "qdq_files")?;
     for program in ["values", "rewrite"] {
-        script.arg(format!("--{program}")).arg(workspace::build_example(program)?);
+        script
+            .arg(format!("--{program}"))
+            .arg(workspace::build_example(program)?);
     }
     match workspace::shared_data() {
         Some(shared) => {
@@ -270,7 +272,9 @@ fn qdq_files(interpreter: &Path, arguments: &[String], all: bool) -> Outcome {
         return process::run(&mut script);
     };
     if arguments.len() > 1 {
-        return Err(Stop::Usage("--document writes of all real models, and takes nothing beside it".into()));
+        return Err(Stop::Usage(
+            "--document writes of all real models, and takes nothing beside it".into(),
+        ));
     }
     let outcome = process::run(script.arg("--document").arg(&found));
     write(&format!("{}\n{}", page()?[0], read(&found)?))?;
