@@ -1,4 +1,4 @@
-//! What a model and its Q/DQ file have in common besides their numbers: names, and the extents that are names.
+//! Names, and extents that are names, in a model and its Q/DQ file.
 
 use super::read_back::compile_for;
 use super::*;

@@ -148,7 +148,11 @@ def layers(found, file, case):
     found.layers = len(places)
     if not places:
         return
-    runtime = session(model.SerializeToString(), onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL)
+    try:
+        runtime = session(model.SerializeToString(), onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL)
+    except Exception as error:
+        found.faults.append(f"ONNX Runtime, layers alone: {str(error).splitlines()[0][:200]}")
+        return
     inputs, worst = {one.name for one in runtime.get_inputs()}, {}
     for sample, ours in samples.items():
         codes = {name: place.of(ours[place.value]) for name, place in places.items()}

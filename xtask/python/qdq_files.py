@@ -28,7 +28,7 @@ from models import MODELS
 
 TARGETS = ["generic-int8", "sima", "ascend"]
 FEW = ["mlperf_kws", "mlperf_resnet8", "mlperf_ad"]  # small ones, of each of which all targets take a moment
-SAMPLES = 4
+SAMPLES = 8
 CALIBRATED = 8  # samples of a graph of tests/rows
 LEAST = 30.0  # decibels from our executor, of real models
 

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import processes
 
-SAMPLES = 4
+SAMPLES = 8
 CALIBRATED = 16
 
 

@@ -306,7 +306,7 @@ fn concat(at: &At<'_>, axis: i64) -> Ruled<Rule> {
     Ok(rule)
 }
 
-/// What is taken whole along the batch.
+/// A part that is whole along the batch.
 fn slice(at: &At<'_>, op: &Slice) -> Ruled<Rule> {
     let (samples, rank) = (at.only(0)?, at.rank(0));
     match op.axes.iter().any(|&axis| position(axis, rank) == Some(samples.axis)) {
