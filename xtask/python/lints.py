@@ -60,7 +60,7 @@ def lifted(lint):
     """Rules to try, the first that the target has counts."""
     wide = {"type": "int16"}
     tensor = {"tensors": [lint["tensor"]], "activations": wide, "optional": True}
-    layer = {"layers": [lint["layer"]], "activations": wide, "optional": True}
+    layer = {"layers": [lint["layer"], *lint.get("readers", [])], "activations": wide, "optional": True}
     real = {"layers": [lint["layer"]], "run": "float", "optional": True}
     # Weights have no more bits on any target.
     of_weights = lint["code"] == "scale-raised" or lint["channel"] is not None

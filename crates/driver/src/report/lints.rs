@@ -35,7 +35,7 @@ pub struct Lint {
     pub part: Option<PartLoss>,
     /// Of `grid-coarser`: the step of the grid is this many times that of the range.
     pub factor: Option<u32>,
-    /// Of `grid-imposed`: the layers that did not ask for the grid.
+    /// Of `grid-imposed`: the layers that did not ask for the grid. Of `range-unlike`: those that read the part with the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<String>,
     /// Of `grid-requantized`: the loss.
@@ -155,37 +155,49 @@ fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
     })
 }
 
-/// Numbers that a sentence names.
-const MOST_NUMBERS: usize = 3;
+/// The first of some words, and the number of the others.
+fn some(mut words: Vec<String>) -> String {
+    if let Some(more @ 1..) = words.len().checked_sub(MOST_NAMED) {
+        words.truncate(MOST_NAMED);
+        words.push(format!("{more} more"));
+    }
+    words.join(", ")
+}
 
 fn beside_others(canonical: &Module, found: &UnlikePart) -> Option<Lint> {
     let [layer, tensor] = names(canonical, found.node, found.value)?;
+    let graph = canonical.main();
     let (steps, bits) = (found.lost.codes, found.lost.bits());
     let left = format!("{steps:.1} steps of this grid, which costs {bits:.1} bits");
-    let channels = match &found.place {
-        Place::Channels(channels) => channels.clone(),
-        Place::Joined | Place::CutOut => Vec::new(),
-    };
-    let text = match &channels[..] {
-        [] => format!(
-            "`{tensor}` has {left}: layer `{layer}` puts it beside larger numbers; in 16 bits, where the target has them, or in \
-             float it keeps them"
-        ),
-        [channel] => format!(
-            "channel {channel} of `{tensor}` has {left}: layer `{layer}` makes larger numbers beside it; a tensor of 16 bits, \
-             where the target has them, or a layer for it alone keeps them"
-        ),
-        channels => {
-            let named: Vec<String> = channels.iter().take(MOST_NUMBERS).map(usize::to_string).collect();
-            let more = match channels.len().saturating_sub(MOST_NUMBERS) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
+    let results = graph.node(found.node)?.outputs.iter();
+    let mut readers: Vec<String> = results
+        .flat_map(|&result| graph.uses(result))
+        .filter_map(|at| Some(canonical.name(graph.node(at.node)?.name).to_owned()))
+        .collect();
+    readers.dedup();
+    let (channels, text) = match &found.place {
+        Place::Channels(channels) => (
+            channels.clone(),
             format!(
-                "the channels {}{more} of `{tensor}` have down to {left}: layer `{layer}` makes larger numbers beside them; a \
-                 tensor of 16 bits, where the target has them, or a layer for them alone keeps them",
-                named.join(", ")
-            )
+                "{}, of `{tensor}` ({}): layer `{layer}` makes larger numbers beside them; a tensor of 16 bits, where the \
+                 target has them, or a layer for them alone keeps them",
+                match channels.len() {
+                    1 => format!("one channel has {left}"),
+                    count => format!("{count} channels have down to {left}"),
+                },
+                some(channels.iter().map(usize::to_string).collect())
+            ),
+        ),
+        Place::Joined | Place::CutOut => {
+            let keeps = match found.leaves || readers.is_empty() {
+                true => format!("16 bits for `{layer}`, where the target has them, or float keep it"),
+                false => format!(
+                    "16 bits for what reads that, where the target has them, keep it: {}",
+                    some(readers.iter().map(|name| format!("`{name}`")).collect())
+                ),
+            };
+            let text = format!("`{tensor}` has {left}: layer `{layer}` has larger numbers beside it; {keeps}");
+            (Vec::new(), text)
         }
     };
     Some(Lint {
@@ -194,6 +206,7 @@ fn beside_others(canonical: &Module, found: &UnlikePart) -> Option<Lint> {
         layer: layer.to_owned(),
         tensor: tensor.to_owned(),
         part: Some(PartLoss { channels, steps, bits }),
+        readers: if found.leaves { Vec::new() } else { readers },
         ..Lint::default()
     })
 }
@@ -239,25 +252,17 @@ fn too_large(canonical: &Module, raised: &Raised) -> Option<Lint> {
     })
 }
 
-/// Readers that a sentence names.
-const MOST_READERS: usize = 3;
+/// Readers and channels that a sentence names.
+const MOST_NAMED: usize = 3;
 
 fn imposed(canonical: &Module, found: &Overlapped) -> Option<Lint> {
     let [aligned, tensor] = names(canonical, found.aligned, found.value)?;
     let graph = canonical.main();
     let readers = found.readers.iter().filter_map(|&id| graph.node(id));
     let readers: Vec<String> = readers.map(|node| canonical.name(node.name).to_owned()).collect();
-    let mut named: Vec<String> = readers
-        .iter()
-        .take(MOST_READERS)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    if let Some(more @ 1..) = readers.len().checked_sub(MOST_READERS) {
-        named.push(format!("{more} more"));
-    }
     let text = format!(
         "tensor `{tensor}` is on the grid that its reader `{aligned}` is aligned to, for {} as well",
-        named.join(", ")
+        some(readers.iter().map(|name| format!("`{name}`")).collect())
     );
     Some(Lint {
         code: "grid-imposed".to_owned(),

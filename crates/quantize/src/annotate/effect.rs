@@ -3,13 +3,15 @@
 //! A channel of weights with one large number and others next to nothing gives nearly all of its grid to that number, and loses
 //! nothing by it: what the others would have added is not heard beside it. Nor is it a loss that a channel is dead, or a tensor
 //! on a coarse grid far beside the way that noise takes. What counts is the noise that would be gone at an output of the model
-//! were the grid as fine as one likes ([`Noise`]). Parts that a node joins or chooses from are told of however little they are, and
+//! were the grid as fine as one likes ([`Noise`]). Values that a node joins or chooses from are told of however little they are, and
 //! so is a grid that clips.
 
+use super::draft::is_constant;
 use super::given_away::{GivenAway, given_away};
 use super::noise::Noise;
-use super::unlike::{Place, unlike_parts};
+use super::unlike::{Place, UnlikePart, unlike_parts};
 use super::{Annotation, Findings, Overlapped};
+use strait_core::shape::element_count;
 use strait_core::{Graph, Module, ValueId};
 
 /// Decibels that an output has to gain by a finer grid before it is told of the one that it has. An estimate may be a few
@@ -47,11 +49,12 @@ pub(super) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     let of_away = given_away.iter().map(|found| away(&noise, graph, found));
     let mut heard = keep(costs(of_away.collect()).collect());
     given_away.retain(|_| heard());
-    let of_unlike = unlike.iter().map(|found| Some((found.value, found.noise)));
+    let of_unlike = unlike.iter().map(|found| Some(in_result(graph, found)));
     let on_the_way: Vec<f64> = costs(of_unlike.collect()).collect();
     let of_unlike = unlike.iter().zip(on_the_way).map(|(found, cost)| match &found.place {
-        // Whoever joins parts wants each.
-        Place::Joined => f64::INFINITY,
+        // Whoever joins values wants each, and constants as far as they count.
+        Place::Joined if !is_constant(graph, found.value) => f64::INFINITY,
+        Place::Joined => cost,
         Place::CutOut if found.leaves => noise.cost_of_part(found.value, found.noise),
         Place::CutOut => cost,
         Place::Channels(channels) => noise.cost_of_channels(found.node, channels, found.noise),
@@ -70,6 +73,19 @@ fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId,
             Some((*reader.outputs.first()?, of?))
         }
     }
+}
+
+/// Noise of a part in what it is joined to, or by itself.
+fn in_result(graph: &Graph, found: &UnlikePart) -> (ValueId, f64) {
+    let elements = |value| element_count(&graph.value(value)?.ty.shape).map(|count| count as f64);
+    let joined = graph.node(found.node).and_then(|node| {
+        let result = node.outputs.first().copied().filter(|_| found.place == Place::Joined)?;
+        Some((
+            result,
+            found.noise * (elements(found.value)? / elements(result)?.max(1.0)).min(1.0),
+        ))
+    });
+    joined.unwrap_or((found.value, found.noise))
 }
 
 /// Noise that a grid brings which is wider than what is read on it asks for; none that is known of one that is narrower.

@@ -68,7 +68,7 @@ pub struct UnlikePart {
     /// Mean square of what rounding does to it.
     pub(super) noise: f64,
     /// True if it leaves the model as it is.
-    pub(super) leaves: bool,
+    pub leaves: bool,
 }
 
 /// The parts on one grid with others that lose by that, in the order of the nodes of the accelerator that put them there.
