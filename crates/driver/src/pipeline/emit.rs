@@ -21,7 +21,7 @@ use crate::{
 use super::{
     directives::{Wishes, observer, wishes},
     files::{Files, ONNX},
-    lowered::{Job, Lowered, pass, whole, whole_of},
+    lowered::{Job, Lowered, pass, whole},
 };
 
 /// The file of the Q/DQ ONNX.
@@ -195,7 +195,9 @@ pub(super) fn emit(
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
                 let (module, _) = qdq(job, lowered)?;
-                sink.graph(QDQ_ONNX_FILE, ONNX, &*whole_of(job.bodies, &module)?)
+                let closed = job.bodies.closed(&module);
+                let closed = closed.map_err(|error| Stop::Defect(error.to_string()))?;
+                sink.graph(QDQ_ONNX_FILE, ONNX, &*closed)
             }
         };
         written.map_err(|error| sink_error(job, &error))?;
