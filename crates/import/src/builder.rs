@@ -138,19 +138,6 @@ fn may(used: &mut u64, more: u64, most: u64) -> bool {
     holds
 }
 
-/// Adds to what is used of a budget, if it holds that; a few are for nothing.
-fn may(used: &mut u64, more: u64, most: u64) -> bool {
-    if more <= FEW {
-        return true;
-    }
-    let with = used.saturating_add(more);
-    let holds = with <= most;
-    if holds {
-        *used = with;
-    }
-    holds
-}
-
 impl<'a> Builder<'a> {
     /// In front of the first node of a graph with these outputs.
     pub fn new(scope: Scope<'a>, name: &str, outputs: impl IntoIterator<Item = TensorId>) -> Builder<'a> {
