@@ -222,10 +222,7 @@ impl Range {
 
     /// All that is known of one value: the hull lies in that of each axis, and all intervals lie in the hull.
     fn around(hull: Interval, mut along: Vec<Along>) -> Range {
-        let hull = along
-            .iter()
-            .filter_map(Along::hull)
-            .fold(hull, |hull, other| hull.clamped(other));
+        let hull = along.iter().filter_map(Along::hull).fold(hull, Interval::clamped);
         for own in along
             .iter_mut()
             .filter(|own| own.intervals.iter().any(|&i| !hull.contains(i)))
