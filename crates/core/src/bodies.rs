@@ -172,19 +172,29 @@ impl Bodies {
         all.get(..own).filter(|_| !self.is_empty()).unwrap_or(all)
     }
 
-    /// A module in which the bodies lie open in the main graph, as it runs: with them taken out, and with each value rounded to
-    /// the grid that the model gives for it.
+    /// A module in which the bodies lie open in the main graph, with them taken out.
+    ///
+    /// # Errors
+    /// As for [`Bodies::take_out`].
+    pub fn closed<'m>(&self, module: &'m Module) -> Result<Cow<'m, Module>, Failure> {
+        if self.is_empty() {
+            return Ok(Cow::Borrowed(module));
+        }
+        let mut closed = module.clone();
+        self.take_out(&mut closed, &[module.main])?;
+        Ok(Cow::Owned(closed))
+    }
+
+    /// The same as it runs: each value is rounded to the grid that the model gives for it.
     ///
     /// # Errors
     /// As for [`Bodies::take_out`].
     pub fn whole<'m>(&self, module: &'m Module) -> Result<Cow<'m, Module>, Failure> {
-        if self.is_empty() && !module.has_roundings() {
-            return Ok(Cow::Borrowed(module));
+        let mut whole = self.closed(module)?;
+        if whole.has_roundings() {
+            whole.to_mut().round_to_grids()?;
         }
-        let mut whole = module.clone();
-        self.take_out(&mut whole, &[module.main])?;
-        whole.round_to_grids()?;
-        Ok(Cow::Owned(whole))
+        Ok(whole)
     }
 
     /// Makes graphs of the parts again: of each of `roots`, graphs that have the inputs and outputs of the one that was laid

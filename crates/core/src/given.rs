@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::graph::{Def, Graph};
 use crate::ids::{GraphId, NodeId, ValueId};
 use crate::module::Module;
-use crate::op::RoundTo;
+use crate::op::{Op, RoundTo};
 use crate::patch::{NewNode, Patch, Source};
 use crate::quant::{Granularity, Parts, Policy, QuantParams, Scheme};
 use crate::stage::Stage;
@@ -33,7 +33,7 @@ pub enum Reading {
     Computed,
     /// On this grid instead.
     On(Arc<QuantParams>),
-    /// What is left of it on its own grid, on this one.
+    /// That which is left of it on its own grid, on this one.
     Behind(Arc<QuantParams>),
 }
 
@@ -104,11 +104,14 @@ impl Graph {
         self.readings.get(&at)
     }
 
-    /// True of a node that takes its results from its operands, which are all on this grid.
+    /// True of a node that takes its results from its operands, which are all on this grid, or are the codes.
     fn moves_on(&self, node: NodeId, grid: &QuantParams) -> bool {
         let Some(node) = self.node(node) else { return false };
         let moves = matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Selects);
-        let operands = node.inputs.iter().flatten().filter_map(|&operand| self.value(operand));
+        let mut operands = node.inputs.iter().flatten().filter_map(|&operand| self.value(operand));
+        if matches!(node.op, Op::Dequantize(_)) {
+            return operands.all(|codes| codes.quant.as_deref() == Some(&grid.bare()));
+        }
         let mut real = operands.filter(|operand| operand.ty.elem == Elem::F32);
         moves && grid.axis.is_none() && real.all(|operand| operand.quant.as_deref() == Some(grid))
     }

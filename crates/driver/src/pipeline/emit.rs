@@ -18,7 +18,7 @@ use crate::{
 
 use super::{
     directives::{Wishes, observer, wishes},
-    lowered::{Job, Lowered, pass, whole, whole_of},
+    lowered::{Job, Lowered, pass, whole},
 };
 
 /// The ONNX format, as targets name it.
@@ -149,7 +149,9 @@ pub(super) fn emit(
                 if !rewritten.applied.is_empty() {
                     whole(&module, "rewrite")?;
                 }
-                sink.graph(QDQ_ONNX_FILE, ONNX, &*whole_of(job.bodies, &module)?)
+                let closed = job.bodies.closed(&module);
+                let closed = closed.map_err(|error| Stop::Defect(error.to_string()))?;
+                sink.graph(QDQ_ONNX_FILE, ONNX, &closed)
             }
         };
         written.map_err(|error| sink_error(job, &error))?;
