@@ -33,7 +33,7 @@ pub enum Reading {
     Computed,
     /// On this grid instead.
     On(Arc<QuantParams>),
-    /// What is left of it on its own grid, on this one.
+    /// That which is left of it on its own grid, on this one.
     Behind(Arc<QuantParams>),
 }
 

@@ -24,7 +24,7 @@ struct Known<'a> {
     is_constant: bool,
     is_input: bool,
     producer: Option<usize>,
-    /// How often nodes take it.
+    /// Number of places at which nodes take it.
     reads: usize,
     is_output: bool,
     /// True where a graph outside of this one defines it.

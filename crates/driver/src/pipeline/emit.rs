@@ -197,7 +197,7 @@ pub(super) fn emit(
                 let (module, _) = qdq(job, lowered)?;
                 let closed = job.bodies.closed(&module);
                 let closed = closed.map_err(|error| Stop::Defect(error.to_string()))?;
-                sink.graph(QDQ_ONNX_FILE, ONNX, &*closed)
+                sink.graph(QDQ_ONNX_FILE, ONNX, &closed)
             }
         };
         written.map_err(|error| sink_error(job, &error))?;

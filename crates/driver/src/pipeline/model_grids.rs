@@ -7,7 +7,7 @@ use strait_quantize::annotate::ModelGrids;
 
 use crate::{
     config::{KeyPath, Loaded},
-    diagnostic::Diagnostic,
+    diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
     table,
 };
@@ -28,7 +28,7 @@ pub(super) fn has_some(module: &Module) -> bool {
 ///
 /// # Errors
 /// There are such layers.
-pub(super) fn without_samples(loaded: &Loaded, module: &Module) -> Result<(), Diagnostic> {
+pub(super) fn without_samples(loaded: &Loaded, module: &Module) -> Result<(), Diagnostics> {
     let nodes = module.main().nodes().map(|(_, node)| node);
     let lacks = |node: &&Node| matches!(&node.place, Placement::Host(why) if why.code == ReasonCode::NotObserved);
     let layers: Vec<String> = nodes
@@ -44,8 +44,8 @@ pub(super) fn without_samples(loaded: &Loaded, module: &Module) -> Result<(), Di
         listed(layers)
     );
     let finding = loaded.error(codes::RULE, &KeyPath::of(&["calibration"]), text, "");
-    Err(finding
-        .help("give samples to `calibration.data`, or leave the layers in float by a rule with `run = \"float\"`"))
+    let help = "give samples to `calibration.data`, or leave the layers in float by a rule with `run = \"float\"`";
+    Err(finding.help(help).into())
 }
 
 /// The remark on an artifact that nothing was measured for.
