@@ -4,8 +4,8 @@
 * Every file loads at default settings.
 * Every quantized tensor of it, fed with our codes, is within a step of ours.
 * At default settings the outputs are no more than 1 dB further from the float model than without optimizations.
-* Of the real models, the outputs are within 30 dB of those of `strait run`, in ONNX Runtime, and in OpenVINO where it computes with
-  float32; what its default, bfloat16 on machines that have it, makes of them is shown beside it.
+* Of the real models, the outputs are within 30 dB of those of `strait run`, or as near to them as these are to the float model, in ONNX
+  Runtime, and in OpenVINO where it computes with float32; what its default, bfloat16 on machines that have it, makes of them is shown beside it.
 
 The files are those of the model in the repository, of the graphs below tests/rows, and, where they are, of the real models for
 every target: a few of them, or all with --all. With --zoo, those of the architectures of `shared/zoo`.
