@@ -48,7 +48,7 @@ impl<'a> Normalization<'a> {
     fn reads_alone(&self) -> bool {
         let results = [Some(&self.node), self.moved.as_ref()].into_iter().flatten();
         results
-            .filter_map(|node| node.output())
+            .filter_map(GraphNode::output)
             .all(|value| self.node.used_once(value))
     }
 

@@ -241,7 +241,7 @@ impl Text {
             13 => {
                 // As JAX writes a layer normalization.
                 let (per, epsilon) = (self.number(1.0 / 3.0), self.number(0.001));
-                let mut mean = |text: &mut Text, x: &str| {
+                let mean = |text: &mut Text, x: &str| {
                     let sum = text.node("1,4,3", "reduce", &[x], "reduction=sum, axes=[3], keep_dims=0");
                     text.mul("1,4,3", &sum, &per)
                 };
