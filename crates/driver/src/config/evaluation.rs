@@ -76,7 +76,7 @@ pub enum Metric {
     /// Cosine between the output and the float model's, the mean over samples; for each output of floats.
     Cosine,
     /// Ratio of the power of the float model's output to that of the difference, over all samples, in decibels; for each
-    /// output of floats.
+    /// output of floats, and besides for each part of one that a concatenation makes.
     Snr,
     /// Mean over classes of intersection over union, in percent. Labels are masks: the class of each pixel, `[samples,
     /// height, width]`; 255, or `ignore`, is a pixel that does not count.

@@ -277,7 +277,7 @@ mod tests {
             simulated: None,
         });
         let told = |figure: Option<Figure>, expected: f64| (figure.unwrap().value - expected).abs() < 1e-9;
-        assert!(told(found.integer, 10.0 * (100_000.3125f64 / 1.3125).log10()));
+        assert!(told(found.integer, 10.0 * (100_000.312_5f64 / 1.3125).log10()));
         assert_eq!(found.parts.len(), 2);
         assert!(told(found.parts[0].integer, 50.0) && told(found.parts[1].integer, 0.0));
         assert_eq!(
