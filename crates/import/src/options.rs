@@ -23,7 +23,7 @@ pub struct ReadOptions {
     pub hybrid_as_float: bool,
 }
 
-/// What was read into a model that does not say it, or says otherwise.
+/// Assumptions on a model that does not say them, or says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assumed {
     /// The dimensions that are the batch, and that nobody has bound: they are 1.

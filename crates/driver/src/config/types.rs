@@ -563,8 +563,8 @@ pub struct Gate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SanityGate {
-    /// What is otherwise a warning is an error: an output with an SNR below 10 dB, one that is constant where that of the float
-    /// model is not, one with answers that are wrong by the float model. So is a compilation without samples.
+    /// An error in the place of a warning: of an output with an SNR below 10 dB, one that is constant where that of the float
+    /// model is not, one with answers that are wrong by the float model. A compilation without samples does not meet it.
     Error,
 }
 

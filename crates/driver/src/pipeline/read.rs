@@ -44,7 +44,7 @@ pub struct FloatModel {
     pub file: Digest,
     /// Of the file and of the data files that its tensors are in; without those it is that of the file.
     pub digest: Digest,
-    /// What the file does not say, or says otherwise.
+    /// Parts that the file does not say, or says otherwise.
     pub assumed: Assumed,
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Format {
     pub(super) is: fn(&[u8]) -> bool,
 }
 
-/// What PyTorch saves, by the names of its files.
+/// The format of PyTorch, for files that have no more of it than the name.
 pub(super) const TORCH: Format = Format {
     name: "a file of PyTorch, which holds weights and maybe Python objects",
     help: "export the model to ONNX where its class is: load the weights into the model, then \

@@ -1,4 +1,4 @@
-//! Whether the integer model is alive: both models on the first calibration samples.
+//! Both models on the first calibration samples.
 
 use std::fmt::{self, Display};
 

@@ -1,4 +1,4 @@
-//! Whether an integer model is alive: every compilation that has samples runs it beside the float model on the first of them.
+//! Signs of life: every compilation that has samples runs the integer model beside the float model on the first of them.
 //!
 //! The number of samples depends on the model alone, not on the machine. Outputs are compared number by number; what has no
 //! trace of the float model is warned of ([`Fault`](crate::report::Fault)), and then the layers are searched at which the error jumps.
@@ -35,7 +35,7 @@ const MOST_OPERATIONS: u64 = 10_000_000_000;
 /// Bytes of the float model's outputs together, above which fewer samples are run.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// What the float model makes of the first samples. It serves every target.
+/// The float model's outputs for the first samples. They serve every target.
 pub(crate) struct Reference<'a> {
     samples: &'a Samples,
     of_float: Vec<Output>,
@@ -45,7 +45,7 @@ pub(crate) struct Reference<'a> {
     asked: Vec<Asked>,
 }
 
-/// What is asked of an output.
+/// Properties of an output.
 struct Asked {
     /// True if it is an answer: the position of the largest of its numbers.
     answers: bool,

@@ -2,6 +2,7 @@
 
 mod composed;
 mod constants;
+mod dimensions;
 mod files;
 mod functions;
 mod given;
