@@ -149,10 +149,10 @@ pub(super) fn emit(
             Format::QdqOnnx => {
                 let mut module = simulated(job, lowered)?;
                 let main = module.main;
-                let rewritten = on_grids(job).run(&mut module, main).map_err(pass)?;
-                if !rewritten.applied.is_empty() {
-                    whole(&module, "rewrite")?;
+                for rules in [on_grids(job), strait_rewrite::for_runtimes().switched(job.switches)] {
+                    rules.run(&mut module, main).map_err(pass)?;
                 }
+                whole(&module, "rewrite")?;
                 sink.graph(QDQ_ONNX_FILE, ONNX, &*whole_of(job.bodies, &module)?)
             }
         };

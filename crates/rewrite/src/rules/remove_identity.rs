@@ -1,15 +1,19 @@
 //! **Pattern**: a node whose result is its operand: identity, a cast or reshape to what it is, a transpose that moves
-//! nothing, a pad of nothing, a concat of one, a clip without bounds, a sum with zeros, a product with ones.
+//! nothing, a pad of nothing, a concat of one, a clip without bounds or with those of the grid that the model gives for its operand,
+//! a maximum with the least number of the grid that it gives for the result, a sum with zeros, a product with ones.
 //! **Why**: every later step would have to look through it, and codes that zeros are added to are rounded once more. Python's
-//! `sum` begins with 0, and exporters write that down.
+//! `sum` begins with 0, and exporters write that down. The bounds stand in Q/DQ files of ours.
 //! **Preconditions**: where the result is an output of the graph, its name must survive, so the operand must be the
 //! result of a node and no output itself. Where the model gives grids for both, they are one.
 //! **Exactness**: exact, but for the sign of a zero that zero is added to.
 
 use crate::matching::GraphNode;
+use std::sync::Arc;
+use strait_core::op::BinaryFunction;
 use strait_core::rule::ANY;
 use strait_core::{
-    GraphId, Module, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
+    GraphId, Module, NodeId, Op, Outcome, PassError, Patch, QuantParams, Reason, ReasonCode, Rule, Source, Term,
+    ValueId,
 };
 
 /// See the module's documentation.
@@ -36,6 +40,10 @@ fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
         Op::Mul(_) => return site.input(beside(1.0)?),
         Op::Sub(_) => return site.input(behind(0.0)?),
         Op::Div(_) => return site.input(behind(1.0)?),
+        Op::Binary(op) if op.function == BinaryFunction::Maximum => {
+            let [least, _] = ends(&site.graph.value(result)?.quant)?;
+            return site.input(behind(least)?);
+        }
         _ => {}
     }
     let keeps = match &site.node.op {
@@ -44,10 +52,19 @@ fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
         Op::Transpose(t) => t.permutation.iter().enumerate().all(|(i, &axis)| i == axis as usize),
         Op::Pad(pad) => pad.amounts.iter().all(|&a| a == 0),
         Op::Concat(_) => site.node.inputs.len() == 1,
-        Op::Clip(clip) => clip.min == f32::NEG_INFINITY && clip.max == f32::INFINITY,
+        Op::Clip(clip) => {
+            let grid = site.graph.value(first).and_then(|value| ends(&value.quant));
+            [clip.min, clip.max] == grid.unwrap_or([f32::NEG_INFINITY, f32::INFINITY])
+        }
         _ => false,
     };
     keeps.then_some(first)
+}
+
+/// The ends of a grid that the model gives for real numbers.
+fn ends(grid: &Option<Arc<QuantParams>>) -> Option<[f32; 2]> {
+    let grid = grid.as_ref()?;
+    grid.ends(grid.codes?)
 }
 
 impl Rule for RemoveIdentity {
