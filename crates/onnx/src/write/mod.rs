@@ -10,9 +10,10 @@ mod ops;
 mod scope;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 use crate::error::WriteError;
-use crate::proto::{ModelProto, OperatorSetIdProto};
+use crate::proto::{ModelProto, OperatorSetIdProto, StringStringEntryProto};
 use emitter::Emitter;
 use prost::Message;
 use std::io::Write;
@@ -28,6 +29,13 @@ const NEWER_OPSET: (i64, i64) = (21, 10);
 
 /// The version under which the domains of foreign nodes are imported.
 const FOREIGN_VERSION: i64 = 1;
+
+/// Of files with products of real numbers by weights that alone have codes: the option of ONNX Runtime's sessions that says what
+/// it computes these from.
+const ACCURACY_LEVEL: (&str, &str) = (
+    "session.qdq_matmulnbits_accuracy_level",
+    "0 and 1 compute products with dequantized weights in float, as the file says; the default, 4, quantizes activations to 8 bits",
+);
 
 /// Protobuf lengths are 31 bits wide.
 const MOST_BYTES: usize = i32::MAX as usize;
@@ -45,6 +53,12 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
     let (opset, ir_version) = opset(module);
     let mut emitter = Emitter::new(module, opset);
     let graph = emitter.main()?;
+    let (key, value) = ACCURACY_LEVEL;
+    let note = StringStringEntryProto {
+        key: key.into(),
+        value: value.into(),
+    };
+    let metadata_props = Vec::from_iter(emitter.weights_alone.then_some(note));
     let domains = emitter.into_domains();
     let standard = OperatorSetIdProto {
         domain: String::new(),
@@ -60,6 +74,7 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
         producer_version: env!("CARGO_PKG_VERSION").into(),
         graph: Some(graph),
         opset_import: std::iter::once(standard).chain(foreign).collect(),
+        metadata_props,
         functions: Vec::new(),
     };
     let length = model.encoded_len();

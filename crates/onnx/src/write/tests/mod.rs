@@ -2,6 +2,7 @@
 
 mod control;
 mod recurrent;
+mod weights;
 
 use super::write;
 use crate::Model;
