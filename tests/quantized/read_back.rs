@@ -130,7 +130,8 @@ fn a_join_and_activations_with_a_sign_read_back_to_the_same_bytes() {
     fs::write(&model, onnx::file(&text)).unwrap();
     samples(folder.path(), &text);
     let samples = folder.path().join("x.npy");
-    for target in TARGETS {
+    // Ascend requantizes no codes, and so reads no join of several grids.
+    for target in ["generic-int8", "sima"] {
         for activations in ["uint8", "int8"] {
             let of = |folder: &Path, file: Option<&Path>| {
                 let file = file.unwrap_or(&model);
