@@ -41,9 +41,14 @@ fn compile(loaded: &config::Loaded) -> PathBuf {
 
 /// Compiles a file by a configuration that says nothing else.
 pub(super) fn compile_for(target: &str, file: &Path, samples: &Path, folder: &Path) -> PathBuf {
+    compile_with(target, file, samples, folder, "")
+}
+
+/// The same with more lines.
+fn compile_with(target: &str, file: &Path, samples: &Path, folder: &Path, more: &str) -> PathBuf {
     let text = format!(
         "schema = 1\nmodel.file = '{}'\ntarget.use = ['{target}']\ncalibration.data = '{}'\n\
-         calibration.cache = '{}'\noutput.dir = '{}'\n",
+         calibration.cache = '{}'\noutput.dir = '{}'\n{more}",
         file.display(),
         samples.display(),
         folder.with_extension("cache").display(),
@@ -104,6 +109,43 @@ fn functions() -> String {
         "const w{at}: f32[8,8] = {}\ny = MatMul({last}, w{at})\noutput y\n",
         weights(at)
     )
+}
+
+/// A join of values of unlike ranges, which the file rounds once behind.
+const JOINED: &str = "opset 17\ninput x: f32[1,8]\nconst w: f32[8,8] = WEIGHTS\nconst v: f32[8,8] = WEIGHTS\nconst u: f32[8,16] = WEIGHTS\n\
+    const eight: f32[] = 8\na = MatMul(x, w)\nb = MatMul(a, v)\nc = Mul(b, eight)\nz = Concat(a, c) {axis=1}\ny = Gemm(z, u) {transB=1}\noutput y\n";
+
+#[test]
+fn a_join_and_activations_with_a_sign_read_back_to_the_same_bytes() {
+    let numbers = |count: usize| -> String {
+        (0..count)
+            .map(|at| format!("{:.3} ", ((at * 53) % 97) as f32 / 97.0 - 0.5))
+            .collect()
+    };
+    let text = JOINED
+        .replacen("WEIGHTS", &numbers(64), 2)
+        .replace("WEIGHTS", &numbers(128));
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model.onnx");
+    fs::write(&model, onnx::file(&text)).unwrap();
+    samples(folder.path(), &text);
+    let samples = folder.path().join("x.npy");
+    // Ascend requantizes no codes, and so reads no join of several grids.
+    for target in ["generic-int8", "sima"] {
+        for activations in ["uint8", "int8"] {
+            let of = |folder: &Path, file: Option<&Path>| {
+                let file = file.unwrap_or(&model);
+                compile_with(
+                    target,
+                    file,
+                    &samples,
+                    folder,
+                    &format!("output.qdq_activations = '{activations}'\n"),
+                )
+            };
+            reads_back(of, &samples, &format!("{target}, {activations}"));
+        }
+    }
 }
 
 #[test]

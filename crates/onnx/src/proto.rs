@@ -22,6 +22,8 @@ pub(crate) struct ModelProto {
     pub(crate) graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
     pub(crate) opset_import: Vec<OperatorSetIdProto>,
+    #[prost(message, repeated, tag = "14")]
+    pub(crate) metadata_props: Vec<StringStringEntryProto>,
     #[prost(message, repeated, tag = "25")]
     pub(crate) functions: Vec<FunctionProto>,
 }

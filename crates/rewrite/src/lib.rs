@@ -3,7 +3,7 @@
 //! A rule looks at one node and answers with a patch, a reason, or nothing ([`strait_core::Outcome`]); it never changes
 //! anything itself. [`canonical`] is the set that every model goes through before anything is observed, and is free of
 //! any target; [`of_target`] is the set for those that a target's table switches on, and [`on_grids`] for those of them that
-//! look at final grids. `docs/rules.md` lists them, made from the documentation of the files in [`rules`].
+//! look at final grids. [`for_runtimes`] is the set for the Q/DQ file. `docs/rules.md` lists them, made from the documentation of the files in [`rules`].
 
 mod blocks;
 mod matching;
@@ -54,13 +54,27 @@ pub fn fusions() -> BTreeSet<&'static str> {
 
 fn every() -> impl Iterator<Item = Box<dyn Rule>> {
     let of_targets = FloatRule::ALL.iter().map(|&word| rule(word));
-    for_all().into_iter().chain(of_targets)
+    for_all().into_iter().chain(of_targets).chain(of_runtimes())
 }
 
 /// The rules that a target's table switches on for the graph that is written, in which values are quantized on their final grids.
 pub fn on_grids(switched_on: &[FloatRule]) -> RuleSet {
     let own = switched_on.iter().filter(|&&word| is_on_grids(word));
     RuleSet::new(own.map(|&word| rule(word)).collect())
+}
+
+/// The rules for the Q/DQ file, which other runtimes read. They compute the same numbers.
+pub fn for_runtimes() -> RuleSet {
+    RuleSet::new(of_runtimes())
+}
+
+fn of_runtimes() -> Vec<Box<dyn Rule>> {
+    vec![
+        Box::new(rules::RoundingBeforeClamp),
+        Box::new(rules::RoundingBeforeConcat),
+        Box::new(rules::BoundsBehindGrid),
+        Box::new(rules::BoundBeforeWideGrid),
+    ]
 }
 
 fn is_on_grids(word: FloatRule) -> bool {

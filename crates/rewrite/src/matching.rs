@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use strait_core::op::{Transpose, Unary};
 use strait_core::{
-    DataId, Elem, Graph, GraphId, Module, NewNode, Node, NodeId, Op, PassError, QuantParams, Source, TensorData,
-    TensorError, Term, ValueId,
+    DataId, Elem, Graph, GraphId, Module, NewNode, Node, NodeId, Op, PassError, Source, TensorData, TensorError, Term,
+    ValueId,
 };
-use strait_requantize::Per;
 
 /// One node and its surroundings.
 #[derive(Clone, Copy)]
@@ -86,10 +85,7 @@ impl<'a> GraphNode<'a> {
     pub(crate) fn turned(&self, matrix: ValueId) -> Option<NewNode> {
         let value = self.graph.value(matrix)?;
         let given = value.quant.as_ref()?;
-        let grid = match given.block {
-            None => given.permuted(&[1, 0])?,
-            Some(_) => turned_blocks(given, value.ty.dims()?.as_slice())?,
-        };
+        let grid = given.turned(value.ty.dims()?.as_slice())?;
         let permutation = [1, 0].into_iter().collect();
         let mut node = NewNode::new(Transpose { permutation }, &[Some(Source::Old(matrix))], &[self.id]);
         node.quant.push(Some(grid.into()));
@@ -145,34 +141,4 @@ pub(crate) fn tensor(shape: &[u64], values: &[f32]) -> Result<TensorData, PassEr
 /// The op of a function of one variable.
 pub(crate) fn unary(function: strait_core::op::Function) -> Op {
     Unary { function }.into()
-}
-
-/// The grid of the transpose of a matrix with scales by block: their matrix is turned, too.
-fn turned_blocks(grid: &QuantParams, shape: &[u64]) -> Option<QuantParams> {
-    let (&[rows, columns], Some(axis), Some(block)) = (shape, grid.axis, grid.block) else {
-        return None;
-    };
-    let block = u64::from(block.get());
-    let [rows, columns] = match axis {
-        0 => [rows / block, columns],
-        1 => [rows, columns / block],
-        _ => return None,
-    };
-    let order = (0..columns).flat_map(|column| (0..rows).map(move |row| (row * columns + column) as usize));
-    let order: Vec<usize> = order.collect();
-    Some(QuantParams {
-        scale: order_of(&grid.scale, &order)?,
-        zero_point: order_of(&grid.zero_point, &order)?,
-        axis: Some(1 - axis),
-        ..grid.clone()
-    })
-}
-
-/// Numbers in another order, where there is more than one.
-fn order_of<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
-    match numbers.channels() {
-        None => Some(numbers.clone()),
-        Some(count) if count == order.len() => order.iter().map(|&at| numbers.get(at).cloned()).collect(),
-        Some(_) => None,
-    }
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use strait_core::rule::ANY;
 use strait_core::{Rule, RuleSet};
-use strait_rewrite::{canonical, of_target, on_grids};
+use strait_rewrite::{canonical, for_runtimes, of_target, on_grids};
 use strait_target::spec::FloatRule;
 
 const HEAD: &str = "\
@@ -17,9 +17,10 @@ const HEAD: &str = "\
 <!-- Made from the documentation in crates/rewrite/src/rules by `cargo xtask bless`; edits here are lost. -->
 
 Every model goes through the first of these rules before anything is observed; at a node they are tried in this order. None
-of them knows a target. Those of the last part are for targets whose tables name them under `rules`: they run between
+of them knows a target. Those of the second part are for targets whose tables name them under `rules`: they run between
 observing and placing, and values that they create are observed then; what looks at grids runs on the graph that is written.
-What a rule did stands in `report.json`.
+What a rule did stands in `report.json`. Those of the last part run on the graph of the Q/DQ file, and change nothing else
+([qdq.md](qdq.md)).
 [writing-rules.md](writing-rules.md) says how to add one.
 ";
 
@@ -34,6 +35,9 @@ fn of_word(word: FloatRule) -> RuleSet {
     }
     of_target(&[word])
 }
+
+/// Stands above the rules for the Q/DQ file.
+const OF_RUNTIMES: &str = "\n# Rules for the Q/DQ file\n";
 
 /// The rules that no table need name, and the sets of those that one must.
 fn both() -> (RuleSet, Vec<RuleSet>) {
@@ -84,7 +88,8 @@ fn entry(rule: &dyn Rule) -> String {
 #[test]
 fn every_rule_says_its_pattern_its_reason_and_how_exact_it_is() {
     let (all, targets) = both();
-    for rule in all.rules().chain(own(&targets)) {
+    let runtimes = for_runtimes();
+    for rule in all.rules().chain(own(&targets)).chain(runtimes.rules()) {
         let text = documentation(rule);
         for part in ["**Pattern**:", "**Why**:", "**Exactness**:"] {
             assert!(text.contains(part), "rule `{}` does not say {part}", rule.name());
@@ -95,7 +100,9 @@ fn every_rule_says_its_pattern_its_reason_and_how_exact_it_is() {
 #[test]
 fn every_file_is_one_rule_of_the_set_by_its_name() {
     let (all, targets) = both();
-    let mut rules: Vec<String> = all.rules().chain(own(&targets)).map(stem).collect();
+    let runtimes = for_runtimes();
+    let every = all.rules().chain(own(&targets)).chain(runtimes.rules());
+    let mut rules: Vec<String> = every.map(stem).collect();
     rules.sort();
     let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let stems = entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
@@ -116,7 +123,8 @@ fn the_catalogue_is_current() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules.md");
     let (all, targets) = both();
     let (all, targets): (String, String) = (all.rules().map(entry).collect(), own(&targets).map(entry).collect());
-    let content = HEAD.to_owned() + &all + OF_TARGETS + &targets;
+    let runtimes: String = for_runtimes().rules().map(entry).collect();
+    let content = HEAD.to_owned() + &all + OF_TARGETS + &targets + OF_RUNTIMES + &runtimes;
     if std::env::var_os("STRAIT_BLESS").is_some() {
         fs::write(&file, &content).unwrap();
     }

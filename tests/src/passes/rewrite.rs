@@ -45,6 +45,7 @@ pub(super) fn rewrite(module: &mut Module, name: &str) -> Result<Outcome, String
         let own = [
             strait_rewrite::of_target(FloatRule::ALL),
             strait_rewrite::on_grids(FloatRule::ALL),
+            strait_rewrite::for_runtimes(),
         ];
         [strait_rewrite::canonical()].into_iter().chain(own)
     };

@@ -112,6 +112,35 @@ impl QuantParams {
         self.block.is_none().then(|| QuantParams { axis, ..self.clone() })
     }
 
+    /// The grid of the transpose of a matrix of this shape; the matrix of scales by block is turned with it.
+    pub fn turned(&self, shape: &[u64]) -> Option<QuantParams> {
+        let Some(block) = self.block.map(|block| u64::from(block.get())) else {
+            return self.permuted(&[1, 0]);
+        };
+        let (&[rows, columns], Some(axis)) = (shape, self.axis) else {
+            return None;
+        };
+        let [rows, columns] = match axis {
+            0 => [rows / block, columns],
+            1 => [rows, columns / block],
+            _ => return None,
+        };
+        let order = (0..columns).flat_map(|column| (0..rows).map(move |row| (row * columns + column) as usize));
+        let order: Vec<usize> = order.collect();
+        Some(QuantParams {
+            scale: in_order(&self.scale, &order)?,
+            zero_point: in_order(&self.zero_point, &order)?,
+            axis: Some(1 - axis),
+            ..self.clone()
+        })
+    }
+
+    /// The real numbers of the least and the greatest code of a type, where one grid holds for the whole tensor.
+    pub fn ends(&self, codes: Elem) -> Option<[f32; 2]> {
+        let ((scale, zero), (least, greatest)) = (self.as_tensor()?, codes.integers()?);
+        Some([least, greatest].map(|code| (code - i64::from(zero)) as f32 * scale))
+    }
+
     /// The number of scales or zero points of a tensor of this shape: one for each index of the grid's axis, or one for
     /// each block. None where an extent is not known, or the blocks do not fill the axis.
     pub fn parts(&self, shape: &[Dim]) -> Option<u64> {
@@ -185,6 +214,15 @@ impl Parts {
         let Some(block) = self.block else { return along };
         let outer = index / inner / extent;
         (outer * (extent / block) + along / block) * inner + index % inner
+    }
+}
+
+/// Numbers in another order, where there is more than one.
+fn in_order<T: Clone>(numbers: &Per<T>, order: &[usize]) -> Option<Per<T>> {
+    match numbers.channels() {
+        None => Some(numbers.clone()),
+        Some(count) if count == order.len() => order.iter().map(|&at| numbers.get(at).cloned()).collect(),
+        Some(_) => None,
     }
 }
 

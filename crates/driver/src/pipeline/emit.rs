@@ -129,7 +129,9 @@ pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diag
 fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), Stop> {
     let mut module = simulated(job, lowered)?;
     let main = module.main;
-    on_grids(job).run(&mut module, main).map_err(pass)?;
+    for rules in [on_grids(job), strait_rewrite::for_runtimes().switched(job.switches)] {
+        rules.run(&mut module, main).map_err(pass)?;
+    }
     strait_lower::name_outputs(&mut module, &lowered.annotated);
     let (module, fixed) = match job.batch.first().map(|batch| free(job, &module, &batch.name)) {
         None => (module, None),

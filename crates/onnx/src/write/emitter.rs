@@ -14,6 +14,8 @@ pub(super) struct Emitter<'m> {
     pub(super) scope: Scope<'m>,
     pub(super) depth: usize,
     pub(super) bodies: usize,
+    /// True if a product of real numbers by dequantized weights was written.
+    pub(super) weights_alone: bool,
     used: Names,
     used_by_nodes: Names,
     domains: BTreeSet<String>,
@@ -25,6 +27,8 @@ pub(super) struct Scope<'m> {
     pub(super) values: BTreeMap<ValueId, String>,
     /// Scale and zero point of the values whose grid is written already.
     pub(super) grids: BTreeMap<ValueId, Vec<String>>,
+    /// Matrices that are written as their transposes.
+    pub(super) turned: BTreeSet<ValueId>,
     pub(super) nodes: Vec<NodeProto>,
     pub(super) initializers: Vec<TensorProto>,
 }
@@ -37,6 +41,7 @@ impl<'m> Emitter<'m> {
             scope: Scope::new(module.main()),
             depth: 0,
             bodies: 0,
+            weights_alone: false,
             used: Names::default(),
             used_by_nodes: Names::default(),
             domains: BTreeSet::new(),

@@ -21,7 +21,11 @@ pub(super) fn linear(
     let Some((id, value, quant)) = found.and_then(|(id, v)| Some((id, v, v.quant.as_deref()?))) else {
         return Err(at.unwritable("the integer value has no grid"));
     };
-    let parameters = parameters(quant, &value.ty).map_err(|text| at.unwritable(text))?;
+    let parameters = match emitter.is_turned(Some(id)) {
+        true => turned(quant, &value.ty),
+        false => parameters(quant, &value.ty),
+    };
+    let parameters = parameters.map_err(|text| at.unwritable(text))?;
     let names = match emitter.scope.grids.get(&id) {
         Some(names) => names.clone(),
         None => {
@@ -58,6 +62,15 @@ fn shape(quant: &QuantParams, shape: &[Dim]) -> Option<Vec<u64>> {
     let mut dims: Vec<u64> = shape.iter().map(|dim| dim.fixed()).collect::<Option<_>>()?;
     dims[axis] = extent / u64::from(block.get());
     Some(dims)
+}
+
+/// Those of the transpose of a matrix.
+fn turned(quant: &QuantParams, ty: &TensorType) -> Result<Parameters, String> {
+    let mut turned = ty.clone();
+    turned.shape.reverse();
+    let quant = ty.dims().and_then(|dims| quant.turned(&dims));
+    let quant = quant.ok_or("the grid of a matrix has no transpose")?;
+    parameters(&quant, &turned)
 }
 
 /// Both per tensor as scalars, or both along one axis.

@@ -12,9 +12,10 @@ mod ops;
 mod scope;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 use crate::error::WriteError;
-use crate::proto::{ModelProto, OperatorSetIdProto};
+use crate::proto::{ModelProto, OperatorSetIdProto, StringStringEntryProto};
 use emitter::Emitter;
 pub use external::DataFile;
 use prost::Message;
@@ -31,6 +32,13 @@ const NEWER_OPSET: (i64, i64) = (21, 10);
 
 /// The version under which the domains of foreign nodes are imported.
 const FOREIGN_VERSION: i64 = 1;
+
+/// Of files with products of real numbers by weights that alone have codes: the option of ONNX Runtime's sessions that says what
+/// it computes these from.
+const ACCURACY_LEVEL: (&str, &str) = (
+    "session.qdq_matmulnbits_accuracy_level",
+    "0 and 1 compute products with dequantized weights in float, as the file says; the default, 4, quantizes activations to 8 bits",
+);
 
 /// The most bytes of a file: protobuf's lengths are 31 bits wide.
 pub const MOST_BYTES: usize = i32::MAX as usize;
@@ -107,6 +115,12 @@ fn model(module: &Module) -> Result<ModelProto, WriteError> {
     let (opset, ir_version) = opset(module);
     let mut emitter = Emitter::new(module, opset);
     let graph = emitter.main()?;
+    let (key, value) = ACCURACY_LEVEL;
+    let note = StringStringEntryProto {
+        key: key.into(),
+        value: value.into(),
+    };
+    let metadata_props = Vec::from_iter(emitter.weights_alone.then_some(note));
     let domains = emitter.into_domains();
     let standard = OperatorSetIdProto {
         domain: String::new(),
@@ -122,6 +136,7 @@ fn model(module: &Module) -> Result<ModelProto, WriteError> {
         producer_version: env!("CARGO_PKG_VERSION").into(),
         graph: Some(graph),
         opset_import: std::iter::once(standard).chain(foreign).collect(),
+        metadata_props,
         functions: Vec::new(),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::attributes::{Value, attribute};
 use super::emitter::{Emitter, Scope, tensor_proto, truth};
-use super::ops;
+use super::{ops, weights};
 use crate::elements::number;
 use crate::error::WriteError;
 use crate::proto::{DimensionProto, GraphProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto};
@@ -31,6 +31,7 @@ impl<'m> Scope<'m> {
             graph,
             values: BTreeMap::new(),
             grids: BTreeMap::new(),
+            turned: weights::turned(graph),
             nodes: Vec::new(),
             initializers: Vec::new(),
         }
@@ -93,6 +94,13 @@ impl<'m> Emitter<'m> {
                         text: "its tensor is not in the pool".into(),
                     });
                 };
+                let tensor = match self.is_turned(Some(id)) {
+                    true => &weights::transpose(tensor).map_err(|error| WriteError::Unwritable {
+                        node: name.clone(),
+                        text: error.to_string(),
+                    })?,
+                    false => tensor,
+                };
                 self.scope.initializers.push(tensor_proto(name, tensor));
             }
         }
@@ -137,11 +145,15 @@ impl<'m> Emitter<'m> {
     }
 
     fn info(&self, id: ValueId, name: String) -> ValueInfoProto {
-        let tensor_type = self.ty(Some(id)).map(|ty| TensorTypeProto {
-            elem_type: number(ty.elem),
-            shape: Some(TensorShapeProto {
-                dim: ty.shape.iter().map(|dim| self.dimension(*dim)).collect(),
-            }),
+        let tensor_type = self.ty(Some(id)).map(|ty| {
+            let mut dim: Vec<DimensionProto> = ty.shape.iter().map(|dim| self.dimension(*dim)).collect();
+            if self.is_turned(Some(id)) {
+                dim.reverse();
+            }
+            TensorTypeProto {
+                elem_type: number(ty.elem),
+                shape: Some(TensorShapeProto { dim }),
+            }
         });
         ValueInfoProto {
             name,

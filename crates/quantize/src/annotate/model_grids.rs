@@ -110,6 +110,10 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
             }
         }
     }
+    let source = module.graph(graph).ok_or_else(|| ours("no graph"))?;
+    for (at, grid) in joined(source) {
+        read.entry(at).or_insert(grid);
+    }
     let graph = module.graphs.get_mut(graph.index()).ok_or_else(|| ours("no graph"))?;
     let given = |(value, of): (ValueId, &Value)| Some((value, of.quant.clone().filter(|grid| grid.codes.is_some())?));
     let grids: BTreeMap<ValueId, Arc<QuantParams>> = graph.values().filter_map(given).collect();
@@ -174,6 +178,26 @@ fn copies(module: &Module, graph: GraphId) -> Vec<NodeId> {
         ordered.extend(first.into_iter().chain([id]).filter(|&id| done.insert(id)));
     }
     ordered
+}
+
+/// The operands of concatenations that have another grid than the result, which each of their elements is rounded to next.
+fn joined(graph: &Graph) -> Vec<((NodeId, usize), Arc<QuantParams>)> {
+    let given = |value: ValueId| {
+        let grid = graph.value(value).and_then(|value| value.quant.as_ref());
+        grid.filter(|grid| grid.codes.is_some())
+    };
+    let mut found = Vec::new();
+    for (id, node) in graph.nodes().filter(|(_, node)| matches!(node.op, Op::Concat(_))) {
+        let Some(to) = node.outputs.first().and_then(|&result| given(result)) else {
+            continue;
+        };
+        let operands = node.inputs.iter().enumerate();
+        let others = operands.filter(|(_, operand)| {
+            operand.is_some_and(|value| graph.data_of(value).is_none() && given(value).is_some_and(|grid| grid != to))
+        });
+        found.extend(others.map(|(index, _)| ((id, index), to.clone())));
+    }
+    found
 }
 
 /// Nodes that dequantize a constant, with its codes and their result.

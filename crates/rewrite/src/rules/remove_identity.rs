@@ -1,17 +1,21 @@
 //! **Pattern**: a node whose result is its operand: identity, a cast, reshape or expand to what it is, a transpose that moves
-//! nothing, a slice of all, a pad of nothing, a concat of one, a split into one, a clip without bounds, a sum with zeros, a
-//! product with ones.
+//! nothing, a slice of all, a pad of nothing, a concat of one, a split into one, a clip without bounds or with those of the grid
+//! that the model gives for its operand, a maximum with the least number of the grid that it gives for the result, a sum with
+//! zeros, a product with ones.
 //! **Why**: every later step would have to look through it, and codes that zeros are added to are rounded once more. Python's
-//! `sum` begins with 0, and exporters write that down.
+//! `sum` begins with 0, and exporters write that down. The bounds stand in Q/DQ files of ours.
 //! **Preconditions**: where the result is an output of the graph, its name must survive, so the operand must be the
 //! result of a node and no output itself. Where the model gives grids for both, they are one; where it gives one for the result
 //! alone, nothing else reads the operand, which has that grid then.
 //! **Exactness**: exact, but for the sign of a zero that zero is added to.
 
 use crate::matching::GraphNode;
+use std::sync::Arc;
+use strait_core::op::BinaryFunction;
 use strait_core::rule::ANY;
 use strait_core::{
-    GraphId, Module, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
+    GraphId, Module, NodeId, Op, Outcome, PassError, Patch, QuantParams, Reason, ReasonCode, Rule, Source, Term,
+    ValueId,
 };
 
 /// See the module's documentation.
@@ -38,6 +42,10 @@ fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
         Op::Mul(_) => return site.input(beside(1.0)?),
         Op::Sub(_) => return site.input(behind(0.0)?),
         Op::Div(_) => return site.input(behind(1.0)?),
+        Op::Binary(op) if op.function == BinaryFunction::Maximum => {
+            let [least, _] = ends(&site.graph.value(result)?.quant)?;
+            return site.input(behind(least)?);
+        }
         _ => {}
     }
     let keeps = match &site.node.op {
@@ -48,10 +56,20 @@ fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
         Op::Pad(pad) => pad.amounts.iter().all(|&a| a == 0),
         Op::Concat(_) => site.node.inputs.len() == 1,
         Op::Split(_) => site.node.outputs.len() == 1,
-        Op::Clip(clip) => clip.min == f32::NEG_INFINITY && clip.max == f32::INFINITY,
+        Op::Clip(clip) => {
+            let grid = site.graph.value(first).and_then(|value| ends(&value.quant));
+            let bounds = [clip.min, clip.max];
+            bounds == [f32::NEG_INFINITY, f32::INFINITY] || grid == Some(bounds)
+        }
         _ => false,
     };
     keeps.then_some(first)
+}
+
+/// The ends of a grid that the model gives for real numbers.
+fn ends(grid: &Option<Arc<QuantParams>>) -> Option<[f32; 2]> {
+    let grid = grid.as_ref()?;
+    grid.ends(grid.codes?)
 }
 
 impl Rule for RemoveIdentity {

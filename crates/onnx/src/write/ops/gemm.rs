@@ -5,23 +5,30 @@ use crate::error::WriteError;
 use crate::write::attributes::{float, int, ints};
 use crate::write::emitter::Emitter;
 use strait_core::Elem;
-use strait_core::op::Gemm;
+use strait_core::op::{Gemm, Op};
 
-/// ONNX's Gemm takes matrices. For other ranks of `a` it is a product with `b` (transposed where it has to be) and a sum:
+/// ONNX's Gemm takes matrices. For other ranks of `a` it is a product with `b` (transposed where it is not written so) and a sum:
 /// a·b·alpha + bias·beta.
 pub(super) fn gemm(emitter: &mut Emitter<'_>, at: At<'_>, gemm: &Gemm) -> Result<(), WriteError> {
     let (elem, rank) = at.operand_type(emitter);
+    let is_turned = emitter.is_turned(at.node.inputs.get(1).copied().flatten());
+    let is_dequantized = |position: usize| {
+        let producer = at.node.inputs.get(position).copied().flatten();
+        let producer = producer.and_then(|id| emitter.graph().producer(id));
+        producer.is_some_and(|(_, producer)| matches!(producer.op, Op::Dequantize(_)))
+    };
+    emitter.weights_alone |= is_turned && is_dequantized(1) && !is_dequantized(0);
     if rank == 2 {
         let attributes = vec![
             float("alpha", gemm.alpha),
             float("beta", gemm.beta),
             int("transA", gemm.transpose_a),
-            int("transB", gemm.transpose_b),
+            int("transB", gemm.transpose_b && !is_turned),
         ];
         return with_lists(emitter, at, "Gemm", attributes, &[]);
     }
     let mut b = at.input(emitter, 1);
-    if gemm.transpose_b {
+    if gemm.transpose_b && !is_turned {
         b = emitter.step("Transpose", at.name, vec![b], vec![ints("perm", &[1i64, 0])]);
     }
     let (a, bias, outputs) = (at.input(emitter, 0), at.input(emitter, 2), at.outputs(emitter));

@@ -3,6 +3,7 @@
 mod control;
 mod external;
 mod recurrent;
+mod weights;
 
 use super::write;
 use crate::Model;

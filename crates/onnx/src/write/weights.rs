@@ -1,0 +1,75 @@
+//! Constant matrices that are written as [inputs, outputs].
+//!
+//! A `gemm` has weights of [outputs, inputs]. ONNX's MatMul has no attribute that turns them, and a Transpose in front of it would run
+//! whenever the model does, dequantized weights and all; where these alone have codes, ONNX Runtime has a kernel that reads the
+//! codes themselves, of [inputs, outputs] with blocks of inputs. So a matrix all of whose readers want it turned is written turned.
+
+use super::emitter::Emitter;
+use bytes::Bytes;
+use std::collections::BTreeSet;
+use strait_core::op::Op;
+use strait_core::{Graph, TensorData, TensorError, ValueId};
+
+impl Emitter<'_> {
+    /// True for a matrix that is written turned, or that is dequantized from one.
+    pub(super) fn is_turned(&self, id: Option<ValueId>) -> bool {
+        id.is_some_and(|id| self.scope.turned.contains(&id))
+    }
+}
+
+/// The constants of a graph that are written turned, and what is dequantized from them.
+pub(super) fn turned(graph: &Graph) -> BTreeSet<ValueId> {
+    let is_matrix = |id: &ValueId| graph.value(*id).is_some_and(|value| value.ty.shape.len() == 2);
+    let constants = graph.values().map(|(id, _)| id).filter(is_matrix);
+    let with_reals = constants.filter_map(|id| graph.data_of(id).and_then(|_| of_constant(graph, id)));
+    with_reals.flatten().collect()
+}
+
+/// The constant and all that is dequantized from it, where it is turned.
+fn of_constant(graph: &Graph, id: ValueId) -> Option<Vec<ValueId>> {
+    let mut readers = graph.uses(id).filter_map(|reader| graph.node(reader.node)).peekable();
+    readers.peek()?;
+    let reals: Option<Vec<ValueId>> = readers
+        .map(|reader| match reader.op {
+            Op::Dequantize(_) => reader.outputs.first().copied(),
+            _ => None,
+        })
+        .collect();
+    let has_codes = reals.is_some();
+    let found = reals.unwrap_or_else(|| vec![id]);
+    let all = found.iter().all(|&real| is_wanted_turned(graph, real, has_codes));
+    all.then(|| std::iter::once(id).chain(found).collect())
+}
+
+/// True if a matrix has readers, each a product that it is turned for: one that is no ONNX Gemm, or one of real numbers where the
+/// matrix has codes.
+fn is_wanted_turned(graph: &Graph, id: ValueId, has_codes: bool) -> bool {
+    let mut readers = graph.uses(id).peekable();
+    let turns = |(node, operand): (&strait_core::Node, usize)| {
+        let Op::Gemm(gemm) = &node.op else { return false };
+        let activation = node.inputs.first().copied().flatten();
+        let rank = activation
+            .and_then(|id| graph.value(id))
+            .map(|value| value.ty.shape.len());
+        let producer = activation.and_then(|id| graph.producer(id));
+        let is_real = producer.is_none_or(|(_, producer)| !matches!(producer.op, Op::Dequantize(_)));
+        operand == 1 && gemm.transpose_b && (rank != Some(2) || has_codes && is_real)
+    };
+    let is_read = readers.peek().is_some() && !graph.is_output(id);
+    is_read && readers.all(|at| graph.node(at.node).is_some_and(|node| turns((node, at.operand.into()))))
+}
+
+/// The transpose of a matrix.
+pub(super) fn transpose(matrix: &TensorData) -> Result<TensorData, TensorError> {
+    let &[rows, columns] = matrix.shape() else {
+        return Ok(matrix.clone());
+    };
+    let (size, bytes) = (matrix.elem().size(), matrix.unpacked());
+    let mut turned = Vec::with_capacity(bytes.len());
+    let [height, width] = [rows, columns].map(|extent| extent as usize);
+    for column in 0..width {
+        let each = (0..height).filter_map(|row| bytes.chunks_exact(size).nth(row * width + column));
+        each.for_each(|element| turned.extend_from_slice(element));
+    }
+    TensorData::from_unpacked(matrix.elem(), &[columns, rows], Bytes::from(turned))
+}

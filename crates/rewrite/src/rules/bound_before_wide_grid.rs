@@ -1,0 +1,65 @@
+//! **Pattern**: gemm or matmul of operands of 8 bits whose result is quantized to 16 bits by all that read it.
+//! **Why**: ONNX Runtime has an integer kernel for such a product where its result is real numbers, and none where codes of 16 bits
+//! stand directly behind it. The maximum with the least number of the grid stands between; it computes nothing.
+//! **Preconditions**: the grid holds for the whole tensor.
+//! **Exactness**: exact: quantization saturates there.
+
+use crate::matching::{GraphNode, tensor};
+use strait_core::op::{Binary, BinaryFunction};
+use strait_core::rule::EVERYWHERE;
+use strait_core::{Elem, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+
+/// See the module's documentation.
+pub struct BoundBeforeWideGrid;
+
+impl Rule for BoundBeforeWideGrid {
+    fn name(&self) -> &'static str {
+        "bound-before-wide-grid"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Gemm, Term::MatMul]
+    }
+
+    /// It looks at the grids of its readers.
+    fn depth(&self) -> usize {
+        EVERYWHERE
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Some(least), Some(y)) = (least(&site), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let name = format!("{}_least", module.name(site.node.name));
+        let maximum = Binary {
+            function: BinaryFunction::Maximum,
+        };
+        let operands = [Some(Source::Old(y)), Some(Source::Data(0))];
+        Ok(Outcome::Apply(Patch {
+            data: vec![(name, tensor(&[], &[least])?)],
+            add: vec![NewNode::new(maximum, &operands, &[at])],
+            replace: vec![(y, Source::New(0, 0))],
+            ..Patch::default()
+        }))
+    }
+}
+
+/// The least number on the grids behind a product of operands of 8 bits, where all of these have 16.
+fn least(site: &GraphNode<'_>) -> Option<f32> {
+    let has_codes = |index: usize| {
+        let codes = site.producer(site.input(index)?, Term::Dequantize)?.input(0)?;
+        Some(matches!(site.graph.value(codes)?.ty.elem, Elem::I8 | Elem::U8))
+    };
+    let y = site.output().filter(|&y| !site.graph.is_output(y))?;
+    (has_codes(0)? && has_codes(1)?).then_some(())?;
+    let of_reader = |reader: NodeId| {
+        let reader = site.graph.node(reader)?;
+        matches!(reader.op, Op::Quantize(_)).then_some(())?;
+        let codes = site.graph.value(*reader.outputs.first()?)?;
+        let [least, _] = codes.quant.as_ref()?.ends(codes.ty.elem)?;
+        (codes.ty.elem.bits() == 16).then_some(least)
+    };
+    let each: Option<Vec<f32>> = site.graph.uses(y).map(|reader| of_reader(reader.node)).collect();
+    each?.into_iter().reduce(f32::min)
+}

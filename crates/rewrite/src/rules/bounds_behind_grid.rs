@@ -1,0 +1,95 @@
+//! **Pattern**: a value that is dequantized from one grid, read by a product with weights or biases of real numbers whose result
+//! is quantized, or by a silu.
+//! **Why**: ONNX Runtime takes a product between a DequantizeLinear and a QuantizeLinear for a quantized one, and gives float
+//! weights and biases grids of its own (`WeightBiasQuantization`). And it gives each reader a DequantizeLinear of its own, so
+//! that it does not see that the two operators of a silu read one value, for which it has a kernel. A clip at the ends of the grid
+//! stands between; it computes nothing.
+//! **Preconditions**: the grid holds for the whole tensor.
+//! **Exactness**: exact: what is dequantized lies within the ends of the grid.
+
+use crate::matching::GraphNode;
+use strait_core::op::{Clip, Function};
+use strait_core::rule::EVERYWHERE;
+use strait_core::{Elem, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
+
+/// See the module's documentation.
+pub struct BoundsBehindGrid;
+
+impl Rule for BoundsBehindGrid {
+    fn name(&self) -> &'static str {
+        "bounds-behind-grid"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Conv, Term::ConvTranspose, Term::Gemm, Term::Silu]
+    }
+
+    /// It looks for a quantization behind clamps.
+    fn depth(&self) -> usize {
+        EVERYWHERE
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let Some((grid, [min, max])) = ends(&site, x).filter(|_| is_mistaken(&site)) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let clip = NewNode::new(Clip { min, max }, &[Some(Source::Old(x))], &[grid]);
+        let mut node = NewNode::new(site.node.op.clone(), &[Some(Source::New(0, 0))], &[at]);
+        node.inputs
+            .extend(site.node.inputs.iter().skip(1).map(|operand| operand.map(Source::Old)));
+        Ok(Outcome::Apply(Patch {
+            add: vec![clip, node],
+            replace: vec![(y, Source::New(1, 0))],
+            remove: vec![at],
+            ..Patch::default()
+        }))
+    }
+}
+
+/// The node that dequantizes a value, and the ends of the grid.
+fn ends(site: &GraphNode<'_>, x: ValueId) -> Option<(NodeId, [f32; 2])> {
+    let real = site.producer(x, Term::Dequantize)?;
+    let codes = site.graph.value(real.input(0)?)?;
+    Some((real.id, codes.quant.as_ref()?.ends(codes.ty.elem)?))
+}
+
+/// True for a node that ONNX Runtime would take for another one.
+fn is_mistaken(site: &GraphNode<'_>) -> bool {
+    if let Op::Unary(op) = &site.node.op {
+        return op.function == Function::Silu;
+    }
+    let is_float = |index: usize| {
+        let value = site.input(index).filter(|&value| site.graph.data_of(value).is_some());
+        value
+            .and_then(|value| site.graph.value(value))
+            .is_some_and(|value| value.ty.elem == Elem::F32)
+    };
+    (is_float(1) || is_float(2)) && is_quantized(site)
+}
+
+/// True if the result is quantized, at once or behind clamps.
+fn is_quantized(site: &GraphNode<'_>) -> bool {
+    let mut node = site.node;
+    loop {
+        let Some(&[result]) = node.outputs.first_chunk().filter(|_| node.outputs.len() == 1) else {
+            return false;
+        };
+        let mut readers = site
+            .graph
+            .uses(result)
+            .filter_map(|reader| site.graph.node(reader.node));
+        node = match (readers.next(), readers.next()) {
+            (Some(reader), None) => reader,
+            _ => return false,
+        };
+        match node.op {
+            Op::Quantize(_) => return true,
+            Op::Relu(_) | Op::Clip(_) => {}
+            _ => return false,
+        }
+    }
+}

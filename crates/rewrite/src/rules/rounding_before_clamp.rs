@@ -1,0 +1,62 @@
+//! **Pattern**: relu or clip of a value that is quantized and dequantized, the result of which is quantized on the same grid by
+//! all that read it.
+//! **Why**: runtimes take a clamp between a product and its quantization into the product, and run one that has a quantization on
+//! either side by itself.
+//! **Preconditions**: nothing else reads what is quantized in front, and the result is no output.
+//! **Exactness**: exact: rounding to a grid never decreases, and numbers on the grid stay as they are. So a number rounds to one
+//! code whether it is clamped before or behind.
+
+use crate::matching::GraphNode;
+use strait_core::rule::EVERYWHERE;
+use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
+
+/// See the module's documentation.
+pub struct RoundingBeforeClamp;
+
+impl Rule for RoundingBeforeClamp {
+    fn name(&self) -> &'static str {
+        "rounding-before-clamp"
+    }
+
+    fn anchors(&self) -> Vec<Term> {
+        vec![Term::Relu, Term::Clip]
+    }
+
+    /// It looks at the grids of its readers.
+    fn depth(&self) -> usize {
+        EVERYWHERE
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let Some((read, real)) = pair(&site) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let (Some(x), Some(y)) = (read.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        Ok(Outcome::Apply(Patch {
+            add: vec![NewNode::new(site.node.op.clone(), &[Some(Source::Old(x))], &[at])],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: vec![at, real.id, read.id],
+            ..Patch::default()
+        }))
+    }
+}
+
+/// The quantization in front of the clamp and what undoes it, where all readers of the clamp quantize like that.
+fn pair<'a>(site: &GraphNode<'a>) -> Option<(GraphNode<'a>, GraphNode<'a>)> {
+    let grid = |value| site.graph.value(value).map(|value| &value.quant);
+    let (x, y) = (site.input(0)?, site.output()?);
+    let real = site.producer(x, Term::Dequantize).filter(|_| site.used_once(x))?;
+    let codes = real.input(0)?;
+    let read = site.producer(codes, Term::Quantize).filter(|_| site.used_once(codes))?;
+    let is_alike = |reader: NodeId| {
+        let reader = site.graph.node(reader)?;
+        let result = *reader.outputs.first()?;
+        Some(matches!(reader.op, Op::Quantize(_)) && reader.op == read.node.op && grid(result) == grid(codes))
+    };
+    let mut readers = site.graph.uses(y).peekable();
+    let is_read = readers.peek().is_some() && !site.graph.is_output(y);
+    (is_read && readers.all(|reader| is_alike(reader.node) == Some(true))).then_some((read, real))
+}
