@@ -17,7 +17,7 @@ const MOST_BYTES_OF_PROTOBUF: usize = 1 << 31;
 /// A decoded model.
 #[derive(Debug)]
 pub(crate) enum Model {
-    Onnx(strait_onnx::Model),
+    Onnx(Box<strait_onnx::Model>),
     TensorFlow(strait_tensorflow::Model),
     TfLite(strait_tflite::Model),
 }
@@ -47,7 +47,9 @@ impl Model {
             Some(Kind::TfLite) => strait_tflite::Model::decode(bytes).map(Model::TfLite),
             Some(Kind::TensorFlow) => strait_tensorflow::Model::decode(bytes).map(Model::TensorFlow),
             // Its reader says best what is wrong with it.
-            Some(Kind::Onnx) | None => strait_onnx::Model::decode(bytes, folder).map(Model::Onnx),
+            Some(Kind::Onnx) | None => {
+                strait_onnx::Model::decode(bytes, folder).map(|model| Model::Onnx(Box::new(model)))
+            }
         }
     }
 
