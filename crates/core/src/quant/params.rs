@@ -136,7 +136,7 @@ impl QuantParams {
     }
 
     /// The real numbers of the least and the greatest code of a type, where one grid holds for the whole tensor.
-    pub fn ends(&self, codes: Elem) -> Option<[f32; 2]> {
+    pub fn ends_of(&self, codes: Elem) -> Option<[f32; 2]> {
         let ((scale, zero), (least, greatest)) = (self.as_tensor()?, codes.integers()?);
         Some([least, greatest].map(|code| (code - i64::from(zero)) as f32 * scale))
     }

@@ -57,7 +57,7 @@ fn least(site: &GraphNode<'_>) -> Option<f32> {
         let reader = site.graph.node(reader)?;
         matches!(reader.op, Op::Quantize(_)).then_some(())?;
         let codes = site.graph.value(*reader.outputs.first()?)?;
-        let [least, _] = codes.quant.as_ref()?.ends(codes.ty.elem)?;
+        let [least, _] = codes.quant.as_ref()?.ends_of(codes.ty.elem)?;
         (codes.ty.elem.bits() == 16).then_some(least)
     };
     let each: Option<Vec<f32>> = site.graph.uses(y).map(|reader| of_reader(reader.node)).collect();

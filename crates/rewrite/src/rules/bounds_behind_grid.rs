@@ -54,7 +54,7 @@ impl Rule for BoundsBehindGrid {
 fn ends(site: &GraphNode<'_>, x: ValueId) -> Option<(NodeId, [f32; 2])> {
     let real = site.producer(x, Term::Dequantize)?;
     let codes = site.graph.value(real.input(0)?)?;
-    Some((real.id, codes.quant.as_ref()?.ends(codes.ty.elem)?))
+    Some((real.id, codes.quant.as_ref()?.ends_of(codes.ty.elem)?))
 }
 
 /// True for a node that ONNX Runtime would take for another one.

@@ -69,7 +69,7 @@ fn kept(site: &GraphNode<'_>) -> Option<ValueId> {
 /// The ends of a grid that the model gives for real numbers.
 fn ends(grid: &Option<Arc<QuantParams>>) -> Option<[f32; 2]> {
     let grid = grid.as_ref()?;
-    grid.ends(grid.codes?)
+    grid.ends_of(grid.codes?)
 }
 
 impl Rule for RemoveIdentity {

@@ -2,7 +2,6 @@
 
 use super::make::*;
 use super::*;
-use crate::proto::*;
 
 #[test]
 fn dimensions_are_bound_by_name_or_by_place() {
