@@ -21,6 +21,8 @@ pub struct Names {
     hasher: RandomState,
     /// By base: the number of its last fresh name.
     last_number: BTreeMap<Symbol, usize>,
+    /// By symbol: true for a name that was made here, and that nobody outside knows.
+    are_made: Vec<bool>,
 }
 
 impl Names {
@@ -45,6 +47,7 @@ impl Names {
         let symbol = Symbol::new(self.ends.len());
         self.texts.push_str(text);
         self.ends.push(self.texts.len());
+        self.are_made.push(false);
         self.symbols.insert_unique(hash, (hash, symbol), |&(hash, _)| hash);
         symbol
     }
@@ -59,12 +62,31 @@ impl Names {
         (0..self.ends.len()).map(|index| self.text(Symbol::new(index)))
     }
 
-    /// A name that is not yet in the table: `base` itself, or `base_1`, `base_2`, …. Each base remembers where it is, so
-    /// that the hundred-thousandth name costs as much as the first.
+    /// True for a name that was made here ([`Names::make`], [`Names::fresh`]), and did not come from a model.
+    pub fn is_made(&self, symbol: Symbol) -> bool {
+        self.are_made.get(symbol.index()).copied().unwrap_or(false)
+    }
+
+    /// The symbol of a name that is made here; none where the text is in the table already.
+    pub fn make(&mut self, text: &str) -> Option<Symbol> {
+        let hash = self.hasher.hash_one(text);
+        self.found(hash, text).is_none().then(|| self.add_made(hash, text))
+    }
+
+    fn add_made(&mut self, hash: u64, text: &str) -> Symbol {
+        let symbol = self.add(hash, text);
+        if let Some(is_made) = self.are_made.last_mut() {
+            *is_made = true;
+        }
+        symbol
+    }
+
+    /// A name that is not yet in the table, and is made here: `base` itself, or `base_1`, `base_2`, …. Each base remembers where
+    /// it is, so that the hundred-thousandth name costs as much as the first.
     pub fn fresh(&mut self, base: &str) -> Symbol {
         let hash = self.hasher.hash_one(base);
         let Some(base_symbol) = self.found(hash, base) else {
-            return self.add(hash, base);
+            return self.add_made(hash, base);
         };
         let mut number = self.last_number.get(&base_symbol).copied().unwrap_or(0);
         loop {
@@ -73,7 +95,7 @@ impl Names {
             let hash = self.hasher.hash_one(&candidate);
             if self.found(hash, &candidate).is_none() {
                 self.last_number.insert(base_symbol, number);
-                return self.add(hash, &candidate);
+                return self.add_made(hash, &candidate);
             }
         }
     }
@@ -96,6 +118,20 @@ mod tests {
         let made: Vec<Symbol> = (0..4).map(|_| names.fresh("x")).collect();
         let texts: Vec<&str> = made.iter().map(|&s| names.text(s)).collect();
         assert_eq!(texts, ["x", "x_1", "x_3", "x_4"]);
+    }
+
+    #[test]
+    fn names_that_were_made_are_told_from_those_of_a_model() {
+        let mut names = Names::default();
+        let given = names.intern("x");
+        let (fresh, first) = (names.fresh("x"), names.fresh("y"));
+        let made = names.make("z").unwrap();
+        assert_eq!(
+            [given, fresh, first, made].map(|name| names.is_made(name)),
+            [false, true, true, true]
+        );
+        assert_eq!((names.make("x"), names.make("z")), (None, None));
+        assert_eq!(names.intern("z"), made);
     }
 
     #[test]

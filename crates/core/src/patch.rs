@@ -4,6 +4,7 @@ use crate::addend::Addend;
 use crate::graph::{Def, Fused, Graph, Node, Placement};
 use crate::ids::{DataId, GraphId, NodeId, Symbol, ValueId};
 use crate::module::Module;
+use crate::names::Names;
 use crate::op::{Op, Results};
 use crate::quant::QuantParams;
 use crate::reason::Reason;
@@ -32,8 +33,9 @@ pub struct NewNode {
     pub op: Op,
     /// Its operands.
     pub inputs: SmallVec<[Option<Source>; 3]>,
-    /// The nodes that it stands for: it takes the name of the first, where that goes and no other new node has taken it,
-    /// the source names of all, and runs on the host if one of them does. At least one.
+    /// The nodes that it stands for: it takes the name of the first, where that goes and no other new node has taken it: what
+    /// computes comes before what only moves elements. It has the source names of all, and runs on the host if one of them does.
+    /// At least one.
     pub origins: SmallVec<[NodeId; 2]>,
     /// Steps that are fused into it.
     pub fused: Option<Fused>,
@@ -64,8 +66,12 @@ pub struct Patch {
     /// Nodes to add; later ones may use earlier ones.
     pub add: Vec<NewNode>,
     /// Values whose uses move elsewhere, but for the uses by the added nodes. The replacement takes over the name, unless
-    /// one of the two is an input or a constant or it is an output, and the grid if it has none. Types must be equal.
+    /// one of the two is an input or a constant or it is an output, or it has a name of the model and the other one does not; and
+    /// the grid if it has none. Types must be equal.
     pub replace: Vec<(ValueId, Source)>,
+    /// Values that go, and those that have their elements in another order from then on: a name of the model passes on to one
+    /// that has none.
+    pub rename: Vec<(ValueId, Source)>,
     /// Nodes to take away; nothing may use them any more.
     pub remove: Vec<NodeId>,
 }
@@ -126,6 +132,7 @@ impl Module {
                 *symbol = *names.entry(*symbol).or_insert_with(fresh);
             }
         }
+        let heirs = heirs(&patch);
         let mut data = Vec::with_capacity(patch.data.len());
         let mut unrounded = patch.unrounded.into_iter().peekable();
         for (position, (name, tensor)) in patch.data.into_iter().enumerate() {
@@ -136,22 +143,25 @@ impl Module {
             }
             data.push(self.graphs[graph.index()].add_data(name, ty, None, id));
         }
-        let mut free: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
         let names: Vec<(Symbol, Vec<Symbol>)> = patch
             .add
             .iter()
             .zip(&types)
-            .map(|(new, results)| {
-                let origin = new.origins[0];
-                let given = self.graphs[graph.index()].node(origin).map(|n| n.name);
-                let base = given.map_or_else(String::new, |s| self.name(s).to_string());
+            .enumerate()
+            .map(|(position, (new, results))| {
+                let origin = self.graphs[graph.index()].node(new.origins[0]);
+                let given = origin.map(|n| n.name);
+                let source = origin.and_then(|n| n.sources.first().copied()).or(given);
+                let text = |symbol: Option<Symbol>| symbol.map_or_else(String::new, |s| self.names.text(s).to_owned());
+                let (base, source) = (text(given), text(source));
                 let values = results
                     .iter()
                     .map(|_| self.names.fresh(&format!("{base}:value")))
                     .collect();
-                // No two nodes have one name: the first that stands for a node takes it over, once the node is gone.
-                let taken_over = given.filter(|_| free.remove(&origin));
-                (taken_over.unwrap_or_else(|| self.names.fresh(&base)), values)
+                // No two nodes have one name, and a node that is made beside an operator of the model has none that looks like one.
+                let taken_over = given.filter(|_| heirs.get(&new.origins[0]) == Some(&position));
+                let own = || self.names.fresh(&format!("{source}:{}", new.op.name()));
+                (taken_over.unwrap_or_else(own), values)
             })
             .collect();
         let g = &mut self.graphs[graph.index()];
@@ -166,7 +176,7 @@ impl Module {
         }
         for (old, source) in patch.replace {
             if let Some(new) = g.resolve(source, &data, first_new) {
-                applied.touched.extend(g.replace(old, new, first_new));
+                applied.touched.extend(g.replace(old, new, first_new, &self.names));
             }
         }
         for id in &patch.remove {
@@ -176,8 +186,25 @@ impl Module {
         }
         let read = patch.remove.iter().filter_map(|&id| g.node(id));
         let read: Vec<ValueId> = read.flat_map(|node| node.inputs.iter().flatten().copied()).collect();
+        let given = |name: &Symbol| !self.names.is_made(*name);
+        let renamed = patch.rename.into_iter().filter_map(|(old, source)| {
+            let name = g.value(old).map(|value| value.name).filter(given)?;
+            Some((old, name, g.resolve(source, &data, first_new)?))
+        });
+        let renamed: Vec<(ValueId, Symbol, ValueId)> = renamed.collect();
         for id in patch.remove {
             g.remove(id);
+        }
+        for (old, name, new) in renamed {
+            let has_gone = g.value(old).is_none();
+            if let Some(value) = g
+                .values
+                .get_mut(new.index())
+                .and_then(Option::as_mut)
+                .filter(|value| has_gone && !given(&value.name))
+            {
+                value.name = name;
+            }
         }
         let is_unread = |value: &ValueId| g.uses(*value).next().is_none();
         let unread = read.into_iter().filter(is_unread).filter_map(|value| g.data_of(value));
@@ -307,6 +334,23 @@ impl Module {
     }
 }
 
+/// By node that goes: the position of the new one that takes its name over. It is the first that computes, or the first of those
+/// that move elements.
+fn heirs(patch: &Patch) -> BTreeMap<NodeId, usize> {
+    let gone: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
+    let mut heirs = BTreeMap::new();
+    for is_form in [false, true] {
+        let new = patch.add.iter().enumerate();
+        for (position, new) in new.filter(|(_, new)| new.op.term().is_form() == is_form) {
+            let origin = new.origins[0];
+            if gone.contains(&origin) {
+                heirs.entry(origin).or_insert(position);
+            }
+        }
+    }
+    heirs
+}
+
 /// The names to come in a type, with their axes.
 fn placeholders(ty: &mut TensorType) -> impl Iterator<Item = (&mut Symbol, usize)> {
     let dims = ty.shape.iter_mut().enumerate();
@@ -380,7 +424,7 @@ impl Graph {
     }
 
     /// Moves the uses of `old`, but for those by nodes from `first_new` on, to `new`; answers with the moved users.
-    fn replace(&mut self, old: ValueId, new: ValueId, first_new: usize) -> Vec<NodeId> {
+    fn replace(&mut self, old: ValueId, new: ValueId, first_new: usize, names: &Names) -> Vec<NodeId> {
         let uses: Vec<Use> = self.uses(old).filter(|u| u.node.index() < first_new).collect();
         // The list runs from the latest use to the first; moving in reverse keeps its order.
         for &at in uses.iter().rev() {
@@ -399,7 +443,8 @@ impl Graph {
         if let Some(value) = self.values[new.index()].as_mut() {
             // An input, a constant or an output keeps its own name: somebody outside knows it by that.
             let both_are_results = matches!((value.def, def), (Def::Node(..), Def::Node(..)));
-            if both_are_results && value.output_positions.is_empty() {
+            let is_known = positions.is_empty() && names.is_made(name) && !names.is_made(value.name);
+            if both_are_results && value.output_positions.is_empty() && !is_known {
                 given_up = std::mem::replace(&mut value.name, name);
             }
             value.output_positions.extend(positions);

@@ -210,6 +210,13 @@ impl Term {
         )
     }
 
+    /// True if it computes no element: it brings operands into the form in which another op takes them, or is a layer of a
+    /// model by itself.
+    pub const fn is_form(self) -> bool {
+        let is_moved = self.moves_codes() && !matches!(self, Term::Resize);
+        is_moved || matches!(self.kind(), Kind::Converts | Kind::Boundary)
+    }
+
     /// True if the result has the elements of the operand in their order, in a tensor of another shape.
     pub const fn keeps_order(self) -> bool {
         matches!(self.kind(), Kind::Rearranges) && !matches!(self, Term::Transpose)

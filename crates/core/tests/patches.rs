@@ -6,7 +6,7 @@ mod support;
 
 use proptest::prelude::*;
 use std::time::Instant;
-use strait_core::op::{Identity, Relu};
+use strait_core::op::{Identity, Relu, Transpose};
 use strait_core::text::{PrintOptions, parse, print};
 use strait_core::verifier::verify;
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Patch, PatchError, Source, ValueId};
@@ -144,6 +144,36 @@ fn what_is_replaced_hands_on_its_name_and_what_is_folded_its_source_names() {
     let applied = module.apply(GraphId::new(MAIN), patch).unwrap();
     assert_eq!((applied.added.len(), applied.touched), (1, applied.added.clone()));
     let expect = "strait 1 float\ngraph @g(%x: f32[2]) {\n  %b: f32[2] = relu(%x) name=\"/a\" sources=[\"/a\",\"/b\"]\n  return %b\n}\n";
+    assert_eq!(print(&module, &PrintOptions::default()), expect);
+}
+
+#[test]
+fn what_computes_keeps_the_name_of_its_node_and_what_is_moved_that_of_its_value() {
+    let text = "strait 1 float graph @g(%x: f32[2,3]) {
+        %a: f32[2,3] = relu(%x) name=\"/a\"
+        %b: f32[1,1] = reduce(%a) {reduction=max, axes=[0,1], keep_dims=1} name=\"/b\"
+        return %b }";
+    let mut module = parse(text).unwrap();
+    let ids: Vec<NodeId> = module.main().nodes().map(|(id, _)| id).collect();
+    let (input, a, b) = (ValueId::new(0), ValueId::new(1), ValueId::new(2));
+    let permutation = [1, 0].as_slice().into();
+    let max = module.main().node(ids[1]).unwrap().op.clone();
+    let patch = Patch {
+        add: vec![
+            NewNode::new(Transpose { permutation }, &[Some(Source::Old(input))], &ids[..1]),
+            NewNode::new(Relu {}, &[Some(Source::New(0, 0))], &ids[..1]),
+            NewNode::new(max, &[Some(Source::New(1, 0))], &ids[1..]),
+        ],
+        replace: vec![(b, Source::New(2, 0))],
+        rename: vec![(a, Source::New(1, 0))],
+        remove: vec![ids[1], ids[0]],
+        ..Patch::default()
+    };
+    module.apply(GraphId::new(MAIN), patch).unwrap();
+    let expect = "strait 1 float\ngraph @g(%x: f32[2,3]) {\n  \
+                  %\"/a:value\": f32[3,2] = transpose(%x) {permutation=[1,0]} name=\"/a:transpose\" sources=[\"/a\"]\n  \
+                  %a: f32[3,2] = relu(%\"/a:value\") name=\"/a\"\n  \
+                  %b: f32[1,1] = reduce(%a) {reduction=max, axes=[0,1], keep_dims=1} name=\"/b\"\n  return %b\n}\n";
     assert_eq!(print(&module, &PrintOptions::default()), expect);
 }
 

@@ -83,8 +83,8 @@ pub struct Builder<'a> {
     pub(crate) rounded: BTreeSet<TensorId>,
     /// The number behind the last name that was made of each base.
     numbers: BTreeMap<String, usize>,
-    /// The names that nodes have.
-    node_names: BTreeSet<Symbol>,
+    /// The operators whose names nodes have already.
+    named: BTreeSet<Symbol>,
     /// Named extents of the model's inputs, which are to be bound.
     pub(crate) free: BTreeSet<Dim>,
     /// The elements that are known of lists of integers of which a run finds the rest.
@@ -120,6 +120,10 @@ impl<'a> Builder<'a> {
     pub fn new(scope: Scope<'a>, name: &str, outputs: impl IntoIterator<Item = TensorId>) -> Builder<'a> {
         let mut names = Names::default();
         let graph = Graph::new(names.intern(name), Stage::Float);
+        // No name that is made takes one of the file, wherever that stands in it.
+        for name in scope.wiring.names() {
+            names.intern(name);
+        }
         Builder {
             scope,
             module: Module::new(graph, names),
@@ -129,7 +133,7 @@ impl<'a> Builder<'a> {
             widened: BTreeMap::new(),
             rounded: BTreeSet::new(),
             numbers: BTreeMap::new(),
-            node_names: BTreeSet::new(),
+            named: BTreeSet::new(),
             free: BTreeSet::new(),
             partial: BTreeMap::new(),
             quantized: BTreeMap::new(),
@@ -258,7 +262,7 @@ impl<'a> Builder<'a> {
             true => self.module.names.intern(port),
             false => self.fresh(port),
         };
-        let node = self.node_name(port);
+        let node = self.name_beside(port, &op);
         let source = self.module.names.intern(port);
         let graph = self.module.main_mut();
         let results = vec![(result, TensorType { elem, ..ty }, None)];
@@ -440,14 +444,19 @@ impl<'a> Builder<'a> {
         self.written <= MOST_WRITTEN
     }
 
-    /// A name for a node, where one of the model becomes several, or several have one name: the name itself for the first.
-    pub fn node_name(&mut self, base: &str) -> Symbol {
-        let names = &mut self.module.names;
-        let mut name = names.intern(base);
-        while !self.node_names.insert(name) {
-            name = names.fresh(base);
+    /// The name of an operator of the model for what computes it; that of a node beside it where one has the name already, as
+    /// operators may become several nodes, or be called alike.
+    pub fn node_name(&mut self, operator: &str, op: &Op) -> Symbol {
+        let name = self.module.names.intern(operator);
+        match self.named.insert(name) {
+            true => name,
+            false => self.name_beside(operator, op),
         }
-        name
+    }
+
+    /// A name for a node that is made beside an operator of the model, or beside a tensor at its border.
+    pub(crate) fn name_beside(&mut self, operator: &str, op: &Op) -> Symbol {
+        self.module.names.fresh(&format!("{operator}:{}", op.name()))
     }
 
     /// A name for a value that the model does not have. Each base remembers its last number, so that the hundred-thousandth name
@@ -455,11 +464,11 @@ impl<'a> Builder<'a> {
     pub fn fresh(&mut self, base: &str) -> Symbol {
         let mut number = self.numbers.get(base).copied().unwrap_or(0);
         loop {
-            let name = format!("{base}:{number}");
+            let name = self.module.names.make(&format!("{base}:{number}"));
             number += 1;
-            if !self.scope.wiring.defines(&name) && self.module.names.find(&name).is_none() {
+            if let Some(name) = name {
                 self.numbers.insert(base.to_owned(), number);
-                return self.module.names.intern(&name);
+                return name;
             }
         }
     }

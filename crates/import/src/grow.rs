@@ -196,9 +196,11 @@ impl Layer<'_, '_> {
             };
             typed.push((name, ty, None));
         }
-        let name = match self.is_aside {
-            true => self.builder.node_name(&format!("{base}:{}", op.name())),
-            false => self.builder.node_name(base),
+        // What computes is the operator; where nothing does, what its result comes from.
+        let is_beside = self.is_aside || (op.term().is_form() && results.is_empty());
+        let name = match is_beside {
+            true => self.builder.name_beside(base, &op),
+            false => self.builder.node_name(base, &op),
         };
         let module = &mut self.builder.module;
         let source = module.names.intern(base);

@@ -30,7 +30,7 @@ pub struct Layer<'b, 'a> {
     wiring: &'a Wiring<'a>,
     /// Of the node in its graph.
     position: usize,
-    /// True while ops are added that only bring an operand into the form that the node's own op takes.
+    /// True while ops are added that compute an operand again in the form that the node's own op takes.
     pub(crate) is_aside: bool,
 }
 
@@ -201,19 +201,11 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.wiring.results(self.position).len()
     }
 
-    /// Adds an op in front of the node's last one, and answers with its first result.
+    /// Adds an op in front of the node's last one, and answers with its first result. The name of the node is that of the first op
+    /// that computes: what only brings elements into another form has one beside it.
     pub fn push(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<Arg, Refusal> {
         let results = self.apply(op.into(), args, &[])?;
         Ok(results.into_iter().next().unwrap_or(Arg::Absent))
-    }
-
-    /// The same for an op that only brings an operand into the form that the node's own op takes: its name is the node's and its
-    /// own, so that the node's is left.
-    pub fn push_aside(&mut self, op: impl Into<Op>, args: &[Arg]) -> Result<Arg, Refusal> {
-        self.is_aside = true;
-        let result = self.push(op, args);
-        self.is_aside = false;
-        result
     }
 
     /// The same, with all of its results.

@@ -180,6 +180,12 @@ impl<'a> Wiring<'a> {
         self.outputs.push(id);
     }
 
+    /// The names of all tensors and nodes.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> + '_ {
+        let tensors = self.known.iter().map(|known| known.name);
+        tensors.chain(self.nodes.iter().map(|node| node.name))
+    }
+
     /// Number of nodes.
     pub fn node_count(&self) -> usize {
         self.nodes.len()
@@ -257,11 +263,6 @@ impl<'a> Wiring<'a> {
     /// True if something defines this tensor.
     pub fn is_defined(&self, id: TensorId) -> bool {
         self.at(id).is_defined()
-    }
-
-    /// True if something defines a tensor of this name.
-    pub fn defines(&self, name: &str) -> bool {
-        self.id(name).is_some_and(|id| self.is_defined(id))
     }
 
     /// Said behind an unknown node: the options that end the graph in front of it, and those that begin it behind it, where

@@ -221,6 +221,8 @@ impl<'a> Lowering<'a> {
             });
         }
         let id = self.walk.copy(node, &operands)?;
+        // It is the node itself: what it is called here is no name of the model unless it was one.
+        self.walk.out.main_mut().set_sources(id, &[]);
         self.add_sources(id, node);
         if let Some(row) = self.row {
             let name = self.walk.intern(node.name);

@@ -20,6 +20,8 @@ pub struct Export<'m> {
     made: Vec<Option<ValueId>>,
     nodes: BTreeSet<String>,
     values: BTreeSet<String>,
+    /// The names that nodes of the source have or answer for: nobody else gets one.
+    reserved: BTreeSet<&'m str>,
 }
 
 /// A node of a format outside.
@@ -31,7 +33,7 @@ pub struct Foreign<'a> {
     pub op: &'a str,
     /// Its attributes, in the order in which they are written.
     pub attributes: Vec<(&'a str, Attribute)>,
-    /// The node's name, to which a number is added where it is taken.
+    /// The node's name, to which a number is added where it is taken, or where another node of the source is known by it.
     pub name: &'a str,
     /// The node of the source whose names of the model it answers for, if it does.
     pub of: Option<NodeId>,
@@ -57,6 +59,9 @@ impl<'m> Export<'m> {
         let mut names = Names::default();
         let main = Graph::new(names.intern(name), Stage::Export);
         let values = graph.values().map(|(_, value)| source.name(value.name).to_owned());
+        let known = graph
+            .nodes()
+            .flat_map(|(_, node)| node.sources.iter().chain([&node.name]));
         let mut export = Export {
             source,
             graph,
@@ -64,6 +69,7 @@ impl<'m> Export<'m> {
             made: vec![None; graph.value_bound()],
             nodes: BTreeSet::new(),
             values: values.collect(),
+            reserved: known.map(|&name| source.name(name)).collect(),
         };
         for &input in graph.inputs() {
             let Some(value) = graph.value(input) else { continue };
@@ -116,7 +122,7 @@ impl<'m> Export<'m> {
     /// A node of the format outside. Its result has the name `result` and is what stands for that value of the source, or a
     /// name of its own.
     pub fn foreign(&mut self, node: Foreign<'_>, result: Option<ValueId>) -> ValueId {
-        let name = fresh(&mut self.nodes, node.name);
+        let name = self.node_name(node.name, node.of);
         let attributes = node.attributes.into_iter().map(|(key, value)| (key.to_owned(), value));
         let op = op::Foreign {
             domain: node.domain.to_owned(),
@@ -170,7 +176,7 @@ impl<'m> Export<'m> {
             (self.intern(name), TensorType { elem, ..ty }, None)
         });
         let results = results.collect();
-        let name = fresh(&mut self.nodes, name);
+        let name = self.node_name(name, Some(id));
         let name = self.out.names.intern(&name);
         let op: Op = node.op.clone();
         let made = self.out.main_mut().add_node(name, op, operands, results);
@@ -203,18 +209,30 @@ impl<'m> Export<'m> {
         self.out.main_mut().set_sources(made, &names);
     }
 
-    /// The names of the model that a node of the source answers for. That of a primitive, `LAYER:WORD`, is none of them.
+    /// The names of the model that a node of the source answers for. That of a primitive, or of a node beside an operator of the
+    /// model, `LAYER:WORD`, is none of them.
     pub fn names_of(&self, node: &Node) -> Vec<&'m str> {
         let names: Vec<&str> = node.sources.iter().map(|&name| self.source.name(name)).collect();
         let own = self.source.name(node.name);
-        let layer = own
-            .rsplit_once(':')
-            .map(|(layer, _)| layer)
-            .filter(|layer| names.contains(layer));
-        names
-            .into_iter()
-            .filter(|&name| name != own || layer.is_none())
-            .collect()
+        let is_beside = names.iter().any(|name| is_inside(own, name));
+        names.into_iter().filter(|&name| name != own || !is_beside).collect()
+    }
+
+    /// The name of the model's layer that a node of the source computes, or computes a part of.
+    pub fn layer_of(&self, node: &Node) -> &'m str {
+        let own = self.source.name(node.name);
+        let names = self.names_of(node);
+        let layer = names.iter().filter(|name| **name == own || is_inside(own, name));
+        let layer = layer.max_by_key(|name| name.len()).or(names.first());
+        layer.copied().unwrap_or(own)
+    }
+
+    /// A name like this one for a node, of the source or beside it.
+    fn node_name(&mut self, base: &str, of: Option<NodeId>) -> String {
+        let of = of.and_then(|of| self.graph.node(of));
+        let own = of.is_some_and(|of| self.source.name(of.name) == base || self.names_of(of).contains(&base));
+        let is_free = own || !self.reserved.contains(base);
+        fresh(&mut self.nodes, base, is_free, |name| self.reserved.contains(name))
     }
 
     fn first_result(&self, id: NodeId) -> ValueId {
@@ -240,15 +258,22 @@ impl<'m> Export<'m> {
     }
 
     fn value_name(&mut self, base: &str) -> Symbol {
-        let name = fresh(&mut self.values, base);
+        let name = fresh(&mut self.values, base, true, |_| false);
         self.out.names.intern(&name)
     }
 }
 
-/// The name, or it with the first number that makes it new.
-fn fresh(taken: &mut BTreeSet<String>, base: &str) -> String {
-    let numbered = (1..).map(|number| format!("{base}_{number}"));
-    let mut names = std::iter::once(base.to_owned()).chain(numbered);
+/// True for the name of a part of what is called `layer`.
+fn is_inside(name: &str, layer: &str) -> bool {
+    name.strip_prefix(layer).is_some_and(|rest| rest.starts_with(':'))
+}
+
+/// The name where it is free, or it with the first number that makes it new.
+fn fresh(taken: &mut BTreeSet<String>, base: &str, is_free: bool, is_reserved: impl Fn(&str) -> bool) -> String {
+    let numbered = (1..)
+        .map(|number| format!("{base}_{number}"))
+        .filter(|name| !is_reserved(name));
+    let mut names = is_free.then(|| base.to_owned()).into_iter().chain(numbered);
     let name = names.find(|name| !taken.contains(name)).unwrap_or_default();
     taken.insert(name.clone());
     name

@@ -223,6 +223,9 @@ impl<'a> Region<'a> {
             }
             draft.patch.remove.push(id);
         }
+        // A tensor of the model is what stands for it from here on, where it does not stand any more itself.
+        let made = draft.made.iter().map(|(&result, &(source, _))| (result, source));
+        draft.patch.rename.extend(made);
         // A transpose in front goes where nothing else reads it.
         let reads: BTreeSet<ValueId> = (draft.patch.add.iter())
             .flat_map(|node| node.inputs.iter().flatten())

@@ -1,7 +1,7 @@
 //! Grids and codes that a program states beside a configuration: no key of the file has them.
 
 use strait_container::sha256;
-use strait_core::{DataId, Elem, Module, NodeId, Port, QuantParams, TensorData};
+use strait_core::{DataId, Elem, Module, Node, NodeId, Port, QuantParams, TensorData};
 use strait_document::nearest;
 
 use crate::{
@@ -32,9 +32,14 @@ impl Given {
     /// A name that no node of the main graph answers for, or a port that the node lacks.
     pub(crate) fn node(&self, module: &Module) -> Result<NodeId, Diagnostics> {
         let graph = module.main();
-        let answers = |sources: &[_]| sources.iter().any(|&name| module.name(name) == self.layer);
-        let own = graph.nodes().find(|(_, node)| module.name(node.name) == self.layer);
-        let found = own.or_else(|| graph.nodes().find(|(_, node)| answers(&node.sources)));
+        let answers = |node: &Node| node.sources.iter().any(|&name| module.name(name) == self.layer);
+        // A name that no layer of the model has means nothing, though a node may be called so here. Of several nodes that answer for
+        // a layer it is the one with its name, and none that moves elements for it.
+        let unlikeness = |(_, node): &(NodeId, &Node)| match module.name(node.name) == self.layer {
+            true => 0,
+            false => 1 + u8::from(node.op.term().is_form()),
+        };
+        let found = graph.nodes().filter(|(_, node)| answers(node)).min_by_key(unlikeness);
         let Some((id, _)) = found else {
             let names = graph.nodes().flat_map(|(_, node)| &node.sources);
             let near = nearest::closest(&self.layer, names.map(|&name| module.name(name)), 3);

@@ -1,9 +1,9 @@
 //! The files that a target asks for besides the artifact's own.
 
-use std::{io, path::Path};
+use std::{collections::BTreeMap, io, path::Path};
 
 use strait_container::{ArtifactError, ArtifactWriter};
-use strait_core::{Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term};
+use strait_core::{ConfigId, Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term};
 use strait_lower::Parameters;
 use strait_quantize::annotate::RangeFrom;
 use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
@@ -132,7 +132,12 @@ pub(super) fn emit(
     let mut left_out_package = None;
     for format in &job.formats {
         let written = match format {
-            Format::Package => match package(job, lowered, (rewritten, &observing(job)?), &mut sink) {
+            Format::Package => match package(
+                job,
+                lowered,
+                (rewritten, &observing(job, &lowered.annotated)?),
+                &mut sink,
+            ) {
                 Err(TargetError::Refused(reason)) if !is_asked(job) => {
                     let id = &job.target.spec().id;
                     let message = format!("the files of the target `{id}` are not written: {}", reason.text);
@@ -181,21 +186,36 @@ fn package(
     job.target.emit_all(&emission, sink)
 }
 
-/// The ways in which the ranges of what layers compute on were found.
-fn observing(job: &Job<'_>) -> Result<Vec<(String, Observing)>, Diagnostics> {
+/// The ways in which the ranges of what layers compute on were found, by the layers' names.
+fn observing(job: &Job<'_>, annotated: &Module) -> Result<Vec<(String, Observing)>, Diagnostics> {
     let Wishes {
         directives,
         observer: default,
         ..
     } = wishes(job.canonical, job.loaded, job.selection, job.target.spec())?;
-    let (module, graph) = (job.canonical, job.canonical.main());
-    let found = graph.nodes().filter_map(|(id, node)| {
-        let value = node.inputs.first().copied().flatten()?;
-        let from = directives
-            .operands
-            .get(&(id, 0))
-            .or_else(|| directives.ranges.get(&value));
-        let choice = match from {
+    let (graph, table) = (annotated.main(), &annotated.main().quant);
+    // Those that share a grid have one range: what is said of one of them is said of all, and of the first of them most.
+    let mut said: BTreeMap<ConfigId, &RangeFrom> = BTreeMap::new();
+    for (config, at) in table.iter() {
+        let root = table.root(config);
+        let of_operand = match at.port {
+            Port::Operand(index) => directives.operands.get(&(at.node, index)),
+            _ => None,
+        };
+        let of_value = || directives.ranges.get(&graph.value_at(at.node, at.port)?);
+        if let Some(from) = of_operand.or_else(of_value)
+            && (config == root || !said.contains_key(&root))
+        {
+            said.insert(root, from);
+        }
+    }
+    let mut nodes: Vec<_> = graph.nodes().collect();
+    // Of the nodes that answer for a layer, the one that has its name speaks for it.
+    nodes.sort_by_key(|(_, node)| (!node.sources.contains(&node.name), node.op.term().is_form()));
+    let mut found = BTreeMap::new();
+    for (id, node) in nodes {
+        let root = table.id(id, Port::Operand(0)).map(|config| table.root(config));
+        let choice = match root.and_then(|root| said.get(&root)) {
             None => Some(&default),
             Some(RangeFrom::Observer(choice)) => Some(choice),
             Some(RangeFrom::Stated(_) | RangeFrom::Grid(_)) => None,
@@ -204,11 +224,13 @@ fn observing(job: &Job<'_>) -> Result<Vec<(String, Observing)>, Diagnostics> {
             observer: choice.map_or("range", |choice| choice.observer.name()).to_owned(),
             options: choice.map(|choice| choice.options.clone()).unwrap_or_default(),
         };
-        Some((module.name(node.name).to_owned(), observing))
-    });
-    let mut found: Vec<(String, Observing)> = found.collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(found)
+        let is_own = node.sources.contains(&node.name);
+        for &source in node.sources.iter().filter(|&&source| !is_own || source == node.name) {
+            let layer = annotated.name(source).to_owned();
+            found.entry(layer).or_insert_with(|| observing.clone());
+        }
+    }
+    Ok(found.into_iter().collect())
 }
 
 fn sink_error(job: &Job<'_>, error: &TargetError) -> Stop {

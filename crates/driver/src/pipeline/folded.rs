@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strait_core::{Module, Node, NodeId, Port, Symbol};
+use strait_core::{Graph, Kind, Module, Node, NodeId, Port, Symbol};
 
 use crate::{
     config::{Glob, KeyPath, Loaded, leaf::Pattern, types::Rule},
@@ -39,7 +39,11 @@ impl Layers {
             let Some(node) = graph.node(id) else { continue };
             let variable = node.inputs.iter().flatten().filter(|&&x| graph.data_of(x).is_none());
             let makers: BTreeSet<Option<Symbol>> = variable
-                .map(|&x| graph.producer(x).map(|(_, maker)| maker.name))
+                .map(|&x| {
+                    graph
+                        .producer(x)
+                        .map(|(_, maker)| maker.sources.first().copied().unwrap_or(maker.name))
+                })
                 .filter(|maker| maker.is_none_or(|maker| !node.sources.contains(&maker)))
                 .collect();
             for &source in &node.sources {
@@ -57,14 +61,21 @@ impl Layers {
         node.sources.iter().copied().max_by_key(rank)
     }
 
-    /// True if a node has this part of one of its layers.
-    fn has(&self, part: Part, node: &Node, source: Symbol) -> bool {
+    /// True if a node has this part of one of its layers. A layer may be several nodes, as one between two transposes: the first
+    /// reads its operand, and the last makes its result.
+    fn has(&self, part: Part, graph: &Graph, node: &Node, source: Symbol) -> bool {
         match part {
-            Part::Results => self.last(node) == Some(source),
-            Part::Operands => self.0.get(&source).is_none_or(|layer| {
-                let within = |maker: &Option<Symbol>| maker.is_some_and(|maker| node.sources.contains(&maker));
-                layer.reads.is_empty() || !layer.reads.iter().all(within)
-            }),
+            Part::Results => {
+                let made = before_moves(graph, node, source);
+                self.last(made) == Some(source) && leaves(graph, made, source)
+            }
+            Part::Operands => {
+                let is_left = self.0.get(&source).is_none_or(|layer| {
+                    let within = |maker: &Option<Symbol>| maker.is_some_and(|maker| node.sources.contains(&maker));
+                    layer.reads.is_empty() || !layer.reads.iter().all(within)
+                });
+                is_left && enters(graph, node, source)
+            }
         }
     }
 
@@ -88,7 +99,7 @@ impl Layers {
         for (id, node) in nodes.iter().filter_map(|&id| Some((id, graph.node(id)?))) {
             let layers = node.sources.iter().copied();
             let layers: Vec<(Symbol, usize)> = layers.filter_map(|source| Some((source, named(source)?))).collect();
-            let having = layers.iter().filter(|(source, _)| self.has(part, node, *source));
+            let having = layers.iter().filter(|(source, _)| self.has(part, graph, node, *source));
             let having: Vec<Symbol> = having.map(|&(source, _)| source).collect();
             match having.is_empty() {
                 true => gone.extend(layers.into_iter().map(|(source, at)| (source, (at, node)))),
@@ -142,6 +153,52 @@ impl Layers {
         };
         finding.help("`optional = true` leaves such layers out")
     }
+}
+
+/// The node of a layer whose result nodes of the layer only move up to this one.
+fn before_moves<'a>(graph: &'a Graph, mut node: &'a Node, source: Symbol) -> &'a Node {
+    while node.op.term().kind() == Kind::Rearranges
+        && let Some(&Some(x)) = node.inputs.first()
+        && let Some((_, maker)) = graph.producer(x).filter(|(_, maker)| maker.sources.contains(&source))
+    {
+        node = maker;
+    }
+    node
+}
+
+/// True if the result of a node, or what its layer moves it to, leaves the layer.
+fn leaves(graph: &Graph, node: &Node, source: Symbol) -> bool {
+    let mut open = node.outputs.to_vec();
+    let mut stays = false;
+    while let Some(value) = open.pop() {
+        let mut readers = graph.uses(value).filter_map(|at| graph.node(at.node));
+        if graph.is_output(value) || readers.any(|reader| !reader.sources.contains(&source)) {
+            return true;
+        }
+        for reader in graph.uses(value).filter_map(|at| graph.node(at.node)) {
+            stays = true;
+            if reader.op.term().kind() == Kind::Rearranges {
+                open.extend(&reader.outputs);
+            }
+        }
+    }
+    !stays
+}
+
+/// True if something that a node reads is made outside of the layer.
+fn enters(graph: &Graph, node: &Node, source: Symbol) -> bool {
+    let mut variable = node
+        .inputs
+        .iter()
+        .flatten()
+        .filter(|&&x| graph.data_of(x).is_none())
+        .peekable();
+    let is_inside = |x| {
+        graph
+            .producer(x)
+            .is_some_and(|(_, maker)| maker.sources.contains(&source))
+    };
+    variable.peek().is_none() || !variable.all(|&x| is_inside(x))
 }
 
 #[cfg(test)]

@@ -226,7 +226,11 @@ fn input(builder: &mut Builder<'_>, name: &str, ty: TensorType) -> Result<ValueI
     }
     builder.module.name_extents(name, &mut ty);
     let [ty] = ty;
-    let name = builder.module.names.fresh(name);
+    // The names of the file are there already, and this may be one of them.
+    let name = match builder.wiring().id(name) {
+        Some(_) => builder.module.names.intern(name),
+        None => builder.module.names.fresh(name),
+    };
     Ok(builder.module.main_mut().add_input(name, ty, None))
 }
 
@@ -257,7 +261,7 @@ fn node(builder: &mut Builder<'_>, name: &str, op: Op, operands: &[ValueId]) -> 
         .collect();
     let results = builder.module.result_types(&op, &types, None)?;
     let results = results.into_iter().map(|ty| (builder.fresh(name), ty, None)).collect();
-    let label = builder.node_name(name);
+    let label = builder.node_name(name, &op);
     let operands: Vec<_> = operands.iter().copied().map(Some).collect();
     let graph = builder.module.main_mut();
     let id = graph.add_node(label, op, &operands, results);

@@ -4,7 +4,7 @@
 
 use crate::matching::GraphNode;
 use strait_core::rule::ANY;
-use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Patch, Rule, Term};
+use strait_core::{GraphId, Kind, Module, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
 /// See the module's documentation.
 pub struct DeadNode;
@@ -28,7 +28,11 @@ impl Rule for DeadNode {
         if site.node.outputs.iter().any(|&v| alive(v)) {
             return Ok(Outcome::NoMatch);
         }
+        // What it has moved is its operand in another order: a tensor of the model is found as that.
+        let is_moved = site.node.op.term().kind() == Kind::Rearranges;
+        let rename = site.output().zip(site.input(0)).filter(|_| is_moved);
         Ok(Outcome::Apply(Patch {
+            rename: rename.into_iter().map(|(y, x)| (y, Source::Old(x))).collect(),
             remove: vec![at],
             ..Patch::default()
         }))

@@ -95,6 +95,49 @@ fn channels_last_become_transposes_around_a_convolution() {
 }
 
 #[test]
+fn what_is_made_beside_an_operator_has_no_name_of_the_file() {
+    let conv = |name, x| {
+        node(name, "Conv2D", &[x, "w"])
+            .float()
+            .with("strides", super::make::ints(&[1, 1, 1, 1]))
+            .with("padding", super::make::text("SAME"))
+    };
+    let nodes = vec![
+        placeholder("x", Some(&[1, 4, 4, 2])),
+        floats("w", &[1, 1, 2, 2], &[0.5; 4]),
+        conv("Conv2D", "x"),
+        node("Relu6", "Relu6", &["Conv2D"]).float(),
+        conv("Conv2D_1", "Relu6"),
+        // Nothing but moves: the last of them has its name.
+        list("block", &[2, 2]),
+        list("pads", &[0, 0, 0, 0]),
+        node("pads/shaped", "Reshape", &["pads", "block"]),
+        node("blocks", "SpaceToBatchND", &["Conv2D_1", "block", "pads/shaped"]).float(),
+    ];
+    let module = read(nodes).unwrap();
+    let graph = module.main();
+    let names = |name: &str| -> Vec<&str> {
+        let nodes = graph.nodes().filter(|(_, node)| module.name(node.sources[0]) == name);
+        nodes.map(|(_, node)| module.name(node.name)).collect()
+    };
+    for (layer, op) in [("Conv2D", "conv"), ("Conv2D_1", "conv"), ("Relu6", "clip")] {
+        let own = graph
+            .nodes()
+            .find(|(_, node)| module.name(node.name) == layer)
+            .unwrap()
+            .1;
+        assert_eq!(own.op.term().name(), op);
+    }
+    assert_eq!(names("Conv2D"), ["Conv2D:transpose", "Conv2D", "Conv2D:transpose_1"]);
+    assert_eq!(
+        names("Conv2D_1"),
+        ["Conv2D_1:transpose", "Conv2D_1", "Conv2D_1:transpose_1"]
+    );
+    assert_eq!(names("blocks").last(), Some(&"blocks"));
+    assert_eq!(ports(&module)[1], "blocks:0 f32[4, 2, 2, 2]");
+}
+
+#[test]
 fn all_that_is_not_known_is_told_at_once_with_a_way_around() {
     let nodes = vec![
         placeholder("x", Some(&[4])),

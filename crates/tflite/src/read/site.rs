@@ -197,7 +197,7 @@ impl<'b, 'g> Site<'b, 'g> {
     pub(super) fn image(&mut self, x: &Arg) -> Result<Arg, Refusal> {
         let rank = self.arg_type(x)?.shape.len();
         let permutation = channels_first(rank).as_slice().into();
-        let image = self.push_aside(Transpose { permutation }, from_ref(x))?;
+        let image = self.push(Transpose { permutation }, from_ref(x))?;
         if let (Arg::Operand(position), Arg::Value(image)) = (x, &image)
             && let Some(grid) = self.operand_grid(*position)
         {

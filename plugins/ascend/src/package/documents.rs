@@ -1,8 +1,10 @@
 //! The files in JSON: names, settings and fusions.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
-use strait_plugin_sdk::graph::{Attribute, Module};
+use strait_plugin_sdk::graph::{Attribute, Module, NodeId};
 use strait_plugin_sdk::{Counts, Emission};
 
 use super::walk::Layer;
@@ -11,7 +13,8 @@ use super::walk::Layer;
 /// dumps. A dequantization is where the real numbers of its layer come out.
 pub(super) fn names(deploy: &Module, model: &str) -> Value {
     let graph = deploy.main();
-    let ops = graph.nodes().map(|(_, node)| {
+    let named: BTreeMap<&str, NodeId> = graph.nodes().map(|(id, node)| (deploy.name(node.name), id)).collect();
+    let ops = graph.nodes().map(|(id, node)| {
         let name = deploy.name(node.name);
         let sources: Vec<&str> = node.sources.iter().map(|&source| deploy.name(source)).collect();
         let inputs = node.inputs.iter().flatten().map(|&value| match graph.producer(value) {
@@ -42,7 +45,10 @@ pub(super) fn names(deploy: &Module, model: &str) -> Value {
                 .first()
                 .and_then(|&result| graph.value(result))
                 .is_some_and(|value| !value.ty.elem.is_float());
-        let outputs: Vec<Value> = match (dequantized, computes_codes, sources.last()) {
+        // What brings an operand into its form stands in front of its layer, and has none of its outputs.
+        let is_in_front = |last: &&&str| named.get(**last).is_some_and(|layer| id < *layer);
+        let last = sources.last().filter(|last| !is_in_front(last));
+        let outputs: Vec<Value> = match (dequantized, computes_codes, last) {
             (Some(layer), ..) => vec![origin(layer, 0)],
             (None, false, Some(last)) => (0..node.outputs.len()).map(|position| origin(last, position)).collect(),
             _ => Vec::new(),

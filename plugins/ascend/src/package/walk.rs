@@ -142,7 +142,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
     }
 
     fn node(&mut self, id: NodeId, node: &'m Node) -> Result<(), TargetError> {
-        let (term, layer) = (node.op.term(), self.layer(node));
+        let (term, layer) = (node.op.term(), self.export.layer_of(node).to_owned());
         let first = operand(node, 0);
         let on_codes = first.is_some_and(|value| self.elem(value) == Some(Elem::I8));
         let on_sums = first.is_some_and(|value| self.sums.contains_key(&value));
@@ -167,20 +167,20 @@ impl<'m, F: Flavour> Walk<'m, F> {
                 Ok(())
             }
             Term::Clamp if on_codes => self.clamp(id, node, &layer),
-            _ if on_codes => self.moved(id, node, &layer),
+            _ if on_codes => self.moved(id, node),
             _ if on_sums => Err(self.refusal(node, "computes on sums")),
             _ => {
                 if matches!(term, Term::Conv | Term::Gemm | Term::AveragePool) {
                     self.floats.push(layer.clone());
                 }
                 let operands = self.operands(node)?;
-                self.export.copy(id, &layer, &operands, None)
+                self.export.copy(id, self.own_name(node), &operands, None)
             }
         }
     }
 
     /// Codes that are moved, or the largest of some: the same on real numbers.
-    fn moved(&mut self, id: NodeId, node: &'m Node, layer: &str) -> Result<(), TargetError> {
+    fn moved(&mut self, id: NodeId, node: &'m Node) -> Result<(), TargetError> {
         let moves = [
             Term::MaxPool,
             Term::ReduceMax,
@@ -205,7 +205,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             return Err(self.refusal(node, "has operands on several grids"));
         }
         let operands = self.operands(node)?;
-        self.export.copy(id, layer, &operands, Some(Elem::F32))
+        self.export.copy(id, self.own_name(node), &operands, Some(Elem::F32))
     }
 
     fn clamp(&mut self, id: NodeId, node: &'m Node, layer: &str) -> Result<(), TargetError> {
@@ -224,12 +224,15 @@ impl<'m, F: Flavour> Walk<'m, F> {
         }
         let mut made = x;
         let above = max < i64::from(i8::MAX);
-        let step = |export: &mut Export<'m>, op, operands: &[ValueId], result| {
+        let step = |export: &mut Export<'m>, op, name: &str, operands: &[ValueId], result| {
             let like = export.shape(x);
-            export.foreign(onnx(op, layer, Some(id), operands, Elem::F32, &like), result)
+            export.foreign(onnx(op, name, Some(id), operands, Elem::F32, &like), result)
         };
-        if below || !above {
-            made = step(&mut self.export, "Relu", &[made], (!above).then_some(result));
+        if !above {
+            made = step(&mut self.export, "Relu", layer, &[made], Some(result));
+        } else if below {
+            // The layer is what makes its result.
+            made = step(&mut self.export, "Relu", &format!("{layer}.relu"), &[made], None);
         }
         if above {
             // The upper end is 6 where 6 has this code: ATC knows a ReLU6 by it.
@@ -240,7 +243,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
                 (max - i64::from(grid.zero)) as f32 * grid.scale
             };
             let end = self.export.constant(&format!("{layer}.max"), scalar(end)?);
-            step(&mut self.export, "Min", &[made, end], Some(result));
+            step(&mut self.export, "Min", layer, &[made, end], Some(result));
         }
         Ok(())
     }
@@ -390,17 +393,18 @@ impl<'m, F: Flavour> Walk<'m, F> {
         node.outputs.first().copied()
     }
 
-    /// The name of the model's layer that a node was lowered from.
-    fn layer(&self, node: &Node) -> String {
-        let names = self.export.names_of(node);
+    /// The name of the node that one was lowered from: that of its layer, or of what stands beside its layer.
+    fn own_name(&self, node: &Node) -> &'m str {
         let own = self.module.name(node.name);
-        names.first().copied().unwrap_or(own).to_owned()
+        let is_primitive = node.sources.first() == Some(&node.name) && node.sources.len() > 1;
+        let before = own.rsplit_once(':').map(|(before, _)| before).filter(|_| is_primitive);
+        before.unwrap_or(own)
     }
 
     pub(super) fn refusal(&self, node: &Node, why: &str) -> TargetError {
         unsupported(format!(
             "`{}` {why}, for which AMCT's models have no node",
-            self.layer(node)
+            self.export.layer_of(node)
         ))
     }
 }

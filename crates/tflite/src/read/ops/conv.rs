@@ -53,7 +53,7 @@ fn convolution(
     let turned = Transpose {
         permutation: permutation.into(),
     };
-    let weight = site.push_aside(turned, &[Arg::Operand(1)])?;
+    let weight = site.push(turned, &[Arg::Operand(1)])?;
     let extents = site.extents(&weight)?;
     let extents: Vec<u64> = extents.iter().map(|&extent| extent.unsigned_abs()).collect();
     let size: Result<SmallVec<[u32; 2]>, _> = extents[2..].iter().map(|&extent| u32::try_from(extent)).collect();
@@ -152,7 +152,7 @@ fn transposed(site: &mut Site<'_, '_>, window: Window, permutation: &[u32]) -> R
     let turned = Transpose {
         permutation: permutation.into(),
     };
-    let weight = site.push_aside(turned, &[Arg::Operand(1)])?;
+    let weight = site.push(turned, &[Arg::Operand(1)])?;
     let (kernel, image) = (site.extents(&weight)?, site.extents(&Arg::Operand(2))?);
     let misfit = || Refusal::invalid(ReasonCode::Window, format!("its result cannot be of shape {wanted:?}"));
     let (mut begins, mut ends, mut more) = (Vec::new(), Vec::new(), SmallVec::new());

@@ -40,7 +40,7 @@ fn fully_connected(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         let flat = Reshape {
             shape: [-1, inner].as_slice().into(),
         };
-        x = site.push_aside(flat, &[x])?;
+        x = site.push(flat, &[x])?;
     }
     let op = Gemm {
         transpose_b: true,

@@ -1,0 +1,235 @@
+//! Frozen TensorFlow graphs, as the bytes of a `GraphDef`, and what is made of them for Ascend.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "not every test has nodes of every kind, and a test may panic"
+)]
+
+use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, path::PathBuf};
+
+use serde_json::Value;
+use strait_builtin as _;
+use strait_driver::{
+    config::{self, Override},
+    pipeline,
+    session::{Session, Silent},
+    targets,
+};
+use strait_kernels::Context;
+use tempfile::TempDir;
+
+/// A field of a message that is bytes: a text, or a message itself.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut all = vec![number << 3 | 2];
+    all.extend(varint(bytes.len() as u64));
+    all.extend(bytes);
+    all
+}
+
+/// A field that is a number.
+fn number(field: u8, value: u64) -> Vec<u8> {
+    let mut all = vec![field << 3];
+    all.extend(varint(value));
+    all
+}
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+/// The value of an attribute that is a list of integers.
+pub fn ints(values: &[i64]) -> Vec<u8> {
+    let list: Vec<u8> = values.iter().flat_map(|&value| number(3, value as u64)).collect();
+    field(1, &list)
+}
+
+/// The value of an attribute that is an integer.
+pub fn int(value: i64) -> Vec<u8> {
+    number(3, value as u64)
+}
+
+/// The value of an attribute that is a text.
+pub fn text(text: &str) -> Vec<u8> {
+    field(2, text.as_bytes())
+}
+
+fn extents(shape: &[i64]) -> Vec<u8> {
+    let dims = shape.iter().map(|&extent| field(2, &number(1, extent as u64)));
+    dims.flatten().collect()
+}
+
+fn node(name: &str, op: &str, operands: &[&str], attributes: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut all = field(1, name.as_bytes());
+    all.extend(field(2, op.as_bytes()));
+    all.extend(operands.iter().flat_map(|operand| field(3, operand.as_bytes())));
+    for (key, value) in attributes {
+        let entry = [field(1, key.as_bytes()), field(2, value)].concat();
+        all.extend(field(5, &entry));
+    }
+    all
+}
+
+/// A node on floats.
+pub fn layer(name: &str, op: &str, operands: &[&str], attributes: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let types = [("T", number(6, 1))];
+    node(name, op, operands, &[attributes, &types].concat())
+}
+
+/// An input of floats.
+pub fn placeholder(name: &str, shape: &[i64]) -> Vec<u8> {
+    let attributes = [("dtype", number(6, 1)), ("shape", field(7, &extents(shape)))];
+    node(name, "Placeholder", &[], &attributes)
+}
+
+fn tensor(name: &str, dtype: u64, shape: &[i64], content: &[u8]) -> Vec<u8> {
+    let tensor = [number(1, dtype), field(2, &extents(shape)), field(4, content)].concat();
+    node(
+        name,
+        "Const",
+        &[],
+        &[("dtype", number(6, dtype)), ("value", field(8, &tensor))],
+    )
+}
+
+/// A constant of floats.
+pub fn constant(name: &str, shape: &[i64], values: &[f32]) -> Vec<u8> {
+    let content: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    tensor(name, 1, shape, &content)
+}
+
+/// A constant list of integers; a single one is a number.
+pub fn list(name: &str, values: &[i32]) -> Vec<u8> {
+    let content: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let shape = [values.len() as i64];
+    tensor(name, 3, if values.len() == 1 { &[] } else { &shape }, &content)
+}
+
+/// The graph of these nodes.
+pub fn graph(nodes: &[Vec<u8>]) -> Vec<u8> {
+    nodes.iter().flat_map(|node| field(1, node)).collect()
+}
+
+/// Numbers that repeat after some time.
+pub fn numbers(count: usize, size: f32) -> Vec<f32> {
+    (0..count)
+        .map(|index| ((index * 37 + 11) % 29) as f32 * size / 28.0 - size / 2.5)
+        .collect()
+}
+
+pub fn weights(name: &str, shape: [i64; 4], size: f32) -> Vec<u8> {
+    constant(name, &shape, &numbers(shape.iter().product::<i64>() as usize, size))
+}
+
+pub fn conv(name: &str, operands: [&str; 2]) -> Vec<u8> {
+    layer(
+        name,
+        "Conv2D",
+        &operands,
+        &[("strides", ints(&[1, 1, 1, 1])), ("padding", text("SAME"))],
+    )
+}
+
+/// Two convolutions, called as TensorFlow calls them, with a bias and a ReLU6 in between; with `residual` the operand is added in
+/// front of that.
+pub fn two(residual: bool) -> Vec<u8> {
+    let mut nodes = vec![
+        placeholder("x", &[1, 6, 6, 4]),
+        weights("w", [3, 3, 4, 4], 0.6),
+        weights("v", [1, 1, 4, 3], 1.0),
+        constant("b", &[4], &[0.1, -0.2, 0.3, 0.0]),
+        conv("Conv2D", ["x", "w"]),
+        layer("BiasAdd", "BiasAdd", &["Conv2D", "b"], &[]),
+    ];
+    if residual {
+        nodes.push(layer("add", "AddV2", &["BiasAdd", "x"], &[]));
+    }
+    nodes.push(layer(
+        "Relu6",
+        "Relu6",
+        &[if residual { "add" } else { "BiasAdd" }],
+        &[],
+    ));
+    nodes.push(conv("Conv2D_1", ["Relu6", "v"]));
+    graph(&nodes)
+}
+
+/// The files in JSON, and the record, of a graph that is compiled for `ascend` with these settings.
+pub struct Made {
+    folder: PathBuf,
+}
+
+impl Made {
+    pub fn bytes(&self, file: &str) -> Vec<u8> {
+        fs::read(self.folder.join(file)).unwrap()
+    }
+
+    pub fn json(&self, file: &str) -> Value {
+        serde_json::from_slice(&self.bytes(file)).unwrap()
+    }
+
+    pub fn record(&self) -> String {
+        String::from_utf8(self.bytes("record.txt")).unwrap()
+    }
+
+    /// By layer of the record: the scale of its operand, and the number of scales of its weights.
+    pub fn layers(&self) -> BTreeMap<String, (f32, usize)> {
+        let record = self.record();
+        let layers = record.split("record {").skip(1).map(|layer| {
+            let name = layer.split('"').nth(1).unwrap().to_owned();
+            let scale = layer.split("scale_d: ").nth(1).unwrap().lines().next().unwrap();
+            (name, (scale.parse().unwrap(), layer.matches("scale_w").count()))
+        });
+        layers.collect()
+    }
+
+    /// The types of the deploy model's operators, by their names.
+    pub fn deployed(&self) -> BTreeMap<String, String> {
+        let names = self.json("net_quant.json");
+        let ops = names["graph"][0]["op"].as_array().unwrap().clone();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        ops.iter().map(|op| (text(&op["name"]), text(&op["type"]))).collect()
+    }
+}
+
+pub fn compiled(folder: &Path, name: &str, graph: &[u8], lines: &str) -> Result<Made, String> {
+    fs::write(folder.join("net.pb"), graph).unwrap();
+    let out = folder.join(name);
+    let data = if lines.contains("record") {
+        ""
+    } else {
+        "calibration.data = \"random:16\"\n"
+    };
+    let text = format!(
+        "schema = 1\nmodel.file = \"net.pb\"\ntarget.use = [\"ascend\"]\n{data}output.dir = \"{}\"\n{lines}",
+        out.display()
+    );
+    let loaded = config::parse("deploy.toml", text, folder, &[] as &[Override]).map_err(|found| found.to_string())?;
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
+    pipeline::compile(&loaded, targets::registry([]).unwrap(), &session).map_err(|stop| stop.to_string())?;
+    Ok(Made { folder: out })
+}
+
+/// Compiles a graph, and once more from the record that was written: the same integers, files and names.
+pub fn round_trip(graph: &[u8]) -> (TempDir, Made) {
+    let folder = tempfile::tempdir().unwrap();
+    let first = compiled(folder.path(), "first", graph, "").unwrap();
+    fs::write(folder.path().join("record.txt"), first.record()).unwrap();
+    let record = "calibration.record = \"record.txt\"\n";
+    let second = compiled(folder.path(), "second", graph, record).unwrap();
+    for file in [
+        "model.strait",
+        "record.txt",
+        "net_deploy_model.onnx",
+        "net_fake_quant_model.onnx",
+        "net_quant.json",
+    ] {
+        assert!(first.bytes(file) == second.bytes(file), "{file}");
+    }
+    (folder, first)
+}
