@@ -183,7 +183,8 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             switches: &switches,
         };
         let lowered = lowered(&job, session)?;
-        let rewritten = both(&rewritten, of_target.rewritten);
+        let (saturated, on_grids) = emit::saturated(&job, &lowered)?;
+        let rewritten = both(&both(&rewritten, of_target.rewritten), on_grids);
         let mut report = report_of(&job, &lowered, &rewritten);
         let wide = emit::float_biases(&job, &lowered);
         wide.iter().for_each(|remark| session.remark(remark));
@@ -194,7 +195,6 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         let in_float = left_in_float(&lowered.annotated, job.target.spec());
         in_float.iter().for_each(|warning| session.remark(warning));
         lowered.remarks.iter().for_each(|remark| session.remark(remark));
-        let saturated = emit::saturated(&job, &lowered)?;
         saturated.iter().for_each(|remark| session.remark(remark));
         let skipped = skipped(&rewritten);
         skipped.iter().for_each(|warning| session.remark(warning));

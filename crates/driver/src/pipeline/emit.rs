@@ -1,9 +1,11 @@
 //! The files that a target asks for besides the artifact's own.
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{borrow::Cow, collections::BTreeMap, io, path::Path};
 
 use strait_container::{ArtifactError, ArtifactWriter};
-use strait_core::{ConfigId, Counts, Elem, Module, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term};
+use strait_core::{
+    ConfigId, Counts, Elem, GraphId, Module, PassError, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term,
+};
 use strait_lower::Parameters;
 use strait_quantize::annotate::RangeFrom;
 use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
@@ -94,17 +96,21 @@ fn on_grids(job: &Job<'_>) -> RuleSet {
     strait_rewrite::on_grids(&job.target.spec().rules).switched(job.switches)
 }
 
-/// The ReLU6 that are ReLU in what is written, and for how many of them the inequality says so that AMCT documents.
-pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<Option<Diagnostic>, Stop> {
+/// The ReLU6 that are ReLU in what is written, and for how many of them the inequality says so that AMCT documents; and the rules
+/// over final grids that found their pattern.
+pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
     let mut nodes = lowered.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
     if !has_clip || on_grids(job).rules().all(|rule| rule.name() != Relu6ToRelu.name()) {
-        return Ok(None);
+        return Ok((None, Rewritten::default()));
     }
-    let saturations = saturations(&simulated(job, lowered)?);
+    let mut module = simulated(job, lowered)?;
+    let saturations = saturations(&module);
+    let main = module.main;
+    let rewritten = on_grids(job).run(&mut module, main).map_err(pass)?;
     let exact: Vec<&Saturation> = saturations.iter().filter(|found| found.is_exact).collect();
     let documented = exact.iter().filter(|found| found.is_documented).count();
-    Ok(exact.first().map(|first| {
+    let told = exact.first().map(|first| {
         let message = format!(
             "{} of {} ReLU6 are written as ReLU, among them `{}`: on their grids 6 has the greatest code. AMCT's inequality, \
              (greatest code - zero point) * scale < 6, holds for {documented} of these",
@@ -113,7 +119,8 @@ pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<Option<Diagn
             first.node
         );
         Diagnostic::remark(codes::OUTPUT, message)
-    }))
+    });
+    Ok((told, rewritten))
 }
 
 /// True if the configuration names the formats.
@@ -162,6 +169,18 @@ pub(super) fn emit(
     Ok(left_out_package)
 }
 
+/// The artifact's module as it is written elsewhere: what the rules that look at final grids make of it.
+fn written<'a>(job: &Job<'_>, lowered: &'a Lowered) -> Result<Cow<'a, Module>, PassError> {
+    let rules = on_grids(job);
+    let mut module = Cow::Borrowed(&lowered.module);
+    if rules.rules().next().is_some() {
+        for graph in (0..module.graphs.len()).map(GraphId::new) {
+            rules.run(module.to_mut(), graph)?;
+        }
+    }
+    Ok(module)
+}
+
 /// Lets the target write its package.
 fn package(
     job: &Job<'_>,
@@ -173,12 +192,13 @@ fn package(
         let text = format!("in `{node}`, {why}");
         return Err(Reason::new(ReasonCode::Foreign, text).into());
     }
+    let module = written(job, lowered).map_err(|error| TargetError::Unsupported(error.to_string()))?;
     let rules: Vec<(&str, Counts)> = rewritten.counts().into_iter().collect();
     let file: &Path = job.loaded.config.model.file.as_ref();
     let model = file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
     let observer = observer(job.loaded, job.target.spec(), &Settings::default()).observer;
     let kept: Vec<&str> = job.switches.kept.iter().map(String::as_str).collect();
-    let emission = Emission::new(&lowered.module, &model)
+    let emission = Emission::new(&module, &model)
         .with_rules(&rules)
         .with_observer(observer.name())
         .with_observing(observing)
