@@ -38,10 +38,12 @@ impl<'a> Region<'a> {
         region
     }
 
-    /// One node, of which an operand is permuted by `p`.
-    pub(crate) fn of_one(site: GraphNode<'a>, node: NodeId, p: &Permutation) -> Region<'a> {
+    /// Nodes one behind the other, of each of which an operand is permuted by `p`.
+    pub(crate) fn of_chain(site: GraphNode<'a>, nodes: &[NodeId], p: &Permutation) -> Region<'a> {
         let mut region = Region::empty(site);
-        region.take(node, Side::Operand, p);
+        for &node in nodes {
+            region.take(node, Side::Operand, p);
+        }
         region.queue.clear();
         region
     }

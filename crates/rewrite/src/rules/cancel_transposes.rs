@@ -17,28 +17,45 @@ use strait_core::{GraphId, Kind, Module, NodeId, Op, Outcome, PassError, Patch, 
 /// See the module's documentation.
 pub struct CancelTransposes;
 
-/// The patch that takes a function, or an operation with a constant, in front of the transpose of a sum of products.
+/// The most nodes that are taken in front of a transpose at once; those behind them follow.
+const MOST_IN_FRONT: usize = 16;
+
+/// The patch that takes functions, and operations with constants, in front of the transpose of a sum of products: all of them at once,
+/// as a product and a sum with constants are a normalization together.
 fn in_front(site: GraphNode<'_>, x: ValueId, y: ValueId, back: &Permutation) -> Option<Patch> {
     let (_, sum) = site.graph.producer(x)?;
     let sums = matches!(sum.op, Op::Conv(_) | Op::ConvTranspose(_) | Op::Gemm(_) | Op::MatMul(_));
-    let reader = site.graph.only_use(y).filter(|_| sums && site.used_once(x))?;
+    (sums && site.used_once(x)).then_some(())?;
+    let (mut chain, mut value) = (Vec::new(), y);
+    while let Some((id, result)) = behind(&site, value).filter(|_| chain.len() < MOST_IN_FRONT) {
+        chain.push(id);
+        value = result;
+    }
+    // An identity goes by itself, and what stands behind it may belong to the chain.
+    let next = site.graph.only_use(value).and_then(|at| site.graph.node(at.node));
+    if next.is_some_and(|next| matches!(next.op, Op::Identity(_))) {
+        return None;
+    }
+    let region = Region::of_chain(site, &chain, back);
+    let (patch, saved, added) = region.patch()?;
+    (added <= saved).then_some(patch)
+}
+
+/// The only reader of a value, where it is a function or an operation with a constant, and its result.
+fn behind(site: &GraphNode<'_>, value: ValueId) -> Option<(NodeId, ValueId)> {
+    let reader = site.graph.only_use(value)?;
     let node = site.graph.node(reader.node)?;
     let is_elementwise =
         node.op.term().kind() == Kind::Function || matches!(node.op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
-    let others = node.inputs.iter().flatten().filter(|&&operand| operand != y);
-    let are_constants = others.copied().all(|operand| site.graph.data_of(operand).is_some());
-    let keeps = GraphNode {
+    let mut others = node.inputs.iter().flatten().filter(|&&operand| operand != value);
+    let are_constants = others.all(|&operand| site.graph.data_of(operand).is_some());
+    let reading = GraphNode {
         id: reader.node,
         node,
-        ..site
-    }
-    .keeps_type(y);
-    if !(is_elementwise && are_constants && keeps) {
-        return None;
-    }
-    let region = Region::of_one(site, reader.node, back);
-    let (patch, saved, added) = region.patch()?;
-    (added <= saved).then_some(patch)
+        ..*site
+    };
+    let fits = is_elementwise && are_constants && reading.keeps_type(value);
+    reading.output().filter(|_| fits).map(|result| (reader.node, result))
 }
 
 impl Rule for CancelTransposes {

@@ -33,12 +33,10 @@ impl Rule for FactorsIntoProducer {
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = GraphNode::new(module, graph, at)?;
         // A product that a sum reads is looked at from there: the sum may make a normalization of it. A reader that is dead is one.
-        let readers = site.output().into_iter().flat_map(|result| site.graph.uses(result));
-        let mut readers = readers.filter_map(|reader| site.graph.node(reader.node));
         match site.node.op.term() {
             Term::Add if batch_normalization_spelled_out::found(&site).is_some() => return Ok(Outcome::NoMatch),
             Term::Add => {}
-            _ if readers.any(|reader| reader.op.term() == Term::Add) => return Ok(Outcome::NoMatch),
+            _ if is_added(&site) => return Ok(Outcome::NoMatch),
             _ => return folded(&site),
         }
         let operands = site
@@ -52,6 +50,22 @@ impl Rule for FactorsIntoProducer {
         let found = outcomes.find(|outcome| !matches!(outcome, Ok(Outcome::NoMatch)));
         found.unwrap_or(Ok(Outcome::NoMatch))
     }
+}
+
+/// True if a sum reads the result of a product, behind identities, which go: the product is then looked at again.
+fn is_added(product: &GraphNode<'_>) -> bool {
+    let graph = product.graph;
+    let mut value = product.output();
+    while let Some(read) = value {
+        let mut readers = graph.uses(read).filter_map(|reader| graph.node(reader.node));
+        if readers.any(|reader| reader.op.term() == Term::Add) {
+            return true;
+        }
+        let only = graph.only_use(read).and_then(|reader| graph.node(reader.node));
+        let identity = only.filter(|reader| reader.op.term() == Term::Identity);
+        value = identity.and_then(|identity| identity.outputs.first().copied());
+    }
+    false
 }
 
 fn folded(product: &GraphNode<'_>) -> Result<Outcome, PassError> {
