@@ -25,6 +25,18 @@ use strait_target::spec::{Recipe, WeightGrid};
 #[derive(Debug, Default)]
 pub struct Baked {
     made: BTreeMap<Want, DataId>,
+    /// The grids that the model had for tensors of its own.
+    own: BTreeMap<DataId, QuantParams>,
+}
+
+impl Baked {
+    /// In front of the first pass over a module that came with grids of its own for some tensors.
+    pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Baked {
+        Baked {
+            own,
+            ..Baked::default()
+        }
+    }
 }
 
 /// Everything that codes depend on. Scales are their bits.
@@ -46,7 +58,7 @@ impl Want {
     fn new(data: DataId, scheme: &Scheme, elem: &'static str, range: [i64; 2], grid: &QuantParams, how: &How) -> Want {
         let scale = match how {
             How::Product(_, weights) => weights,
-            How::Once | How::Twice => &grid.scale,
+            How::Once | How::Twice(_) => &grid.scale,
         };
         Want {
             data,
@@ -59,7 +71,7 @@ impl Want {
             block: grid.block.map(std::num::NonZeroU32::get),
             how: match how {
                 How::Once => 0,
-                How::Twice => 1,
+                How::Twice(_) => 1,
                 How::Product(x, _) => 2 + u64::from(x.to_bits()),
             },
         }
@@ -123,15 +135,15 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
     let (Some(elem), Some(range)) = (scheme.elem(), scheme.range()) else {
         return Err(missing());
     };
+    let data = graph.data_of(value).ok_or_else(missing)?;
     let how = match table.derivation(id) {
         Some(Derivation::Product(x, weights)) => {
             let (x, weights) = table.params(x).zip(table.params(weights)).ok_or_else(missing)?;
             How::Product(x.as_tensor().ok_or_else(missing)?.0, weights.scale.clone())
         }
-        _ if index == 1 && rounds_twice(graph, spec, config.node, node) => How::Twice,
+        _ if index == 1 && rounds_twice(graph, spec, config.node, node) => How::Twice(known.own.get(&data).cloned()),
         _ => How::Once,
     };
-    let data = graph.data_of(value).ok_or_else(missing)?;
     let want = Want::new(data, &scheme, elem.name(), range, &grid, &how);
     if let Some(&made) = known.made.get(&want) {
         return Ok(made);

@@ -11,8 +11,9 @@ pub(crate) enum How {
     /// q = rint(x / s) + z, the quotient in f32.
     Once,
     /// Weights that reach their grid in two roundings: w = rint(W / s) on the finest grid that holds them, then
-    /// w' = rint(w·s / s') with s' of their own grid, half to even.
-    Twice,
+    /// w' = rint(w·s / s') with s' of their own grid, half to even. Where the model came with a grid of its own for them, that is
+    /// the finest one: its codes are w.
+    Twice(Option<QuantParams>),
     /// q = rint(x / (s_x·s_w)), product and quotient in f64: biases on the grid of an accumulator, s_w by channel.
     Product(f32, Per<f32>),
 }
@@ -39,8 +40,19 @@ pub(crate) fn codes(
     // Codes that are no sums have 32 bits at most.
     let range = range.map(|end| end.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
     let range = range[0]..=range[1];
+    if let How::Twice(Some(own)) = how {
+        let own_part = parts(own, tensor.shape());
+        let code = |(index, &x): (usize, &f32)| {
+            let scale =
+                |grid: &QuantParams, part: &Parts| f64::from(grid.scale.get(part.of(index)).copied().unwrap_or(1.0));
+            let (from, to) = (scale(own, &own_part), scale(grid, &part));
+            let code = Rounding::HalfEven.round_f64((f64::from(x) / from).round() * (from / to)) as i64;
+            code.clamp((*range.start()).into(), (*range.end()).into())
+        };
+        return Ok(values.iter().enumerate().map(code).collect());
+    }
     let scales = match how {
-        How::Twice => finest(&values, &part, &grid.scale, &range),
+        How::Twice(_) => finest(&values, &part, &grid.scale, &range),
         How::Once | How::Product(..) => grid.scale.clone(),
     };
     let code = |(index, &x): (usize, &f32)| {
@@ -49,7 +61,7 @@ pub(crate) fn codes(
         let zero = grid.zero_point.get(part).copied().unwrap_or(0);
         let code = i64::from(quantize(x, scale, zero, rounding, &range));
         match how {
-            How::Twice => {
+            How::Twice(_) => {
                 let correction = f64::from(scale) / f64::from(grid.scale.get(part).copied().unwrap_or(1.0));
                 let code = Rounding::HalfEven.round_f64(code as f64 * correction) as i64;
                 code.clamp((*range.start()).into(), (*range.end()).into())
@@ -126,13 +138,22 @@ mod tests {
         // 127 steps of 0.01 hold them; on those they are 127 and ±13.52, so ±14, and then 0.625 times that.
         let grid = QuantParams::tensor(0.016, 0);
         let found = |how| all(&[3], &[1.27, 0.1352, -0.1352], &grid, how);
-        assert_eq!(found(&How::Twice), [79, 9, -9]);
+        assert_eq!(found(&How::Twice(None)), [79, 9, -9]);
         // Rounded once they are ±8.45.
         assert_eq!(found(&How::Once), [79, 8, -8]);
-        assert_eq!(all(&[2], &[0.0, 0.0], &grid, &How::Twice), [0, 0]);
+        assert_eq!(all(&[2], &[0.0, 0.0], &grid, &How::Twice(None)), [0, 0]);
         // A given grid may be finer than what holds them.
         let given = QuantParams::tensor(0.005, 0);
-        assert_eq!(all(&[3], &[1.27, -1.27, 0.5], &given, &How::Twice), [127, -127, 100]);
+        assert_eq!(
+            all(&[3], &[1.27, -1.27, 0.5], &given, &How::Twice(None)),
+            [127, -127, 100]
+        );
+        // The codes of the model, 100, 7 and −7 of 0.01, leave some of the type: they are what is multiplied, by 0.625 again.
+        let own = How::Twice(Some(QuantParams::tensor(0.01, 0)));
+        assert_eq!(
+            all(&[3], &[1.0, 0.07, -0.07], &QuantParams::tensor(0.016, 0), &own),
+            [62, 4, -4]
+        );
     }
 
     #[test]

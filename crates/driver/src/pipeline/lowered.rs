@@ -280,7 +280,10 @@ fn attempt(
         true => directives::keep(job.loaded, job.selection, spec, module, &wishes.placing),
         false => Ok(()),
     };
-    let mut lowering = Turns::default();
+    let weights = grids
+        .iter()
+        .filter_map(|(value, grid)| Some((module.main().data_of(value)?, grid.clone())));
+    let mut lowering = Turns::with_scales(weights.collect());
     let (integer, progress) = turns(&mut module, placed, &how, |module, progress| {
         keep(module)?;
         annotate(module, main, &how, progress).map_err(|error| Stop::Defect(error.to_string()))?;

@@ -11,8 +11,8 @@ use crate::interval::Interval;
 use crate::part::Part;
 use crate::recipes::Product;
 use crate::walk::{Build, Walk};
-use std::collections::BTreeSet;
-use strait_core::{Def, Elem, Failure, Graph, Module, NodeId, Stage, TensorType, ValueId};
+use std::collections::{BTreeMap, BTreeSet};
+use strait_core::{DataId, Def, Elem, Failure, Graph, Module, NodeId, QuantParams, Stage, TensorType, ValueId};
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
@@ -49,6 +49,14 @@ enum Left {
 }
 
 impl Turns {
+    /// The turns of a module that came with grids of its own for some tensors.
+    pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Turns {
+        Turns {
+            baked: Baked::with_scales(own),
+            ..Turns::default()
+        }
+    }
+
     /// Adds nodes that read or leave something on other configs than in the turn before, or run elsewhere.
     pub fn touch(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
         self.touched.extend(nodes);
