@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 /// A field of a message that is bytes: a text, or a message itself.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-    let mut all = vec![number << 3 | 2];
+    let mut all = vec![(number << 3) | 2];
     all.extend(varint(bytes.len() as u64));
     all.extend(bytes);
     all
@@ -36,7 +36,7 @@ fn number(field: u8, value: u64) -> Vec<u8> {
 fn varint(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
+        bytes.push((value as u8) | 0x80);
         value >>= 7;
     }
     bytes.push(value as u8);

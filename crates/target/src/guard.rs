@@ -124,6 +124,11 @@ impl Target for Guarded {
         self.call("the writer of its package", || self.inner.emit_all(emission, sink))
     }
 
+    fn counts_outputs(&self) -> bool {
+        // A panic is told by the calls that can fail.
+        caught(|| self.inner.counts_outputs()).unwrap_or(false)
+    }
+
     fn recorded(&self, text: &str) -> Result<Vec<Recorded>, TargetError> {
         self.call("the reader of its records", || self.inner.recorded(text))
     }

@@ -2,6 +2,7 @@
 
 use crate::candidate::Candidate;
 use crate::spec::{Format, ObserverOptions, TargetSpec};
+use std::num::NonZeroU32;
 use std::ops::Range;
 use strait_core::{Attribute, Counts, Elem, Fused, Module, Op, QuantParams, Reason, Term};
 use strait_kernels::{KernelError, integer::Loops};
@@ -105,6 +106,12 @@ pub trait Target: Send + Sync {
         self.emit(emission.module, sink)
     }
 
+    /// True if the vendor's records have a scale of weights for each output of a layer of the model: what a rule takes apart into
+    /// several outputs then has one, too.
+    fn counts_outputs(&self) -> bool {
+        false
+    }
+
     /// The grids that a record of the vendor's own tool states, in place of those that calibration would find.
     ///
     /// # Errors
@@ -138,6 +145,18 @@ pub struct Emission<'a> {
     pub fuses: bool,
     /// The layers that no rule takes into another one, nor others into them.
     pub unfused: &'a [&'a str],
+    /// The convolutions that were made of several layers of the model, or have several channels for each of its outputs, by their
+    /// names, in their order.
+    pub joined: &'a [(String, Joined)],
+}
+
+/// The layers that a convolution was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// Their names and the numbers of their outputs, in the order of the convolution's channels.
+    pub layers: Vec<(String, u64)>,
+    /// The number of neighbouring channels that are one output.
+    pub each: NonZeroU32,
 }
 
 /// The way in which the range of an operand was found.
@@ -160,6 +179,7 @@ impl<'a> Emission<'a> {
             observing: &[],
             fuses: true,
             unfused: &[],
+            joined: &[],
         }
     }
 
@@ -185,6 +205,18 @@ impl<'a> Emission<'a> {
     #[must_use]
     pub fn with_fusions(self, fuses: bool, unfused: &'a [&'a str]) -> Emission<'a> {
         Emission { fuses, unfused, ..self }
+    }
+
+    /// The same with the convolutions that are not one layer of the model, output by output.
+    #[must_use]
+    pub fn with_joined(self, joined: &'a [(String, Joined)]) -> Emission<'a> {
+        Emission { joined, ..self }
+    }
+
+    /// The layers that a convolution was made of, where it is not one, output by output.
+    pub fn joined(&self, layer: &str) -> Option<&'a Joined> {
+        let found = self.joined.binary_search_by(|(name, _)| name.as_str().cmp(layer));
+        found.ok().and_then(|at| self.joined.get(at)).map(|(_, joined)| joined)
     }
 
     /// The observer of what a layer computes on, and its settings.

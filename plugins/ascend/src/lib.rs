@@ -52,6 +52,10 @@ impl Target for Ascend {
         package::write(emission, sink)
     }
 
+    fn counts_outputs(&self) -> bool {
+        true
+    }
+
     fn recorded(&self, text: &str) -> Result<Vec<Recorded>, TargetError> {
         record::grids(text)
     }

@@ -32,21 +32,7 @@ impl Given {
     /// A name that no node of the main graph answers for, or a port that the node lacks.
     pub(crate) fn node(&self, module: &Module) -> Result<NodeId, Diagnostics> {
         let graph = module.main();
-        let answers = |node: &Node| node.sources.iter().any(|&name| module.name(name) == self.layer);
-        // A name that no layer of the model has means nothing, though a node may be called so here. Of several nodes that answer for
-        // a layer it is the one with its name, and none that moves elements for it.
-        let unlikeness = |(_, node): &(NodeId, &Node)| match module.name(node.name) == self.layer {
-            true => 0,
-            false => 1 + u8::from(node.op.term().is_form()),
-        };
-        let found = graph.nodes().filter(|(_, node)| answers(node)).min_by_key(unlikeness);
-        let Some((id, _)) = found else {
-            let names = graph.nodes().flat_map(|(_, node)| &node.sources);
-            let near = nearest::closest(&self.layer, names.map(|&name| module.name(name)), 3);
-            let message = format!("a grid is given for `{}`, and the model has no such layer", self.layer);
-            let finding = Diagnostic::error(codes::RULE, message);
-            return Err(finding.help(format!("near it are {}", near.join(", "))).into());
-        };
+        let id = layer(module, &self.layer)?;
         if !self.port.is_border() && graph.value_at(id, self.port).is_some() {
             return Ok(id);
         }
@@ -84,4 +70,27 @@ impl Given {
             "codes": self.codes.as_ref().map(|codes| sha256(codes.bytes()).to_string()),
         })
     }
+}
+
+/// The node that computes a layer of the model.
+///
+/// # Errors
+/// A name that no node of the main graph answers for.
+pub(crate) fn layer(module: &Module, name: &str) -> Result<NodeId, Diagnostics> {
+    let graph = module.main();
+    // A name that no layer of the model has means nothing, though a node may be called so here. Of several nodes that answer for a
+    // layer it is the one with its name, and none that moves elements for it.
+    let answers = |node: &Node| node.sources.iter().any(|&source| module.name(source) == name);
+    let unlikeness = |(_, node): &(NodeId, &Node)| match module.name(node.name) == name {
+        true => 0,
+        false => 1 + u8::from(node.op.term().is_form()),
+    };
+    let found = graph.nodes().filter(|(_, node)| answers(node)).min_by_key(unlikeness);
+    found.map(|(id, _)| id).ok_or_else(|| {
+        let names = graph.nodes().flat_map(|(_, node)| &node.sources);
+        let near = nearest::closest(name, names.map(|&name| module.name(name)), 3);
+        let message = format!("a grid is given for `{name}`, and the model has no such layer");
+        let finding = Diagnostic::error(codes::RULE, message);
+        finding.help(format!("near it are {}", near.join(", "))).into()
+    })
 }

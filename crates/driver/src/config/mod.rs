@@ -20,6 +20,7 @@ mod settings;
 pub mod types;
 
 pub use given::Given;
+pub(crate) use given::layer;
 pub use load::{Loaded, load, parse};
 pub use overrides::Override;
 pub use reference::reference_page;

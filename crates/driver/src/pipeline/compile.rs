@@ -91,6 +91,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         record,
         calibration,
         requests,
+        outputs,
     } = ready(loaded, session)?;
     let evaluation = config
         .evaluation
@@ -181,6 +182,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             ranges: &ranges,
             record: record.as_ref(),
             switches: &switches,
+            outputs: &outputs,
         };
         let lowered = lowered(&job, session)?;
         let (saturated, on_grids) = emit::saturated(&job, &lowered)?;

@@ -193,6 +193,10 @@ fn package(
         return Err(Reason::new(ReasonCode::Foreign, text).into());
     }
     let module = written(job, lowered).map_err(|error| TargetError::Unsupported(error.to_string()))?;
+    let joined = match job.target.counts_outputs() {
+        true => job.outputs.joined(job.canonical),
+        false => Vec::new(),
+    };
     let rules: Vec<(&str, Counts)> = rewritten.counts().into_iter().collect();
     let file: &Path = job.loaded.config.model.file.as_ref();
     let model = file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
@@ -202,6 +206,7 @@ fn package(
         .with_rules(&rules)
         .with_observer(observer.name())
         .with_observing(observing)
+        .with_joined(&joined)
         .with_fusions(!job.switches.no_fusion, &kept);
     job.target.emit_all(&emission, sink)
 }

@@ -34,6 +34,7 @@ use super::{
     blame,
     directives::{self, Wishes},
     model_grids::{self, Misfits},
+    outputs::Outputs,
     own_model, record,
     selection::Selection,
 };
@@ -57,6 +58,8 @@ pub(super) struct Job<'a> {
     pub(super) record: Option<&'a Arc<SourceText>>,
     /// The rules that are off.
     pub(super) switches: &'a Switches,
+    /// The outputs of the model's layers, as it has them.
+    pub(super) outputs: &'a Outputs,
 }
 
 /// The integer model of one target.
@@ -146,6 +149,9 @@ pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, 
 /// The directives of the configuration, and the grids that are known: of the program, and of the record.
 fn wishes(job: &Job<'_>, spec: &TargetSpec) -> Result<(Wishes, Vec<Given>), Stop> {
     let mut wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
+    if job.target.counts_outputs() {
+        wishes.directives.weight_ties = job.outputs.ties(job.canonical);
+    }
     let mut given = job.loaded.given.clone();
     if let Some(record) = job.record {
         given.extend(record::grids(job, record, &mut wishes)?);

@@ -20,6 +20,7 @@ mod lowered;
 mod merge;
 mod model_grids;
 mod observe;
+mod outputs;
 mod own_model;
 mod ports;
 pub mod read;

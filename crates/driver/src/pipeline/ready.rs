@@ -18,7 +18,9 @@ use crate::{
 use super::{
     compile::{canonical, read},
     folded::Layers,
-    inputs, model_grids, record,
+    inputs, model_grids,
+    outputs::Outputs,
+    record,
     requests::requests,
     select::select,
     selection::Selection,
@@ -45,6 +47,8 @@ pub(super) struct Ready {
     /// Digest of the samples, or of the record.
     pub(super) calibration: Digest,
     pub(super) requests: Requests,
+    /// The outputs of the model's layers, as it has them.
+    pub(super) outputs: Outputs,
 }
 
 /// Reads the model, applies the rules that know no target, and opens the samples.
@@ -63,7 +67,7 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
     remarks.iter().for_each(|remark| session.remark(remark));
     let main = float.module.main;
     let bodies = float.module.lay_open(main);
-    let layers = Layers::of(&float.module);
+    let (layers, outputs) = (Layers::of(&float.module), Outputs::of(&float.module));
     let switches = switches(loaded, &float.module)?;
     let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module, &switches.0))?;
     if loaded.config.quantize.given.is_some() && !model_grids::has_some(&canonical) {
@@ -103,5 +107,6 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         record,
         calibration,
         requests,
+        outputs,
     })
 }

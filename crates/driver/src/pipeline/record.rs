@@ -2,6 +2,8 @@
 //!
 //! The target reads the text; here each grid finds its layer. What is wrong with one is said with its line.
 
+mod joined;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -58,6 +60,8 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, wishes: &mut Wishes
     })?;
     let (mut given, mut findings, mut named) = (Vec::new(), Vec::new(), BTreeSet::new());
     let mut granularities: BTreeMap<NodeId, WeightPer> = BTreeMap::new();
+    let (recorded, told) = joined::whole(job, recorded);
+    findings.extend(told.into_iter().map(|(at, finding)| placed(record, at, finding)));
     for grid in recorded {
         match taken(module, &grid) {
             Err(found) => findings.extend(

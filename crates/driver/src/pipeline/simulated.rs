@@ -63,6 +63,7 @@ pub(crate) fn simulated(
         record,
         calibration,
         requests,
+        outputs,
         ..
     } = ready;
     if manifest
@@ -101,6 +102,7 @@ pub(crate) fn simulated(
         ranges: &ranges,
         record: record.as_ref(),
         switches: &switches,
+        outputs: &outputs,
     };
     let annotated = annotated(&job, session)?;
     let simulated = strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals);

@@ -64,6 +64,8 @@ pub struct Directives {
     pub weight_per: BTreeMap<NodeId, WeightPer>,
     /// Inputs that share a scale of their weights, where scales are by block.
     pub weight_block: BTreeMap<NodeId, NonZeroU32>,
+    /// Neighbouring outputs of single nodes that share a scale of their weights, where scales are by channel.
+    pub weight_ties: BTreeMap<NodeId, NonZeroU32>,
     /// The observer of weights.
     pub weight_observer: ObserverChoice,
     /// Observers of weights other than that, for single nodes.

@@ -60,6 +60,21 @@ struct Asked {
 }
 
 impl Asked {
+    const NOTHING: Asked = Asked {
+        range: 0.0,
+        bias: 0.0,
+        negligible: 0.0,
+    };
+
+    /// The scales that serve both channels.
+    fn and(self, other: Asked) -> Asked {
+        Asked {
+            range: self.range.max(other.range),
+            bias: self.bias.max(other.bias),
+            negligible: self.negligible.max(other.negligible),
+        }
+    }
+
     fn least(self) -> f64 {
         self.range.max(self.bias).max(self.negligible)
     }
@@ -225,7 +240,7 @@ pub(super) fn weights(
         let text = "a weight is negative, and the codes in use hold no negative numbers";
         return Err(Reason::new(ReasonCode::WeightScale, text).into());
     }
-    let asked: Vec<Asked> = ends
+    let mut asked: Vec<Asked> = ends
         .iter()
         .enumerate()
         .map(|(c, &(low, high))| Asked {
@@ -238,6 +253,12 @@ pub(super) fn weights(
             negligible: y_scale.map_or(0.0, |y| negligible * y / x_scale).max(added / x_scale),
         })
         .collect();
+    if let Some(ties) = directives.weight_ties.get(&id).filter(|_| per_channel) {
+        for tied in asked.chunks_mut(ties.get() as usize) {
+            let all = tied.iter().copied().reduce(Asked::and);
+            tied.fill(all.unwrap_or(Asked::NOTHING));
+        }
+    }
     let least: Vec<f64> = asked.iter().map(|asked| asked.least()).collect();
     let largest = least.iter().copied().fold(0.0, f64::max);
     if bias.iter().any(|b| !b.is_finite()) {

@@ -77,7 +77,7 @@ pub(super) fn settings(emission: &Emission<'_>, layers: &[Layer], floats: &[Stri
     document.insert("activation_offset".into(), json!(asymmetric));
     document.insert("do_fusion".into(), json!(emission.fuses));
     document.insert("skip_fusion_layers".into(), json!(emission.unfused));
-    for layer in layers {
+    for layer in layers.iter().filter(|layer| layer.operand == 0) {
         let mut settings = json!({
             "quant_enable": true,
             "activation_quant_params": activations(emission, layer),

@@ -1,5 +1,6 @@
 //! The package: the files that AMCT writes, for ATC and for people. docs/ascend-package.md is its page.
 
+mod added;
 mod deploy;
 mod documents;
 mod fake_quant;
@@ -25,6 +26,7 @@ pub(crate) fn write(emission: &Emission<'_>, sink: &mut dyn Sink) -> Result<(), 
     // The first graph is the one whose steps stand alone.
     let graph = module.graphs.first().unwrap_or(module.main());
     let (deploy, layers, floats) = Walk::new(module, graph, deploy::Deploy).run()?;
+    let layers = record::of_model(layers, emission);
     let (fake, ..) = Walk::new(module, graph, fake_quant::FakeQuant).run()?;
     let prefix = prefix(emission.model);
     sink.graph(&format!("{prefix}_deploy_model.onnx"), ONNX, &deploy)?;

@@ -65,6 +65,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             grid,
             weights: Some(scales),
             folded: self.export.names_of(node).len() > 1,
+            operand: 0,
         });
         let product = Product {
             id,
@@ -85,8 +86,49 @@ impl<'m, F: Flavour> Walk<'m, F> {
                 layer,
                 factor,
                 squeeze: Vec::new(),
+                of_activations: false,
             },
         );
+        Ok(())
+    }
+
+    /// A product of two activations without zero points: sums of products of their codes.
+    pub(super) fn product_of_activations(
+        &mut self,
+        id: NodeId,
+        node: &'m Node,
+        layer: &str,
+    ) -> Result<(), TargetError> {
+        let Some(result) = self.result(node) else { return Ok(()) };
+        let (mut operands, mut factor) = (Vec::new(), 1.0);
+        for index in 0..2 {
+            let Some(x) = operand(node, index) else { return Ok(()) };
+            let grid = self.grid(x)?;
+            if grid.zero != 0 {
+                return Err(self.refusal(node, "multiplies two activations with zero points"));
+            }
+            factor *= grid.scale;
+            operands.push(self.codes(x, layer)?);
+            self.layers.push(Layer {
+                name: layer.to_owned(),
+                grid,
+                weights: None,
+                folded: false,
+                operand: index,
+            });
+        }
+        let shape = self.export.shape_of(result);
+        let made = onnx("MatMul", layer, Some(id), &operands, self.flavour.sum(), &shape);
+        let value = self.export.foreign(made, None);
+        let (layer, factor, squeeze) = (layer.to_owned(), Per::Tensor(factor), Vec::new());
+        let sum = Sum {
+            value,
+            layer,
+            factor,
+            squeeze,
+            of_activations: true,
+        };
+        self.sums.insert(result, sum);
         Ok(())
     }
 
@@ -149,6 +191,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
             grid,
             weights: None,
             folded: false,
+            operand: 0,
         });
         let (layer, factor) = (layer.to_owned(), Per::Tensor(factor));
         self.sums.insert(
@@ -158,6 +201,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
                 layer,
                 factor,
                 squeeze,
+                of_activations: false,
             },
         );
         Ok(())

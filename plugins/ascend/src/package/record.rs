@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use strait_plugin_sdk::Emission;
 use strait_plugin_sdk::form::Per;
 
 use super::walk::Layer;
@@ -15,7 +16,11 @@ pub(super) fn text(layers: &[Layer]) -> String {
             let _ = writeln!(text, "{line}");
         };
         line(format_args!("record {{"));
-        line(format_args!("  key: {}", quoted(&layer.name)));
+        let key = match layer.operand {
+            0 => layer.name.clone(),
+            operand => format!("{}:{operand}", layer.name),
+        };
+        line(format_args!("  key: {}", quoted(&key)));
         line(format_args!("  value {{"));
         line(format_args!("    scale_d: {}", layer.grid.scale));
         line(format_args!("    offset_d: {}", layer.grid.zero));
@@ -28,7 +33,7 @@ pub(super) fn text(layers: &[Layer]) -> String {
         }
         // The scales of weights are those of the layer with all that was folded into it.
         line(format_args!("    skip_fusion: {}", !layer.folded));
-        line(format_args!("    is_tensor_quantize: false"));
+        line(format_args!("    is_tensor_quantize: {}", layer.operand > 0));
         line(format_args!("    op_data_type: \"float32\""));
         line(format_args!("    act_type: \"INT8\""));
         if !scales.is_empty() {
@@ -38,6 +43,34 @@ pub(super) fn text(layers: &[Layer]) -> String {
         line(format_args!("}}"));
     }
     text
+}
+
+/// The layers as the model has them: those that became one convolution by themselves, with a scale of weights for each of their
+/// outputs.
+pub(super) fn of_model(layers: Vec<Layer>, emission: &Emission<'_>) -> Vec<Layer> {
+    let apart = |layer: Layer| match emission.joined(&layer.name) {
+        None => vec![layer],
+        Some(joined) => {
+            let each = joined.each.get() as usize;
+            let mut outputs = layer.weights.as_ref().map(Per::values).unwrap_or_default().chunks(each);
+            let mut part = |(name, count): &(String, u64)| {
+                let weights = match &layer.weights {
+                    Some(Per::Channel(_)) => {
+                        let scales = outputs.by_ref().take(*count as usize);
+                        Some(scales.filter_map(|output| output.first().copied()).collect())
+                    }
+                    other => other.clone(),
+                };
+                Layer {
+                    name: name.clone(),
+                    weights,
+                    ..layer.clone()
+                }
+            };
+            joined.layers.iter().map(&mut part).collect()
+        }
+    };
+    layers.into_iter().flat_map(apart).collect()
 }
 
 /// A string of the text format.

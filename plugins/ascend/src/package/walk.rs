@@ -40,6 +40,8 @@ pub(super) struct Layer {
     pub(super) weights: Option<Per<f32>>,
     /// True if other layers of the model were folded into it.
     pub(super) folded: bool,
+    /// The operand that the grid is for: the first, or of a product of two activations the second.
+    pub(super) operand: usize,
 }
 
 /// One of the toolkit's two graphs.
@@ -85,6 +87,8 @@ pub(super) struct Sum {
     pub(super) factor: Per<f32>,
     /// Axes that a mean leaves out; behind the dequantization.
     pub(super) squeeze: Vec<i64>,
+    /// True for a product of two activations.
+    pub(super) of_activations: bool,
 }
 
 pub(super) struct Walk<'m, F> {
@@ -99,7 +103,7 @@ pub(super) struct Walk<'m, F> {
     /// Sums and constant codes in real numbers, by value of the lowered graph.
     reals: BTreeMap<ValueId, ValueId>,
     /// By sum: the value that is its real numbers in the lowered graph.
-    dequantized: BTreeMap<ValueId, ValueId>,
+    pub(super) dequantized: BTreeMap<ValueId, ValueId>,
     pub(super) layers: Vec<Layer>,
     /// Layers that the toolkit would quantize, and that run in float here.
     pub(super) floats: Vec<String>,
@@ -154,8 +158,10 @@ impl<'m, F: Flavour> Walk<'m, F> {
                 }
                 Ok(())
             }
+            Term::Dequantize if self.is_added_to(id, node) => Ok(()),
             Term::Dequantize => self.dequantize(node, &layer),
             Term::Conv | Term::Gemm if on_codes => self.product(id, node, &layer),
+            Term::MatMul if on_codes => self.product_of_activations(id, node, &layer),
             Term::Requantize if on_sums => self.requantize(id, node, &layer),
             Term::SumPool | Term::ReduceSum if on_codes => self.pool(id, node, &layer),
             // The zero point of a mean.
@@ -170,6 +176,9 @@ impl<'m, F: Flavour> Walk<'m, F> {
             _ if on_codes => self.moved(id, node),
             _ if on_sums => Err(self.refusal(node, "computes on sums")),
             _ => {
+                if let Some(added) = self.added(node) {
+                    return self.add_to_sums(id, node, &added);
+                }
                 if matches!(term, Term::Conv | Term::Gemm | Term::AveragePool) {
                     self.floats.push(layer.clone());
                 }
@@ -296,7 +305,7 @@ impl<'m, F: Flavour> Walk<'m, F> {
     }
 
     /// A sum in real numbers: dequantized once for all of its readers.
-    fn sum_in_reals(&mut self, value: ValueId) -> Result<ValueId, TargetError> {
+    pub(super) fn sum_in_reals(&mut self, value: ValueId) -> Result<ValueId, TargetError> {
         if let Some(&made) = self.reals.get(&value) {
             return Ok(made);
         }

@@ -1,0 +1,81 @@
+//! The outputs of the model's layers with weights, as records of vendors' tools count them.
+//!
+//! A rule may make one convolution of several, whose outputs then stand side by side, or of a transposed one, whose every output
+//! then is as many neighbouring ones as there are remainders by its strides.
+
+use std::{collections::BTreeMap, num::NonZeroU32};
+
+use strait_core::{Module, Node, NodeId, Op};
+use strait_target::Joined;
+
+/// The numbers of outputs of convolutions, by the source names of the layers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outputs(BTreeMap<String, u64>);
+
+impl Outputs {
+    /// Those of a module behind which nothing was rewritten.
+    pub(super) fn of(module: &Module) -> Outputs {
+        let graph = module.main();
+        let outputs = graph.nodes().filter_map(|(_, node)| {
+            let weight = &graph.value(node.inputs.get(1).copied().flatten()?)?.ty.shape;
+            let extent = |axis: usize| weight.get(axis)?.fixed();
+            let outputs = match &node.op {
+                Op::Conv(_) => extent(0)?,
+                Op::ConvTranspose(op) => extent(1)?.checked_mul(op.groups.into())?,
+                _ => return None,
+            };
+            Some((module.name(*node.sources.first()?).to_owned(), outputs))
+        });
+        Outputs(outputs.collect())
+    }
+
+    /// The layers that a convolution of the canonical graph was made of; none where they are not all of its channels.
+    pub(super) fn parts(&self, module: &Module, node: &Node) -> Option<Joined> {
+        let graph = module.main();
+        let weight = graph.value(
+            node.inputs
+                .get(1)
+                .copied()
+                .flatten()
+                .filter(|_| matches!(node.op, Op::Conv(_)))?,
+        )?;
+        let channels = weight.ty.shape.first()?.fixed()?;
+        let names = node.sources.iter().map(|&source| module.name(source));
+        let layers = names.filter_map(|name| Some((name.to_owned(), *self.0.get(name)?)));
+        let layers: Vec<(String, u64)> = layers.collect();
+        let outputs = layers
+            .iter()
+            .fold(0u64, |sum, (_, outputs)| sum.saturating_add(*outputs));
+        let each = channels
+            .checked_div(outputs)
+            .filter(|each| each * outputs == channels)?;
+        let each = NonZeroU32::new(u32::try_from(each).ok()?)?;
+        Some(Joined { layers, each })
+    }
+
+    /// The number of neighbouring channels of each convolution that are one output of the model, where these are several.
+    pub(super) fn ties(&self, module: &Module) -> BTreeMap<NodeId, NonZeroU32> {
+        let parts = |(id, node)| Some((id, self.parts(module, node)?.each));
+        let ties = module.main().nodes().filter_map(parts);
+        ties.filter(|(_, each)| each.get() > 1).collect()
+    }
+
+    /// The layers of the convolutions that are more than one of the model, or have more channels than its outputs, by the names of the
+    /// convolutions.
+    pub(super) fn joined(&self, module: &Module) -> Vec<(String, Joined)> {
+        let nodes = module.main().nodes();
+        let parts = nodes.filter_map(|(_, node)| {
+            let parts = self.parts(module, node)?;
+            let name = match node.sources.contains(&node.name) {
+                true => node.name,
+                false => *node.sources.first()?,
+            };
+            Some((module.name(name).to_owned(), parts))
+        });
+        let mut parts: Vec<_> = parts
+            .filter(|(_, parts)| parts.layers.len() > 1 || parts.each.get() > 1)
+            .collect();
+        parts.sort_by(|a, b| a.0.cmp(&b.0));
+        parts
+    }
+}
