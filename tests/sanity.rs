@@ -178,7 +178,7 @@ fn a_part_of_an_output_is_judged_by_itself() {
         data @small: f32[1,2,1,1] = inline [0.5, 0.25]";
     let samples = numbers(8 * 32);
     let data = (model, &[8, 2, 4, 4][..], &samples[..]);
-    let shared = "[quantize]\nalignment.concat = 'large'\n";
+    let shared = "[quantize]\nalignment.concat = 'share'\n";
     let (mut one, _) = compiled(data, "['generic-int8']", shared, 1);
     let sanity = one.remove(0).report.sanity;
     let [whole, boxes, scores] = &sanity.outputs[..] else {
