@@ -1,7 +1,7 @@
 //! The keys of a deployment's configuration.
 
 use super::Effect::{self, Bits, Error, Files, Placement, Report};
-use super::{compiled, differences, evaluation, images, repository, unmatched};
+use super::{calibration, compiled, differences, evaluation, images, repository, unmatched};
 use std::collections::BTreeMap;
 use strait_builtin as _;
 use strait_document::Document as _;
@@ -35,7 +35,6 @@ pub(super) const fn given(
 }
 
 const RGB: &str = "preprocess.stored.color='RGB'";
-const OVERFLOWING: &[&str] = &["preprocess.steps=[{ scale=2e37 }, { layout='NCHW' }]"];
 const RULE: &[&str] = &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='float' }]"];
 
 const CASES: &[Case] = &[
@@ -165,63 +164,6 @@ const CASES: &[Case] = &[
         &["target.use=['sima']"],
         &["target.options.sima.requantization_mode='tflite'"],
     ),
-    case("calibration.data", Bits, &["calibration.data='DIGITS/eval_x.npy'"]),
-    case("calibration.record", Error, &["calibration.record='DIGITS/README.md'"]),
-    case("calibration.samples", Bits, &["calibration.samples=2"]),
-    given("calibration.nan", Error, OVERFLOWING, &["calibration.nan='error'"]),
-    case("calibration.observer", Bits, &["calibration.observer='mse'"]),
-    given(
-        "calibration.observer_options.percentile",
-        Bits,
-        &["calibration.observer='percentile'"],
-        &["calibration.observer_options.percentile=60"],
-    ),
-    given(
-        "calibration.observer_options.lower_percentile",
-        Bits,
-        &["calibration.observer='percentile'"],
-        &["calibration.observer_options.lower_percentile=60"],
-    ),
-    given(
-        "calibration.observer_options.bins",
-        Bits,
-        &["calibration.observer='hfmg'"],
-        &["calibration.observer_options.bins=256"],
-    ),
-    given(
-        "calibration.observer_options.averaging_constant",
-        Bits,
-        &["calibration.observer='moving_average'"],
-        &["calibration.observer_options.averaging_constant=0.9"],
-    ),
-    given(
-        "calibration.observer_options.axis",
-        Error,
-        &["quantize.rule=[{ tensors=['logits'], observer='isotone' }]"],
-        &["calibration.observer_options.axis=7"],
-    ),
-    given(
-        "calibration.observer_options.search_range",
-        Bits,
-        &["calibration.observer='ifmr'"],
-        &["calibration.observer_options.search_range=[0.2, 0.4]"],
-    ),
-    given(
-        "calibration.observer_options.search_step",
-        Bits,
-        &[
-            "calibration.observer='ifmr'",
-            "calibration.observer_options.search_range=[0.2, 0.9]",
-        ],
-        &["calibration.observer_options.search_step=0.6"],
-    ),
-    case("calibration.config", Error, &["calibration.config='absent.cfg'"]),
-    case(
-        "calibration.cache",
-        Files,
-        &["calibration.cache='DIGITS/../../target/tmp/keys-cache'"],
-    ),
-    // No model of floats has grids of its own.
     case("quantize.given", Error, &["quantize.given='requantize'"]),
     case("quantize.weights.type", Bits, &["quantize.weights.type='int4'"]),
     case("quantize.weights.observer", Bits, &["quantize.weights.observer='arq'"]),
@@ -537,7 +479,13 @@ const OF_LIBRARIES: &[&str] = &["plugin[].sha256", "trust.unpinned"];
 
 #[test]
 fn every_key_of_a_configuration_takes_effect_or_is_refused() {
-    let cases = || CASES.iter().chain(evaluation::CASES).chain(images::cases());
+    let cases = || {
+        CASES
+            .iter()
+            .chain(calibration::CASES)
+            .chain(evaluation::CASES)
+            .chain(images::cases())
+    };
     let of_libraries = OF_LIBRARIES.iter().copied();
     let keys: Vec<&str> = cases().map(|case| case.key).chain(of_libraries).collect();
     let mut wrong = unmatched(Config::shape(), &keys);

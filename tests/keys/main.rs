@@ -2,6 +2,7 @@
 //! schemas: one that is new has no case here, and fails.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+mod calibration;
 mod configuration;
 mod dialect;
 mod evaluation;

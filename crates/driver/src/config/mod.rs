@@ -6,6 +6,7 @@
 mod consistency;
 pub mod data;
 pub mod evaluation;
+pub mod gate;
 mod given;
 pub mod images;
 pub mod leaf;

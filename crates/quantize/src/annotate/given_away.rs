@@ -38,7 +38,7 @@ pub struct Loss {
     pub channel: Option<usize>,
     /// The number that takes the grid: the largest in magnitude.
     pub extreme: f32,
-    /// The part of the grid's reach that is between it and all others, in [[`SHARE`], 1].
+    /// The part of the grid's reach that is between it and all others, in [0.99, 1].
     pub share: f64,
     /// The codes that are left for the others.
     pub codes: f64,
