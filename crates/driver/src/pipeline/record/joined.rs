@@ -36,7 +36,7 @@ pub(super) fn whole(job: &Job<'_>, recorded: Vec<Recorded>) -> (Vec<Recorded>, V
             let own: Vec<&Recorded> = grids.iter().filter(|grid| grid.operand == operand).collect();
             match one(operand, &joined, &own) {
                 Ok(whole) => kept.extend(whole),
-                Err(finding) => told.push(finding),
+                Err(finding) => told.push(*finding),
             }
         }
         kept.extend(grids.into_iter().filter(|grid| grid.operand > 1));
@@ -45,7 +45,7 @@ pub(super) fn whole(job: &Job<'_>, recorded: Vec<Recorded>) -> (Vec<Recorded>, V
 }
 
 /// The grid of an operand, made of those of the layers.
-fn one(operand: usize, joined: &Joined, own: &[&Recorded]) -> Result<Option<Recorded>, Told> {
+fn one(operand: usize, joined: &Joined, own: &[&Recorded]) -> Result<Option<Recorded>, Box<Told>> {
     let Some(&first) = own.first() else { return Ok(None) };
     let names = || {
         joined
@@ -63,7 +63,7 @@ fn one(operand: usize, joined: &Joined, own: &[&Recorded]) -> Result<Option<Reco
             names()
         );
         let (at, finding) = wrong(other, message);
-        return Err((at, finding.help(JOINS)));
+        return Err(Box::new((at, finding.help(JOINS))));
     }
     if operand == 0 {
         return Ok(Some(first.clone()));
@@ -76,14 +76,14 @@ fn one(operand: usize, joined: &Joined, own: &[&Recorded]) -> Result<Option<Reco
                 names()
             );
             let (at, finding) = wrong(first, message);
-            return Err((at, finding.help(JOINS)));
+            return Err(Box::new((at, finding.help(JOINS))));
         };
         let outputs = usize::try_from(*outputs).unwrap_or(usize::MAX);
         match &grid.params.scale {
             Per::Channel(own) if own.len() != outputs => {
                 let count = own.len();
                 let message = format!("`{layer}` has {outputs} outputs, and the record has {count} scales for them");
-                return Err(wrong(grid, message));
+                return Err(Box::new(wrong(grid, message)));
             }
             Per::Channel(own) => scales.extend(own.iter().copied()),
             Per::Tensor(scale) => scales.extend(std::iter::repeat_n(*scale, outputs)),
