@@ -34,6 +34,8 @@ pub mod codes {
     pub const BATCH: &str = "M007";
     /// The file declares another shape of an output than its operators make. A warning.
     pub const MISSTATED: &str = "M009";
+    /// A graph inside of a node is left out, since no run gets through it. A warning.
+    pub const DROPPED: &str = "M010";
     /// Files that the model's weights are in cannot be read.
     pub const DATA_FILES: &str = "M008";
     /// A rule of the configuration matches nothing, or asks for what cannot be.
@@ -202,6 +204,19 @@ pub fn misstated(outputs: &[String]) -> Option<Diagnostic> {
     let finding =
         finding.help("what the operators make is taken, as runtimes do; look at it if a size in [model] is not meant");
     (!outputs.is_empty()).then_some(finding)
+}
+
+/// Graphs inside of nodes that no run gets through, in the place of which others are read.
+pub fn dropped(graphs: &[String]) -> Option<Diagnostic> {
+    let message = format!(
+        "the model has graphs that no run gets through, and they are left out: {}",
+        graphs.join("; ")
+    );
+    let finding = Diagnostic::warning(codes::DROPPED, message);
+    let finding = finding.help(
+        "the other graph of such a node is taken, whatever its condition is; look at it if a size in [model] is not meant",
+    );
+    (!graphs.is_empty()).then_some(finding)
 }
 
 /// The same, as an end of the work.

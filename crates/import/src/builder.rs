@@ -17,7 +17,7 @@ use crate::cut::{Cut, between};
 use crate::declared::{Declared, Source};
 use crate::error::{NodeFault, ReadError};
 use crate::numbers::{has_nan, narrowed_float, widened_float};
-use crate::options::free_dimensions;
+use crate::options::{Assumed, free_dimensions};
 use crate::refusal::Refusal;
 use crate::wiring::{TensorId, Wiring};
 
@@ -103,8 +103,8 @@ pub struct Builder<'a> {
     pub(crate) given: BTreeMap<TensorId, ValueId>,
     /// The nodes that are not known.
     pub unsupported: Vec<NodeFault>,
-    /// Outputs whose declared shapes are not those that they have.
-    misstated: Vec<String>,
+    /// Assumptions on the model that the user is told.
+    pub assumed: Assumed,
     /// Elements of the constants that are written out from a shape.
     written: u64,
     /// Operations of all constants that were computed.
@@ -112,17 +112,17 @@ pub struct Builder<'a> {
 }
 
 /// Builds the module of a cut. The shapes of its outputs are those that the operators make; where the file declares others, the
-/// answer says so.
+/// answer says so. What it says of the batch is nothing: the caller has bound it.
 ///
 /// # Errors
 /// All nodes that are not known, at once; or the first that does not fit its operands, an input without a type, an output
 /// of other elements than the file declares.
-pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Result<(Module, Vec<String>), ReadError> {
+pub fn build<'a>(scope: Scope<'a>, reader: &mut dyn Reader<'a>, cut: &Cut) -> Result<(Module, Assumed), ReadError> {
     let mut builder = Builder::new(scope, "main", cut.outputs.iter().copied());
     builder.rounded = rounded(scope.source, cut);
     builder.run(reader, cut)?;
     builder.join_copies();
-    Ok((builder.module, builder.misstated))
+    Ok((builder.module, builder.assumed))
 }
 
 /// Adds to what is used of a budget, if it holds that; a few are for nothing.
@@ -164,7 +164,7 @@ impl<'a> Builder<'a> {
             integers: BTreeMap::new(),
             given: BTreeMap::new(),
             unsupported: Vec::new(),
-            misstated: Vec::new(),
+            assumed: Assumed::default(),
             written: 0,
             worked: 0,
         }
@@ -271,7 +271,8 @@ impl<'a> Builder<'a> {
         }
         // Runtimes go by the operators, too: a stale batch, or a tool that counts a window otherwise.
         let other = declared.other_shape(&value.ty, self.scope.bind);
-        self.misstated
+        self.assumed
+            .misstated
             .extend(other.map(|text| format!("output `{name}`: {text}")));
         Ok(())
     }

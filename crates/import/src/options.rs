@@ -30,6 +30,8 @@ pub struct Assumed {
     pub batch: Vec<FreeDimension>,
     /// Outputs whose declared shapes are not those that the operators make, with both.
     pub misstated: Vec<String>,
+    /// Graphs inside of nodes that no run gets through and that are left out, each with its node and why.
+    pub dropped: Vec<String>,
 }
 
 /// The dimensions of the main graph's inputs that have no value, in the order of inputs and axes.

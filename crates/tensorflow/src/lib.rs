@@ -187,8 +187,8 @@ impl Model {
             source: &tensors,
             bind: &bind,
         };
-        let (module, misstated) = strait_import::build(scope, &mut Nodes { graph: &self.graph }, cut)?;
-        Ok((module, Assumed { batch, misstated }))
+        let (module, assumed) = strait_import::build(scope, &mut Nodes { graph: &self.graph }, cut)?;
+        Ok((module, Assumed { batch, ..assumed }))
     }
 
     /// The options with the names of tensors where they name nodes, which stand for their first results.

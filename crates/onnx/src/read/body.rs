@@ -29,6 +29,8 @@ pub(crate) struct Body {
     pub(crate) module: Module,
     /// Values of the graph around it that are its last inputs.
     pub(crate) captured: Vec<ValueId>,
+    /// Graphs inside of its own nodes that are left out.
+    dropped: Vec<String>,
 }
 
 impl Body {
@@ -182,11 +184,13 @@ impl<'a> NodeReader<'_, 'a> {
         Ok(Body {
             module: inner.module,
             captured: read,
+            dropped: inner.assumed.dropped,
         })
     }
 
     /// Puts a graph that was read beside those of the module, and answers with its position.
     pub(crate) fn adopted(&mut self, body: &Body) -> u32 {
+        self.builder.assumed.dropped.extend_from_slice(&body.dropped);
         self.builder.module.adopt(&body.module, 0) as u32
     }
 
@@ -195,6 +199,7 @@ impl<'a> NodeReader<'_, 'a> {
         let graph = body.module.main();
         // The graphs inside of it come along; its main graph is what stands here.
         let offset = self.builder.module.adopt(&body.module, 1);
+        self.builder.assumed.dropped.extend_from_slice(&body.dropped);
         let mut made: BTreeMap<ValueId, Arg> = BTreeMap::new();
         for (&input, value) in graph.inputs().iter().zip(&body.captured) {
             made.insert(input, Arg::Value(*value));

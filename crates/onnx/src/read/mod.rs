@@ -157,8 +157,8 @@ impl Model {
             files: &self.files,
             bodies: 0,
         };
-        let (module, misstated) = strait_import::build(scope, &mut nodes, &cut)?;
-        Ok((module, Assumed { batch, misstated }))
+        let (module, assumed) = strait_import::build(scope, &mut nodes, &cut)?;
+        Ok((module, Assumed { batch, ..assumed }))
     }
 
     /// The version of each domain's operator set. The standard domain is spelled `ai.onnx` or left empty in a file, and

@@ -138,8 +138,8 @@ impl Model {
             graph: &graph,
             hybrid_as_float: options.hybrid_as_float,
         };
-        let (module, misstated) = strait_import::build(scope, &mut nodes, &cut)?;
-        Ok((module, Assumed { batch, misstated }))
+        let (module, assumed) = strait_import::build(scope, &mut nodes, &cut)?;
+        Ok((module, Assumed { batch, ..assumed }))
     }
 }
 

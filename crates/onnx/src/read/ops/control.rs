@@ -28,8 +28,8 @@ fn choice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     }
     let (then, other) = match graphs.map(|graph| site.body(graph, &outer, &[], &[], None)) {
         [Ok(then), Ok(other)] => (then, other),
-        // No run gets through the other one: each that ends has taken this one.
-        [Ok(body), Err(refusal)] | [Err(refusal), Ok(body)] if is_dead(&refusal) => return site.finish_inline(body),
+        [Ok(body), Err(refusal)] if is_dead(&refusal) => return only(site, body, (1, refusal)),
+        [Err(refusal), Ok(body)] if is_dead(&refusal) => return only(site, body, (0, refusal)),
         [Err(refusal), _] => return Err(of_branch(0, refusal)),
         [_, Err(refusal)] => return Err(of_branch(1, refusal)),
     };
@@ -46,6 +46,16 @@ fn choice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         else_graph: site.adopted(&other),
     };
     site.finish(op, &operands)
+}
+
+/// Reads a graph of a choice in its place. No run gets through the other one, so that each that ends has taken this one; which the
+/// user is told, since it may be a wrong extent that ends these runs.
+fn only(site: &mut NodeReader<'_, '_>, body: Body, (other, refusal): (usize, Refusal)) -> Result<(), Refusal> {
+    if let Refusal::Invalid(reason) = of_branch(other, refusal) {
+        let text = format!("node `{}` (If): {}", site.name(), reason.text);
+        site.builder.assumed.dropped.push(text);
+    }
+    site.finish_inline(body)
 }
 
 fn is_dead(refusal: &Refusal) -> bool {

@@ -227,16 +227,21 @@ fn functions_do_not_put_graphs_too_deep_inside_of_each_other() {
     );
 }
 
+/// A graph that no run gets through where x has two elements.
+fn wide() -> Vec<NodeProto> {
+    let shape = attribute("value", |a| {
+        (a.kind, a.t) = (kind::TENSOR, Some(Box::new(weight("", &[3, 2]))));
+    });
+    vec![node("w = Constant()", vec![shape]), node("r = MatMul(x, w)", vec![])]
+}
+
+fn narrow() -> Vec<NodeProto> {
+    vec![node("r = Relu(x)", vec![])]
+}
+
 /// A model for several rates has a graph for each, and with an extent that is bound one of them fits it.
 #[test]
 fn a_branch_that_no_run_gets_through_is_not_read() {
-    let narrow = || vec![node("r = Relu(x)", vec![])];
-    let wide = || {
-        let shape = attribute("value", |a| {
-            (a.kind, a.t) = (kind::TENSOR, Some(Box::new(weight("", &[3, 2]))));
-        });
-        vec![node("w = Constant()", vec![shape]), node("r = MatMul(x, w)", vec![])]
-    };
     let ops = |model: &ModelProto| summary(&read(model).unwrap_or_else(|error| panic!("{error}")));
     for nodes in [
         choice("y = If(c)", narrow(), wide()),
@@ -259,6 +264,55 @@ fn a_branch_that_no_run_gets_through_is_not_read() {
     open.graph.as_mut().unwrap().input[0] = value("x: f32[n]");
     let found = ops(&open);
     assert!(found.contains("if"), "{found}");
+}
+
+#[test]
+fn branches_that_no_run_gets_through_are_told() {
+    let told = |nodes: Vec<NodeProto>| {
+        let model = decoded(&choosing(vec![], nodes));
+        model.read_single(&options(&[], &[], &[])).unwrap().1.dropped
+    };
+    let dropped = |name: &str, branch: &str| {
+        let why = "inside of it, node `r` (ai.onnx.MatMul, operator set 17): the inner dimensions differ: 2 and 3";
+        format!("node `{name}` (If): its {branch}: {why}")
+    };
+    let first = choice("t = If(c)", wide(), narrow());
+    let second = choice("y = If(c)", vec![node("r = Relu(t)", vec![])], wide());
+    assert_eq!(
+        told(vec![first, second]),
+        [dropped("t", "then_branch"), dropped("y", "else_branch")]
+    );
+    // Inside of a graph that is read, whether in the place of its node or beside another.
+    let inner = || vec![choice("r = If(c)", narrow(), wide())];
+    for (other, outer) in [(narrow(), None), (wide(), Some(dropped("y", "else_branch")))] {
+        let found = told(vec![choice("y = If(c)", inner(), other)]);
+        let expected: Vec<String> = outer.into_iter().chain([dropped("r", "else_branch")]).collect();
+        assert_eq!(found, expected);
+    }
+    // Inside of one that is left out, which is told alone.
+    let ends = vec![
+        choice("t = If(c)", narrow(), wide()),
+        wide().remove(0),
+        node("r = MatMul(t, w)", vec![]),
+    ];
+    assert_eq!(
+        told(vec![choice("y = If(c)", ends, narrow())]),
+        [dropped("y", "then_branch")]
+    );
+    // A choice that is made when the model is read leaves nothing to run, and is not told.
+    let truth = attribute("value", |a| {
+        let held = TensorProto {
+            data_type: 9,
+            int32_data: vec![1],
+            ..TensorProto::default()
+        };
+        (a.kind, a.t) = (kind::TENSOR, Some(Box::new(held)));
+    });
+    let decided = vec![
+        node("k = Constant()", vec![truth]),
+        choice("y = If(k)", narrow(), wide()),
+    ];
+    assert_eq!(told(decided), [""; 0]);
 }
 
 #[test]
