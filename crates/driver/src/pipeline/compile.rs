@@ -207,8 +207,6 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         in_float.iter().for_each(|warning| session.remark(warning));
         lowered.remarks.iter().for_each(|remark| session.remark(remark));
         saturated.iter().for_each(|remark| session.remark(remark));
-        let one_sample = emit::one_sample(&job, &lowered)?;
-        one_sample.iter().for_each(|remark| session.remark(remark));
         let skipped = skipped(&rewritten);
         skipped.iter().for_each(|warning| session.remark(warning));
         report.data.clone_from(&data);
@@ -228,6 +226,14 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         }
         let insane = sanity::warning(&report.sanity);
         insane.iter().for_each(|warning| session.remark(warning));
+        report.own_model = lowered.own_model;
+        if let (Some(evaluation), Some(notes), Some(integer)) = (&evaluation, &float_notes, &integer) {
+            let float = (float.as_ref(), notes.as_slice());
+            report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
+        }
+        // Behind all runs: the graph is held until it is written.
+        let (qdq, one_sample) = emit::one_sample(&job, &lowered)?;
+        one_sample.iter().for_each(|remark| session.remark(remark));
         let own = lowered.remarks.iter().chain(&wide).chain(&unheld).chain(&left_out);
         let own = own
             .chain(&in_float)
@@ -236,16 +242,18 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             .chain(&skipped)
             .chain(&insane);
         report.remarks = (remarks.iter().chain(&about_data).chain(own)).map(Into::into).collect();
-        report.own_model = lowered.own_model;
-        if let (Some(evaluation), Some(notes), Some(integer)) = (&evaluation, &float_notes, &integer) {
-            let float = (float.as_ref(), notes.as_slice());
-            report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
-        }
         report.gates = gates::gates(&config.gate, &report, lowered.open());
         let id = job.target.spec().id.to_string();
         sources.config = settings_digest(loaded, &id)?;
         let digest = session.phase(&format!("write ({id})"), None, |_| {
-            write(&job, &lowered, (&report, &rewritten), sources.clone(), writer, session)
+            write(
+                &job,
+                &lowered,
+                (&report, &rewritten, qdq),
+                sources.clone(),
+                writer,
+                session,
+            )
         })?;
         compiled.push(Compiled {
             target: id,
@@ -505,7 +513,7 @@ pub(super) fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, S
 fn write(
     job: &Job<'_>,
     lowered: &Lowered,
-    (report, rewritten): (&Report, &Rewritten),
+    (report, rewritten, qdq): (&Report, &Rewritten, Option<Module>),
     sources: Sources,
     writer: ArtifactWriter,
     session: &Session<'_>,
@@ -516,7 +524,7 @@ fn write(
         model.map_err(failure::writing)?;
         documents(job, lowered, report, &writer).map(|()| None)
     };
-    let [_, left_out] = session.both(own, || emit::emit(job, lowered, rewritten, &writer))?;
+    let [_, left_out] = session.both(own, || emit::emit(job, lowered, (rewritten, qdq), &writer))?;
     left_out.iter().for_each(|remark| session.remark(remark));
     let provenance = Provenance {
         sources,

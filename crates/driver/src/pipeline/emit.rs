@@ -152,16 +152,18 @@ fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<Module, OneSample
     free_batch(module, batch)
 }
 
-/// The remark that the Q/DQ file takes one sample at a time, though the model takes any number, and why.
-pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<Option<Diagnostic>, Stop> {
+/// The graph of the Q/DQ file of a model that takes any number of samples, for [`emit`]; with the remark that the file takes one at
+/// a time, and why. Another model has nothing to remark, and its graph is not made before it is written.
+pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Module>, Option<Diagnostic>), Stop> {
     if job.batch.is_empty() || !job.formats.contains(&Format::QdqOnnx) || left_out(job).is_some() {
-        return Ok(None);
+        return Ok((None, None));
     }
-    let (_, fixed) = qdq(job, lowered)?;
-    Ok(fixed.map(|OneSample { node, why }| {
+    let (module, fixed) = qdq(job, lowered)?;
+    let remark = fixed.map(|OneSample { node, why }| {
         let message = format!("{QDQ_ONNX_FILE} takes one sample at a time, and no other batch: in `{node}`, {why}");
         Diagnostic::remark(codes::OUTPUT, message)
-    }))
+    });
+    Ok((Some(module), remark))
 }
 
 /// True if the configuration names the formats.
@@ -169,11 +171,12 @@ fn is_asked(job: &Job<'_>) -> bool {
     job.loaded.config.output.emit.is_some()
 }
 
-/// Writes the job's formats. The answer is a remark where the target's package cannot say the model, and nobody has asked for it.
+/// Writes the job's formats, with the graph of the Q/DQ file where there is one already. The answer is a remark where the target's
+/// package cannot say the model, and nobody has asked for it.
 pub(super) fn emit(
     job: &Job<'_>,
     lowered: &Lowered,
-    rewritten: &Rewritten,
+    (rewritten, mut made): (&Rewritten, Option<Module>),
     writer: &ArtifactWriter,
 ) -> Result<Option<Diagnostic>, Stop> {
     let mut sink = Files::new(writer);
@@ -196,7 +199,10 @@ pub(super) fn emit(
             },
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
-                let (module, _) = qdq(job, lowered)?;
+                let module = match made.take() {
+                    Some(module) => module,
+                    None => qdq(job, lowered)?.0,
+                };
                 let closed = job.bodies.closed(&module);
                 let closed = closed.map_err(|error| Stop::Defect(error.to_string()))?;
                 sink.graph(QDQ_ONNX_FILE, ONNX, &closed)
