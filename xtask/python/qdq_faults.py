@@ -25,7 +25,21 @@ def shared_weights():
     onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-FAULTS = [shared_weights]
+def moved_pair():
+    """ONNX Runtime: a file of operator set 21 with activations of int8 is refused where nothing quantizes behind a Reshape."""
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+    names = {"s": np.float32(0.1), "z": np.int8(3), "shape": np.array([4, 1])}
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"])]
+    nodes.append(helper.make_node("Reshape", ["d", "shape"], ["r"]))
+    nodes.append(helper.make_node("Softmax", ["r"], ["y"], axis=0))
+    ports = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)] for name, shape in (("x", [2, 2]), ("y", [4, 1]))]
+    graph = helper.make_graph(nodes, "g", *ports, [numpy_helper.from_array(value, name) for name, value in names.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+FAULTS = [shared_weights, moved_pair]
 
 
 def fixed():
