@@ -25,7 +25,7 @@ impl Infer for LayerNormalization {
         support::axis(self.axis, x.shape.len())?;
         for operand in operands.iter().skip(1).flatten() {
             support::ensure(
-                support::broadcast(&operand.shape, &x.shape)? == x.shape,
+                support::broadcasts_to(&operand.shape, &x.shape)?,
                 ReasonCode::LayerNormalizationShape,
                 || format!("{:?} does not broadcast to x", operand.shape),
             )?;

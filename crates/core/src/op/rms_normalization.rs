@@ -24,7 +24,7 @@ impl Infer for RmsNormalization {
         let (x, scale) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         support::axis(self.axis, x.shape.len())?;
         support::ensure(
-            support::broadcast(&scale.shape, &x.shape)? == x.shape,
+            support::broadcasts_to(&scale.shape, &x.shape)?,
             ReasonCode::LayerNormalizationShape,
             || format!("{:?} does not broadcast to x", scale.shape),
         )?;

@@ -264,6 +264,13 @@ pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
         .collect()
 }
 
+/// True if a shape is broadcast to another one, and leaves it as it is; two extents that have names may be one.
+pub(super) fn broadcasts_to(shape: &[Dim], to: &[Dim]) -> Result<bool, Reason> {
+    let found = broadcast(shape, to)?;
+    let is_own = |(found, own): (&Dim, &Dim)| found == own || (*found == Dim::OPEN && own.fixed().is_none());
+    Ok(found.len() == to.len() && found.iter().zip(to).all(is_own))
+}
+
 /// True if extents may be the same, axis by axis.
 pub(super) fn may_equal(a: &[Dim], b: &[Dim]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a.may_equal(b))
