@@ -252,6 +252,7 @@ impl<'a> Lowering<'a> {
                 (None, _) => None,
             });
         }
+        self.round_to_sums(node, &mut operands)?;
         let id = self.walk.copy(node, &operands)?;
         // It is the node itself: what it is called here is no name of the model unless it was one.
         self.walk.out.main_mut().set_sources(id, &[]);
