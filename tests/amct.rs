@@ -164,6 +164,13 @@ fn a_product_of_two_activations_is_in_the_package() {
     assert_eq!(of("product.dequant")["input"][0], json!("sum:0"));
     let layers: Vec<String> = made.layers().into_keys().collect();
     assert_eq!(layers, ["product", "product:1"]);
+    // What the artifact adds in real numbers are whole sums, as the constant of the package is.
+    let record = ["product", "product:1"]
+        .map(|layer| format!("record {{ key: \"{layer}\" value {{ scale_d: 0.75 offset_d: 0 }} }}\n"));
+    fs::write(folder.path().join("record.txt"), record.concat()).unwrap();
+    let coarse = format!("calibration.record = \"record.txt\"\n{words}");
+    let coarse = compiled(folder.path(), "coarse", &graph(&nodes), &coarse).unwrap();
+    assert_eq!(coarse.added("sum"), [0.5625, -0.5625, 0.0, 0.0, 1.125, -1.125]);
     fs::write(folder.path().join("record.txt"), made.record()).unwrap();
     let again = format!("calibration.record = \"record.txt\"\n{words}");
     let again = compiled(folder.path(), "second", &graph(&nodes), &again).unwrap();

@@ -11,6 +11,7 @@ use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, path::PathBu
 use serde_json::Value;
 use strait_builtin as _;
 use strait_driver::{
+    artifact::Opened,
     config::{self, Override},
     pipeline,
     session::{Session, Silent},
@@ -172,6 +173,17 @@ impl Made {
 
     pub fn json(&self, file: &str) -> Value {
         serde_json::from_slice(&self.bytes(file)).unwrap()
+    }
+
+    /// The constant that a layer of the artifact adds.
+    pub fn added(&self, layer: &str) -> Vec<f32> {
+        let opened = Opened::open(&self.folder, &targets::registry([]).unwrap()).unwrap();
+        let module = opened.module();
+        let mut nodes = module.main().nodes().map(|(_, node)| node);
+        let node = nodes.find(|node| module.name(node.name) == layer).unwrap();
+        let mut operands = node.inputs.iter().flatten();
+        let added = operands.find_map(|&operand| module.constant(module.main(), operand));
+        added.unwrap().to_f32().unwrap().into_owned()
     }
 
     pub fn record(&self) -> String {

@@ -5,6 +5,9 @@
 //! defines, up to one step of the result's grid.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+#[path = "../../crates/tflite/tests/common/mod.rs"]
+mod flat;
+mod narrow;
 mod onnx;
 mod read_back;
 mod saturated;

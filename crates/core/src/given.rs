@@ -51,6 +51,18 @@ impl QuantParams {
         Scheme::integers(Policy::linear(false, per), codes, [least, most], Rounding::HalfEven).ok()
     }
 
+    /// True if codes of a type on a grid stand for the numbers of this one: codes of the other sign have another zero point.
+    pub fn has_numbers_of(&self, (grid, elem): (&QuantParams, Elem)) -> bool {
+        let own = self.codes.and_then(Elem::integers).zip(elem.integers());
+        own.is_some_and(|((own, most), (other, end))| {
+            let points = self.zero_point.map(|zero| i64::from(*zero) - own);
+            most - own == end - other
+                && (self.axis, self.block) == (grid.axis, grid.block)
+                && self.scale == grid.scale
+                && points == grid.zero_point.map(|zero| i64::from(*zero) - other)
+        })
+    }
+
     /// The least and the greatest number of each part of a grid that a model gives.
     pub fn ends(&self) -> Option<Vec<[f32; 2]>> {
         let codes = self.given_scheme()?.range()?;

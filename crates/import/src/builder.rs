@@ -19,6 +19,7 @@ use crate::error::{NodeFault, ReadError};
 use crate::numbers::{has_nan, narrowed_float, widened_float};
 use crate::options::{Assumed, free_dimensions};
 use crate::refusal::Refusal;
+use crate::ways::with_ways;
 use crate::wiring::{TensorId, Wiring};
 
 /// The most operations of all constants together that are computed while a model is read: a second or two of products. The
@@ -101,8 +102,8 @@ pub struct Builder<'a> {
     pub(crate) integers: BTreeMap<ValueId, ValueId>,
     /// Constants of codes that are in the graph, as values on their grids.
     pub(crate) given: BTreeMap<TensorId, ValueId>,
-    /// The nodes that are not known.
-    pub unsupported: Vec<NodeFault>,
+    /// The nodes that cannot be read: the position of each, or of the one that it is inside of.
+    pub unsupported: Vec<(usize, NodeFault)>,
     /// Assumptions on the model that the user is told.
     pub assumed: Assumed,
     /// Elements of the constants that are written out from a shape.
@@ -207,7 +208,11 @@ impl<'a> Builder<'a> {
             self.add(reader, position)?;
         }
         if !self.unsupported.is_empty() {
-            return Err(ReadError::Unsupported(std::mem::take(&mut self.unsupported)));
+            let faults = std::mem::take(&mut self.unsupported);
+            let Scope { wiring, source, .. } = self.scope;
+            return Err(ReadError::Unsupported(with_ways(wiring, cut, faults, |id| {
+                source.begins(id)
+            })));
         }
         for &output in &cut.outputs {
             self.add_output(output)?;
@@ -315,7 +320,10 @@ impl<'a> Builder<'a> {
             reason,
         };
         match refusal {
-            Refusal::Unsupported(text) => self.unsupported.push(fault(Reason::new(ReasonCode::Unsupported, text))),
+            Refusal::Unsupported(text) => {
+                let fault = fault(Reason::new(ReasonCode::Unsupported, text));
+                self.unsupported.push((position, fault));
+            }
             // Behind a node that was not understood, an operand that does not fit may be its fault.
             Refusal::Invalid(reason) if self.unsupported.is_empty() => {
                 return Err(self.invalid(position, fault(reason)));
@@ -337,15 +345,6 @@ impl<'a> Builder<'a> {
             self.define(id, entry);
         }
         Ok(())
-    }
-
-    /// Said behind an operator that is not known: how it can be computed elsewhere.
-    pub fn ways_around(&self, node: usize) -> String {
-        let declared = |id| {
-            let declared = self.scope.source.declared(id)?;
-            Some(!matches!(declared.elem, Some(Err(_))))
-        };
-        self.scope.wiring.ways_around(node, declared)
     }
 
     fn invalid(&self, position: usize, fault: NodeFault) -> ReadError {

@@ -24,6 +24,12 @@ pub trait Source {
     fn codes(&self, _tensor: TensorId) -> Option<QuantParams> {
         None
     }
+
+    /// True of a tensor that has elements which are read, so that a graph can begin at it. `None` where the file does not say.
+    fn begins(&self, tensor: TensorId) -> Option<bool> {
+        let declared = self.declared(tensor)?;
+        Some(!matches!(declared.elem, Some(Err(_))))
+    }
 }
 
 /// The type that a file declares of a tensor.

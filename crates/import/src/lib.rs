@@ -27,6 +27,7 @@ mod options;
 mod refusal;
 mod sequences;
 mod tile;
+mod ways;
 mod wiring;
 
 pub use batch::batch;
@@ -42,4 +43,5 @@ pub use layer::{Arg, Layer};
 pub use numbers::{has_nan, is_finite, narrowed_float, widened_float};
 pub use options::{Assumed, ReadOptions, free_dimensions};
 pub use refusal::Refusal;
+pub use ways::with_ways;
 pub use wiring::{TensorId, Wiring};

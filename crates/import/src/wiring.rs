@@ -269,84 +269,6 @@ impl<'a> Wiring<'a> {
     pub fn is_defined(&self, id: TensorId) -> bool {
         self.at(id).is_defined()
     }
-
-    /// Said behind an unknown node: the options that end the graph in front of it, and those that begin it behind it, where
-    /// the file declares the types of its results, so that it can be computed elsewhere. `declared` says of a tensor whether it
-    /// has elements that are read; of one that the file does not declare it says nothing. A handle of a variable has none, and
-    /// the graph begins behind what is read through it.
-    pub fn ways_around(&self, node: usize, declared: impl Fn(TensorId) -> Option<bool>) -> String {
-        let has_elements = |id: &TensorId| declared(*id) != Some(false);
-        let before: Vec<TensorId> = (self.operands(node).iter().flatten().copied())
-            .filter(|&id| self.at(id).producer.is_some())
-            .filter(has_elements)
-            .collect();
-        let behind = self.behind(node, has_elements);
-        let begin = match (behind.is_empty(), behind.iter().find(|&&id| declared(id).is_none())) {
-            (true, _) => None,
-            (false, None) => Some(format!(
-                "beginning the graph behind it, with {}",
-                self.option("inputs", &self.still_read(behind))
-            )),
-            (false, Some(&id)) => Some(format!(
-                "beginning the graph behind it, which needs the type of `{}` declared in the file",
-                self.name(id)
-            )),
-        };
-        let end = format!(
-            "ending the graph in front of it, with {}",
-            self.option("outputs", &before)
-        );
-        let ways: Vec<String> = (!before.is_empty()).then_some(end).into_iter().chain(begin).collect();
-        match ways.is_empty() {
-            true => String::new(),
-            false => format!("; it can be computed elsewhere by {}", ways.join(", or ")),
-        }
-    }
-
-    /// The first tensors behind a node that have elements and are read.
-    fn behind(&self, node: usize, has_elements: impl Fn(&TensorId) -> bool) -> Vec<TensorId> {
-        let (mut found, mut seen) = (Vec::new(), vec![false; self.tensor_count()]);
-        let mut open: Vec<TensorId> = self.results(node).iter().rev().flatten().copied().collect();
-        while let Some(id) = open.pop() {
-            if std::mem::replace(&mut seen[id.0], true) || self.at(id).reads == 0 {
-                continue;
-            }
-            if has_elements(&id) {
-                found.push(id);
-                continue;
-            }
-            let readers = (0..self.node_count()).filter(|&reader| self.operands(reader).contains(&Some(id)));
-            open.extend(readers.flat_map(|reader| self.results(reader)).flatten());
-        }
-        found
-    }
-
-    /// These tensors, behind the inputs that the outputs still need where the graph begins at them.
-    fn still_read(&self, begins: Vec<TensorId>) -> Vec<TensorId> {
-        let mut seen = vec![false; self.tensor_count()];
-        begins.iter().for_each(|id| seen[id.0] = true);
-        let mut open = self.outputs.clone();
-        while let Some(id) = open.pop() {
-            if !std::mem::replace(&mut seen[id.0], true)
-                && let Some(producer) = self.producer(id)
-            {
-                open.extend(self.reads(producer));
-            }
-        }
-        let inputs = self
-            .inputs
-            .iter()
-            .copied()
-            .filter(|id| seen[id.0] && !begins.contains(id));
-        inputs.chain(begins.iter().copied()).collect()
-    }
-
-    /// A list of tensors as a configuration has it.
-    fn option(&self, key: &str, tensors: &[TensorId]) -> String {
-        let mut names: Vec<String> = tensors.iter().map(|&id| format!("\"{}\"", self.name(id))).collect();
-        names.dedup();
-        format!("`{key} = [{}]`", names.join(", "))
-    }
 }
 
 fn twice(name: &str) -> ReadError {
@@ -354,28 +276,4 @@ fn twice(name: &str) -> ReadError {
         ReasonCode::DuplicateTensor,
         format!("the tensor `{name}` is defined twice"),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_variable_is_cut_behind_what_is_read_through_its_handle() {
-        let mut wiring = Wiring::with_room(5, 3);
-        wiring.input("x").unwrap();
-        let mut add = |name, operands: &[&'static str], result| {
-            wiring
-                .node(name, operands.iter().map(|&name| Some(name)), [], [Some(result)])
-                .unwrap();
-        };
-        add("handle", &[], "h");
-        add("read", &["h"], "state");
-        add("add", &["x", "state"], "y");
-        wiring.output("y");
-        let declared = |wiring: &Wiring<'_>, id| Some(wiring.name(id) != "h");
-        let told = |node| wiring.ways_around(node, |id| declared(&wiring, id));
-        let way = "; it can be computed elsewhere by beginning the graph behind it, with `inputs = [\"x\", \"state\"]`";
-        assert_eq!([told(0), told(1)], [way, way]);
-    }
 }

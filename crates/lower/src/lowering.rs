@@ -10,7 +10,7 @@ pub use turns::Turns;
 use crate::boundary;
 use crate::interval::Known;
 use crate::recipes::{self, Wide, dequantize_weights};
-use crate::walk::{self, Basis, Build, Walk, primitive_name, quantize};
+use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -137,7 +137,7 @@ impl<'a> Build<'a> for Lowering<'a> {
             .graph()
             .uses(value)
             .filter_map(|at| self.grid(at.node, Port::Operand(at.operand.into())));
-        let known = read.find(|grid| walk::is_given(given, (&grid.params(), grid.ty.into())));
+        let known = read.find(|grid| given.has_numbers_of((&grid.params(), grid.ty.into())));
         known.or_else(|| self.grid_of_host(given))
     }
 }
@@ -252,6 +252,7 @@ impl<'a> Lowering<'a> {
                 (None, _) => None,
             });
         }
+        self.round_to_sums(node, &mut operands)?;
         let id = self.walk.copy(node, &operands)?;
         // It is the node itself: what it is called here is no name of the model unless it was one.
         self.walk.out.main_mut().set_sources(id, &[]);

@@ -12,7 +12,7 @@
 use crate::codes::reals;
 use crate::lowering::LowerError;
 use crate::part::Part;
-use crate::walk::{self, Basis, Build, Walk, quantize};
+use crate::walk::{Basis, Build, Walk, quantize};
 use std::sync::Arc;
 use strait_core::op::{Dequantize, Quantize, RoundTo};
 use strait_core::{
@@ -273,7 +273,7 @@ impl<'a> Build<'a> for Simulation<'a> {
         let mut read = uses.filter_map(|at| self.config(at.node, Port::Operand(at.operand.into())));
         let is_it = |config: &Config| {
             let codes = config.grid.as_deref().zip(config.elem);
-            codes.is_some_and(|codes| walk::is_given(given, codes))
+            codes.is_some_and(|codes| given.has_numbers_of(codes))
         };
         let own = || {
             let signs = match self.form {

@@ -8,10 +8,10 @@ use crate::part::Part;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use strait_core::op::{Binary, BinaryFunction, Clip, Quantize};
+use strait_core::op::{Quantize, RoundTo};
 use strait_core::{
-    DataId, Def, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, QuantParams, Reading, Reason, ReasonCode,
-    Stage, Symbol, TensorData, TensorError, Use, Value, ValueId,
+    DataId, Def, Failure, Graph, Module, Names, Node, NodeId, Op, QuantParams, Reading, Reason, ReasonCode, Stage,
+    Symbol, TensorData, Use, Value, ValueId,
 };
 use strait_requantize::IntType;
 use strait_target::TargetSpec;
@@ -128,7 +128,7 @@ pub(crate) trait Build<'a>: Sized {
                 let codes = self.convert(value, Basis::Real(real), &config)?;
                 self.real_of(value, codes)
             }
-            None => self.walk().saturated(value, real, grid),
+            None => self.walk().rounded(value, real, grid),
         }
     }
 
@@ -147,7 +147,7 @@ pub(crate) trait Build<'a>: Sized {
             }
             (None, Some(grid)) => {
                 let plain = self.walk().plain(value)?;
-                self.walk().saturated(value, plain, grid)?
+                self.walk().rounded(value, plain, grid)?
             }
             (None, None) => self.walk().plain(value)?,
         };
@@ -343,57 +343,20 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         made.ok_or_else(|| Failure::defect("a boundary has no result"))
     }
 
-    /// Real numbers of a value, between the ends of a grid that the model gives.
-    fn saturated(&mut self, value: ValueId, real: ValueId, grid: &QuantParams) -> Result<ValueId, Failure> {
-        let ours = || Failure::defect("a grid has no ends");
-        let mut made = real;
-        let (ends, ty) = (
-            grid.ends().ok_or_else(ours)?,
-            self.out.main().value(made).map(|value| value.ty.clone()),
-        );
-        let shape = ty.and_then(|ty| ty.dims()).unwrap_or_default();
-        let along = |axis: usize| {
-            (0..shape.len())
-                .map(|at| if at == axis { shape[at] } else { 1 })
-                .collect::<Vec<u64>>()
-        };
-        let steps: Vec<(Op, Option<TensorData>)> = match (ends.as_slice(), grid.axis) {
-            (&[[min, max]], _) => vec![(Clip { min, max }.into(), None)],
-            (ends, Some(axis)) => {
-                let bound = |function, end: usize| {
-                    let ends: Vec<f32> = ends.iter().map(|ends| ends[end]).collect();
-                    let bound = TensorData::from_values(&along(axis.into()), &ends)?;
-                    Ok::<_, TensorError>((Binary { function }.into(), Some(bound)))
-                };
-                vec![bound(BinaryFunction::Maximum, 0)?, bound(BinaryFunction::Minimum, 1)?]
-            }
-            _ => return Err(ours()),
-        };
-        let base = primitive_name(self.name_of(value), "saturate");
+    /// Real numbers of a value, rounded on the host to a grid that the model gives and the target has no codes for.
+    fn rounded(&mut self, value: ValueId, real: ValueId, grid: &QuantParams) -> Result<ValueId, Failure> {
+        let scheme = grid.given_scheme();
+        let scheme = scheme.ok_or_else(|| Failure::defect("a grid has no codes"))?;
+        let made = self.boundary(value, RoundTo { scheme }, real, Some(Arc::new(grid.bare())))?;
         let producer = self.graph.producer(value).map(|(_, node)| node.sources.clone());
         let sources: Vec<Symbol> = producer.iter().flatten().map(|&source| self.intern(source)).collect();
-        for (op, bound) in steps {
-            let bound = bound.map(|bound| self.data(&base, bound, None));
-            let operands: Vec<Option<ValueId>> = [Some(made)].into_iter().chain(bound.map(Some)).collect();
-            let main = self.out.main();
-            let types: Vec<_> = operands
-                .iter()
-                .flatten()
-                .map(|&value| main.value(value).map(|value| &value.ty))
-                .collect();
-            let types = self.out.result_types(&op, &types, None)?;
-            let name = self.out.names.fresh(&base);
-            let results = types.into_iter().map(|ty| (name, ty, None)).collect();
-            let main = self.out.main_mut();
-            let id = main.add_node(name, op, &operands, results);
-            let why = "the codes that the model has there end so";
-            main.place_on_host(id, Reason::new(ReasonCode::GivenGrid, why));
-            main.add_sources(id, &sources);
-            made = main
-                .node(id)
-                .and_then(|node| node.outputs.first().copied())
-                .ok_or_else(ours)?;
-        }
+        let main = self.out.main_mut();
+        let Some((id, _)) = main.producer(made) else {
+            return Ok(made);
+        };
+        let why = "the model has codes there, and the target none on such a grid";
+        main.place_on_host(id, Reason::new(ReasonCode::GivenGrid, why));
+        main.add_sources(id, &sources);
         Ok(made)
     }
 
@@ -443,17 +406,6 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         let data = self.out.add_data(tensor);
         self.out.main_mut().add_data(name, ty, quant, data)
     }
-}
-
-/// True of codes that stand for the numbers of a grid that a model gives: codes of the other sign have another zero point.
-pub(crate) fn is_given(given: &QuantParams, (grid, elem): (&QuantParams, Elem)) -> bool {
-    let own = given.codes.and_then(Elem::integers).zip(elem.integers());
-    own.is_some_and(|((own, most), (other, end))| {
-        let points = given.zero_point.map(|zero| i64::from(*zero) - own);
-        most - own == end - other
-            && given.scale == grid.scale
-            && points == grid.zero_point.map(|zero| i64::from(*zero) - other)
-    })
 }
 
 /// The output at a position, as a use.

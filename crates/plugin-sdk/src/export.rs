@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use strait_core::{
     Attribute, Dim, Elem, Graph, Module, Names, Node, NodeId, Op, Reason, ReasonCode, Stage, Symbol, TensorData,
-    TensorType, ValueId, op,
+    TensorType, Value, ValueId, op,
 };
 use strait_target::TargetError;
 
@@ -169,11 +169,15 @@ impl<'m> Export<'m> {
             return Err(Reason::new(ReasonCode::Foreign, text).into());
         }
         let results = node.outputs.iter().filter_map(|&value| self.graph.value(value));
-        let results: Vec<_> = results.map(|value| (value.name, value.ty.clone())).collect();
-        let results = results.into_iter().map(|(name, ty)| {
+        // Real numbers have a grid where the node rounds to it.
+        let grid = |value: &Value| value.quant.clone().filter(|_| value.ty.elem.is_float());
+        let results: Vec<_> = results
+            .map(|value| (value.name, value.ty.clone(), grid(value)))
+            .collect();
+        let results = results.into_iter().map(|(name, ty, grid)| {
             let ty = self.typed(&ty);
             let elem = elem.unwrap_or(ty.elem);
-            (self.intern(name), TensorType { elem, ..ty }, None)
+            (self.intern(name), TensorType { elem, ..ty }, grid)
         });
         let results = results.collect();
         let name = self.node_name(name, Some(id));

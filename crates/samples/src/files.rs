@@ -234,7 +234,9 @@ fn open_archive(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> 
             let names: Vec<String> = names.take(20).collect();
             let message = format!("{shown} has no array for the input {input:?}");
             let finding = DataError::new(Kind::Name, message).note(format!("its arrays are {}", list(&names)));
-            return Err(meant(finding, input, names.iter().map(String::as_str)));
+            // What is another input's is not meant for this one.
+            let free = names.iter().map(String::as_str).filter(|name| !inputs.contains(name));
+            return Err(meant(finding, input, free));
         };
         found.push(vec![Array::of_member(&format!("{shown}, {input}"), content)?]);
     }

@@ -57,6 +57,8 @@ pub(crate) struct InputSamples {
     /// The model's.
     shape: Vec<usize>,
     elements: usize,
+    /// True if NaN are meant where they are stored.
+    takes_nan: bool,
 }
 
 /// Memory that reading a sample needs; one per thread.
@@ -80,6 +82,12 @@ impl Samples {
     pub fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[InputSpec]) -> Result<Samples, DataError> {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
         Samples::new(files::open_by_name(files, &names)?, inputs, None, Unreadable::Refuse)
+    }
+
+    /// The same samples, in which NaN are meant where they are stored, as infinite numbers are. Otherwise they are an error.
+    pub fn with_nan(mut self) -> Samples {
+        self.inputs.iter_mut().for_each(|input| input.takes_nan = true);
+        self
     }
 
     /// No samples at all.
@@ -268,6 +276,7 @@ impl InputSamples {
             layout: spec.preprocess.layout.clone(),
             steps,
             source,
+            takes_nan: false,
         })
     }
 
@@ -346,13 +355,14 @@ impl InputSamples {
         let place = self.source.place(sample);
         number_type.to_f32(&bytes, out);
         // What is infinite as stored is meant, as in a mask that is added to scores; what steps make of numbers is not.
-        let mut numbers: Vec<f32> = out.iter().map(|&x| if x.is_infinite() { 0.0 } else { x }).collect();
-        let overflow = self.steps.overflow(&mut numbers, &mut scratch.0);
-        if overflow.is_none() && !out.iter().any(|x| x.is_nan()) {
+        let number = |x: f32| if self.takes_nan && x.is_nan() { 0.0 } else { x };
+        let mut finite: Vec<f32> = out.iter().map(|&x| if x.is_infinite() { 0.0 } else { x }).collect();
+        let overflow = self.steps.overflow(&mut finite, &mut scratch.0);
+        let mut made: Vec<f32> = out.iter().copied().map(number).collect();
+        self.steps.apply(&mut made, &mut scratch.0);
+        if overflow.is_none() && !made.iter().any(|x| x.is_nan()) {
             self.steps.apply(out, &mut scratch.0);
-            if !out.iter().any(|x| x.is_nan()) {
-                return Ok(());
-            }
+            return Ok(());
         }
         if let Some(overflow) = overflow {
             let message = format!("sample {sample} of the input {:?}: {overflow}", self.name);

@@ -31,6 +31,7 @@ use prost::Message;
 use strait_core::{Module, Reason, ReasonCode};
 use strait_import::{
     Assumed, Cut, Declared, NodeFault, ReadError, ReadOptions, Refusal, Scope, TensorId, Wiring, between, cut,
+    with_ways,
 };
 
 use crate::graph::Graph;
@@ -139,23 +140,27 @@ impl Model {
         self.between(&wiring, &cut, &options, is_single)
             .map_err(|error| match error {
                 // Where nodes are not known, a cut behind them changes the inputs as well.
-                ReadError::Tensor { .. } => self.unknown(&cut).unwrap_or(error),
+                ReadError::Tensor { .. } => self.unknown(&wiring, &cut).unwrap_or(error),
                 other => other,
             })
     }
 
     /// All nodes of a cut whose operators are not known.
-    fn unknown(&self, cut: &Cut) -> Option<ReadError> {
+    fn unknown(&self, wiring: &Wiring<'_>, cut: &Cut) -> Option<ReadError> {
         let fault = |&node: &usize| match ops::find(&self.graph, node) {
-            Err(Refusal::Unsupported(text)) => Some(NodeFault {
-                node: self.graph.node(node).name.clone(),
-                operator: self.graph.node(node).op.clone(),
-                reason: Reason::new(ReasonCode::Unsupported, text),
-            }),
+            Err(Refusal::Unsupported(text)) => Some((
+                node,
+                NodeFault {
+                    node: self.graph.node(node).name.clone(),
+                    operator: self.graph.node(node).op.clone(),
+                    reason: Reason::new(ReasonCode::Unsupported, text),
+                },
+            )),
             _ => None,
         };
-        let faults: Vec<NodeFault> = cut.nodes.iter().filter_map(fault).collect();
-        (!faults.is_empty()).then_some(ReadError::Unsupported(faults))
+        let faults: Vec<(usize, NodeFault)> = cut.nodes.iter().filter_map(fault).collect();
+        let begins = |id| types::begins(&self.graph, wiring, id);
+        (!faults.is_empty()).then(|| ReadError::Unsupported(with_ways(wiring, cut, faults, begins)))
     }
 
     fn between(

@@ -71,6 +71,16 @@ impl Source for Tensors<'_> {
             extents: None,
         })
     }
+
+    fn begins(&self, id: TensorId) -> Option<bool> {
+        begins(self.graph, self.wiring, id)
+    }
+}
+
+/// True of a tensor whose elements are read. What nothing declares of it is known where the graph is cut, or bound there.
+pub(crate) fn begins(graph: &Graph, wiring: &Wiring<'_>, id: TensorId) -> Option<bool> {
+    let elem = made_by(graph, graph.find(wiring.name(id))?);
+    Some(elem.is_none_or(|elem| element(elem).is_ok()))
 }
 
 /// The type of a tensor at which a graph begins, as far as the file and the keys in `bind` tell.

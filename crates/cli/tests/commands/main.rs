@@ -204,7 +204,10 @@ fn bad_input_gives_one_clear_message_and_exit_code_1() {
             &["--set", "quantize.rule=[{ op = ['Convv'], run = 'float' }]"],
             "no layer has an operator `Convv`; near it is `conv`",
         ),
-        (&["--calibration", &nan], "sample 1 of the input \"image\" contains NaN"),
+        (
+            &["--calibration", &nan, "--set", "calibration.nan='error'"],
+            "sample 1 of the input \"image\" contains NaN",
+        ),
         (&["--calibration", &empty], "there are no samples"),
         (&["--calibration", &wide], "do not fit the input"),
         (&["--calibration", &flat], "4 axes"),

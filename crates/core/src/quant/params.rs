@@ -20,7 +20,7 @@ pub struct QuantParams {
     pub block: Option<NonZeroU32>,
     /// The type of the codes, where the grid is one that a model gives for a tensor of real numbers. Otherwise the type is that
     /// of the tensor itself, or that of the config whose grid it is. IR bytes do not have it: no graph that is written down
-    /// holds real numbers with a grid.
+    /// holds real numbers that are still to be rounded to such a grid.
     pub codes: Option<Elem>,
 }
 

@@ -47,7 +47,7 @@
 //! 11. The accelerator computes in integers: no node on it has a float operand or result, but for what `quantize` reads
 //!     and `dequantize` makes, and for a `conv` or `gemm` of real numbers alone whose weights a `dequantize` makes of
 //!     constant codes.
-//! 12. The host computes in floats: nothing on it but `quantize` and `dequantize` touches values with a grid.
+//! 12. The host computes in floats: nothing on it but `quantize` and `dequantize` touches codes.
 //! 13. What `dequantize` reads, what `quantize` makes and what leaves the graph as codes has a grid; so has every
 //!     accumulator of i64, because an i64 without one is a shape or an index.
 //! 14. Functions of real numbers ([`Term::is_real_function`](crate::Term::is_real_function)) are not applied to codes.

@@ -118,7 +118,7 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
     }
     let mut touched = view.operands(node).chain(view.results(node));
     if matches!(node.place, Placement::Host(_)) {
-        let codes = touched.find(|v| v.quant.is_some());
+        let codes = touched.find(|v| v.quant.is_some() && !v.ty.elem.is_float());
         return ensure(codes.is_none(), 12, || {
             let name = codes.map(|v| view.value(v)).unwrap_or_default();
             format!("{} runs on the host, but touches the codes of {name}", view.place(node))
@@ -126,7 +126,7 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
     }
     // A call stands for the nodes of the called graph, which are looked at there.
     if has_dequantized_weights(view, node) {
-        let codes = touched.find(|v| v.quant.is_some());
+        let codes = touched.find(|v| v.quant.is_some() && !v.ty.elem.is_float());
         return ensure(codes.is_none(), 11, || {
             let name = codes.map(|v| view.value(v)).unwrap_or_default();
             format!(

@@ -30,12 +30,13 @@ pub enum Unreadable {
     Skip,
 }
 
-/// Consequence of numbers that are NaN: rows that a mask leaves nothing of have them behind a softmax, for instance.
+/// Consequence of numbers that are NaN: rows that a mask leaves nothing of have them behind a softmax, for instance, and samples where
+/// a number is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NotANumber {
-    /// They are left out of what is measured, and a warning names the tensors in which they come up, samples and shares. A value
-    /// that is NaN everywhere stays on the host.
+    /// They are left out of what is measured, and a warning names the tensors in which they come up, samples and shares; an input
+    /// is one of these. A value that is NaN everywhere stays on the host.
     #[default]
     Skip,
     /// They are an error.

@@ -10,7 +10,9 @@ use strait_verify::Ranges;
 
 use crate::{
     config::{
-        KeyPath, Loaded, preprocess,
+        KeyPath, Loaded,
+        data::NotANumber,
+        preprocess,
         types::{Data, Preprocess, Step, Unreadable},
     },
     diagnostic::{Diagnostic, Diagnostics},
@@ -155,6 +157,24 @@ pub(super) fn ranges(specs: &[InputSpec], samples: &Samples) -> Ranges {
             .filter_map(|(spec, range)| Some((spec.name.clone(), range?)))
             .collect(),
     )
+}
+
+/// The samples of the calibration, if it has some, of all inputs; at most so many.
+///
+/// # Errors
+/// As for [`Samples::open`].
+pub(super) fn calibration(
+    loaded: &Loaded,
+    most: Option<NonZeroU32>,
+    inputs: &[InputSpec],
+) -> Result<Option<Samples>, Diagnostics> {
+    let calibration = &loaded.config.calibration;
+    let Some(data) = &calibration.data else { return Ok(None) };
+    let samples = samples(loaded, "calibration", (data, calibration.unreadable), most, inputs)?;
+    Ok(Some(match calibration.nan {
+        NotANumber::Skip => samples.with_nan(),
+        NotANumber::Error => samples,
+    }))
 }
 
 /// The samples of a table of the configuration; findings without a place get that of the key.

@@ -100,13 +100,8 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         .as_ref()
         .map(|path| record::text(loaded, path.as_ref()));
     let record = record.transpose()?;
-    let samples = match &calibration.data {
-        Some(data) => {
-            let data = (data, calibration.unreadable);
-            inputs::samples(loaded, "calibration", data, calibration.samples, &specs)?
-        }
-        None => Samples::none(),
-    };
+    let samples = inputs::calibration(loaded, calibration.samples, &specs)?;
+    let samples = samples.unwrap_or_else(Samples::none);
     let calibration = match &record {
         Some(record) => sha256(record.text.as_bytes()),
         None => Digest(samples.digest().map_err(failure::data)?),

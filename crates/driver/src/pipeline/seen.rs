@@ -161,15 +161,12 @@ pub fn seen(loaded: &Loaded, wanted: Wanted, out: &Path, session: &Session<'_>) 
 fn opened(loaded: &Loaded, wanted: Wanted, specs: &[InputSpec]) -> Result<Samples, Stop> {
     let calibration = &loaded.config.calibration;
     if !wanted.evaluation {
-        let Some(data) = &calibration.data else {
-            let path = KeyPath::of(&["calibration"]);
-            return Err(loaded
-                .error(codes::RULE, &path, "there are no samples to show: it has no `data`", "")
-                .into());
-        };
-        let data = (data, calibration.unreadable);
         let most = wanted.most.or(calibration.samples);
-        return Ok(inputs::samples(loaded, "calibration", data, most, specs)?);
+        return inputs::calibration(loaded, most, specs)?.ok_or_else(|| {
+            let path = KeyPath::of(&["calibration"]);
+            let text = "there are no samples to show: it has no `data`";
+            loaded.error(codes::RULE, &path, text, "").into()
+        });
     }
     let Some(evaluation) = &loaded.config.evaluation else {
         let path = KeyPath::of(&["evaluation"]);

@@ -3,7 +3,7 @@
 use super::Lowering;
 use crate::interval::{Bounds, Interval, accumulator, around_all};
 use crate::recipes::NodeToLower;
-use strait_core::{Carrier, Elem, Failure, Reason, ReasonCode, ValueId};
+use strait_core::{Carrier, Elem, Failure, Node, Op, Reason, ReasonCode, TensorData, Term, ValueId};
 use strait_requantize::Per;
 use strait_requantize::range::{self, Accumulator, Summands};
 
@@ -66,6 +66,47 @@ impl Lowering<'_> {
             Ok(_) => Ok(()),
             Err(overflow) => Err(Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()).into()),
         }
+    }
+
+    /// Rounds a constant that the host adds to sums of products of two activations, which it alone reads, to one of these sums: so
+    /// the result is that of a target that adds it to the sums themselves.
+    pub(super) fn round_to_sums(&mut self, node: &Node, operands: &mut [Option<ValueId>]) -> Result<(), Failure> {
+        let graph = self.graph();
+        let &[Some(first), Some(second)] = node.inputs.as_slice() else {
+            return Ok(());
+        };
+        if node.op.term() != Term::Add {
+            return Ok(());
+        }
+        for (product, constant, at) in [(first, second, 1), (second, first, 0)] {
+            let is_product = graph
+                .producer(product)
+                .is_some_and(|(_, maker)| maker.op.term() == Term::MatMul);
+            let is_alone = graph.only_use(product).is_some() && !graph.is_output(product);
+            let Some(numbers) = self.constant(constant).filter(|_| is_product && is_alone) else {
+                continue;
+            };
+            let Some(step) = operands[1 - at].and_then(|real| self.step_of_sums(real)) else {
+                continue;
+            };
+            let rounded = |&number: &f32| ((f64::from(number) / step).round_ties_even() * step) as f32;
+            let rounded: Vec<f32> = numbers.to_f32()?.iter().map(rounded).collect();
+            let rounded = TensorData::from_values(numbers.shape(), &rounded)?;
+            let base = format!("{}:sums", self.walk.name_of(constant));
+            operands[at] = Some(self.data(&base, rounded, None));
+        }
+        Ok(())
+    }
+
+    /// The number that a sum of one stands for, of real numbers of the new module that are made of sums on one grid.
+    fn step_of_sums(&self, real: ValueId) -> Option<f64> {
+        let main = self.walk.out.main();
+        let (_, maker) = main
+            .producer(real)
+            .filter(|(_, maker)| matches!(maker.op, Op::Dequantize(_)))?;
+        let sums = main.value(maker.inputs.first().copied().flatten()?)?;
+        let (scale, zero) = sums.quant.as_deref()?.as_tensor()?;
+        (matches!(sums.ty.elem, Elem::I32 | Elem::I64) && zero == 0).then_some(f64::from(scale))
     }
 
     /// The integers that a value of the new module can take.

@@ -171,7 +171,10 @@ impl<'a> NodeReader<'_, 'a> {
         self.nodes.bodies = nodes.bodies;
         added.map_err(|error| without_a_run(error, &inner))?;
         if !inner.unsupported.is_empty() {
-            self.builder.unsupported.append(&mut inner.unsupported);
+            let faults = std::mem::take(&mut inner.unsupported);
+            let at = self.position();
+            let faults = faults.into_iter().map(|(_, fault)| (at, fault));
+            self.builder.unsupported.extend(faults);
             return Err(Refusal::Unknown);
         }
         if let Some(&value) = passed.and_then(|position| leading.get(position)) {

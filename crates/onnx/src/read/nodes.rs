@@ -36,8 +36,7 @@ impl<'a> Reader<'a> for Nodes<'a> {
     fn read(&mut self, builder: &mut Builder<'a>, position: usize) -> Result<(), Refusal> {
         let node = &self.index.graph.node[position];
         let found = ops::find(domain(&node.domain), &node.op_type, self.opset(position));
-        let (opset, map) =
-            found.map_err(|why| Refusal::Unsupported(format!("{why}{}", builder.ways_around(position))))?;
+        let (opset, map) = found.map_err(Refusal::Unsupported)?;
         let mut site = NodeReader::new(builder, self, position, opset);
         map(&mut site)?;
         site.check_attributes()?;

@@ -80,7 +80,7 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         if is_first {
             let others = readers(source, from).filter(|at| at.node != id);
             readings.extend(others.map(|at| (at, Reading::Computed)));
-        } else if own.as_ref() != Some(&grid) {
+        } else if !own.as_ref().is_some_and(|own| is_same(own, &grid)) {
             let uses = source.uses(result);
             let as_read = |grid: Arc<QuantParams>| match computed.contains(&from) {
                 true => Reading::On(grid),
@@ -123,6 +123,11 @@ pub fn take_model_grids(module: &mut Module, graph: GraphId) -> Result<ModelGrid
         }
     }
     Ok(ModelGrids { grids, codes, read })
+}
+
+/// True of grids that have the same numbers, also in codes of the other sign.
+fn is_same(own: &QuantParams, other: &QuantParams) -> bool {
+    other.codes.is_some_and(|codes| own.has_numbers_of((other, codes)))
 }
 
 /// The uses of a value, also as an output.

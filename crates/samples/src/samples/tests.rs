@@ -102,6 +102,21 @@ fn a_sample_that_is_not_finite_is_named() {
 }
 
 #[test]
+fn nan_is_meant_where_it_is_stored_and_asked_for() {
+    const INF: f32 = f32::INFINITY;
+    let read = |number: f32| {
+        let scaled = of(Elem::F32, &[2], vec![Operation::Scale(0.)]);
+        let found = samples(&[array(&[1, 2], &[number, 2.])], scaled, None).unwrap();
+        let found = found.with_nan().sample(0, &mut Scratch::default());
+        found.map(|read| bytemuck::cast_slice::<u8, f32>(read[0].bytes()).to_vec())
+    };
+    let found = read(f32::NAN).unwrap();
+    assert!(found[0].is_nan() && found[1] == 0., "{found:?}");
+    // Nothing else is: here a step makes one of infinity.
+    assert_eq!(read(INF).unwrap_err().kind, Kind::NotFinite);
+}
+
+#[test]
 fn what_is_infinite_as_stored_is_meant() {
     const LOW: f32 = f32::NEG_INFINITY;
     let read = |operations: Vec<Operation>, elem: Elem| {

@@ -75,5 +75,5 @@ pub(crate) fn find(graph: &Graph, node: usize) -> Result<Map, Refusal> {
     rows()
         .get(name)
         .copied()
-        .ok_or_else(|| Refusal::Unsupported(refused::why(graph, node)))
+        .ok_or_else(|| Refusal::unsupported(refused::why(graph, node)))
 }

@@ -42,16 +42,10 @@ const FUNCTIONS: [&str; 7] = [
 ];
 
 /// Said of a node whose operator has no row.
-pub(super) fn why(graph: &Graph, node: usize) -> String {
+pub(super) fn why(graph: &Graph, node: usize) -> &'static str {
     let op = graph.node(node).op.as_str();
-    let kind = match op {
-        _ if AUDIO.contains(&op) => {
-            let behind = behind_audio(graph, node);
-            return format!(
-                "features of audio are not computed here; give them to the graph, which then begins with {}",
-                option(graph, "inputs", &behind)
-            );
-        }
+    match op {
+        _ if AUDIO.contains(&op) => "features of audio are not computed here",
         _ if CONTROL.contains(&op) => DECIDED,
         _ if FUNCTIONS.contains(&op) || graph.is_function(op) => {
             "calls of functions are not read; the tool that freezes a graph puts their nodes in place of them"
@@ -59,8 +53,7 @@ pub(super) fn why(graph: &Graph, node: usize) -> String {
         "Const" => "a constant has one result",
         "Placeholder" => "an input has one result",
         _ => "the operator is not known",
-    };
-    format!("{kind}{}", ways_around(graph, node))
+    }
 }
 
 /// The loops of TensorFlow 1, which are cycles of a graph: the first node of the first one, and the options that leave them out.
@@ -88,40 +81,7 @@ fn is_constant(graph: &Graph, &(producer, _): &Port) -> bool {
     graph.node(producer).op == "Const"
 }
 
-/// The results of audio operators behind a node, or of it, that other operators take.
-fn behind_audio(graph: &Graph, node: usize) -> BTreeSet<Port> {
-    let (mut found, mut seen, mut open) = (BTreeSet::new(), BTreeSet::from([node]), vec![node]);
-    while let Some(node) = open.pop() {
-        for result in 0..graph.results(node).len() {
-            for (user, _) in graph.users((node, result)) {
-                match AUDIO.contains(&graph.node(user).op.as_str()) {
-                    true if seen.insert(user) => open.push(user),
-                    true => {}
-                    false => drop(found.insert((node, result))),
-                }
-            }
-        }
-    }
-    if found.is_empty() {
-        found.insert((node, 0));
-    }
-    found
-}
-
-/// The options that end the graph in front of a node, and that begin it behind it.
-fn ways_around(graph: &Graph, node: usize) -> String {
-    let before: BTreeSet<Port> = graph
-        .operands(node)
-        .iter()
-        .copied()
-        .filter(|port| !is_constant(graph, port))
-        .collect();
-    let results = (0..graph.results(node).len()).map(|result| (node, result));
-    let behind: BTreeSet<Port> = results.filter(|&port| graph.users(port).next().is_some()).collect();
-    around(graph, &before, &behind)
-}
-
-/// The same in front of these tensors and behind those.
+/// The options that end the graph in front of these tensors, and that begin it behind those.
 fn around(graph: &Graph, before: &BTreeSet<Port>, behind: &BTreeSet<Port>) -> String {
     let end = format!(
         "ending the graph in front of it, with {}",

@@ -147,10 +147,10 @@ fn all_that_is_not_known_is_told_at_once_with_a_way_around() {
     ];
     let text = error(read(nodes));
     assert!(text.contains("2 node(s)"), "{text}");
-    let way = "`a` (Lgamma): the operator is not known; it can be computed elsewhere by ending the graph in front of it, with \
-               `outputs = [\"x:0\"]`, or beginning the graph behind it, with `inputs = [\"a:0\"]`";
+    let way = "`a` (Lgamma): the operator is not known; it and `b` can be computed elsewhere by beginning the graph behind them, \
+               with `inputs = [\"b:0\"]`";
     assert!(text.contains(way), "{text}");
-    assert!(text.contains("`b` (Digamma)"), "{text}");
+    assert!(text.ends_with("`b` (Digamma): the operator is not known"), "{text}");
 }
 
 #[test]
@@ -218,11 +218,9 @@ fn audio_is_refused_with_the_cut_behind_it() {
     for op in ["DecodeWav", "AudioSpectrogram", "Mfcc"] {
         assert!(text.contains(&format!("({op})")), "{text}");
     }
-    assert_eq!(
-        text.matches("begins with `inputs = [\"features:0\"]`").count(),
-        3,
-        "{text}"
-    );
+    let way = "it, `spectrum` and `features` can be computed elsewhere by beginning the graph behind them, with \
+               `inputs = [\"features:0\"]`";
+    assert_eq!(text.matches(way).count(), 1, "{text}");
     let module = cut(
         nodes(),
         &["features:0"],

@@ -76,7 +76,7 @@ fn branches_that_a_run_decides_between_are_refused_by_name() {
     for name in ["`x/f` (Switch)", "`merge` (Merge)"] {
         assert!(text.contains(name), "{text}");
     }
-    assert!(text.contains("inputs = [\"merge:0\"]"), "{text}");
+    assert!(text.contains("inputs = [\"is_training:0\", \"merge:0\"]"), "{text}");
 }
 
 #[test]

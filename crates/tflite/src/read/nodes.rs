@@ -15,23 +15,16 @@ impl<'g> Reader<'g> for Nodes<'g> {
     fn read(&mut self, builder: &mut Builder<'g>, position: usize) -> Result<(), Refusal> {
         let node = &self.graph.nodes[position];
         let code = self.graph.code(position);
-        let found = ops::find(code);
-        let around = |why: String, builder: &Builder<'g>| {
-            Refusal::Unsupported(format!("{why}{}", builder.ways_around(position)))
-        };
-        let row = found.map_err(|why| around(why, builder))?;
+        let row = ops::find(code).map_err(Refusal::Unsupported)?;
         let operands = node.inputs.iter().flatten().map(|&index| &self.graph.tensors[index]);
         let results = node.outputs.iter().flatten().map(|&index| &self.graph.tensors[index]);
         let operands = operands.filter(|tensor| !(row.has_states && tensor.is_variable));
         for tensor in operands.chain(results) {
-            tensors::check(tensor).map_err(|why| around(why, builder))?;
+            tensors::check(tensor).map_err(Refusal::Unsupported)?;
         }
-        grids::check(self.graph, position).map_err(|why| around(why, builder))?;
+        grids::check(self.graph, position).map_err(Refusal::Unsupported)?;
         let mut site = Site::new(builder, self.graph, position, self.hybrid_as_float);
-        (row.map)(&mut site).map_err(|refusal| match refusal {
-            Refusal::Unsupported(why) => around(why, site.builder),
-            other => other,
-        })?;
+        (row.map)(&mut site)?;
         site.give_grids()?;
         site.finish_results(&code.name());
         Ok(())

@@ -12,7 +12,7 @@ mod unary;
 
 use super::attributes::{Value, attribute, float, int, ints, text};
 use super::emitter::{Emitter, tensor_proto};
-use super::grid::linear;
+use super::grid::{linear, round_to};
 use crate::elements::number;
 use crate::error::WriteError;
 use crate::proto::AttributeProto;
@@ -69,7 +69,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
     }
     let operands = node.inputs.iter().flatten();
     // A grid that a model gives for real numbers makes no integers of them.
-    let has_codes = |value: &strait_core::Value| value.quant.as_ref().is_some_and(|grid| grid.codes.is_none());
+    let has_codes = |value: &strait_core::Value| value.quant.is_some() && !value.ty.elem.is_float();
     let codes = operands
         .filter_map(|&id| emitter.graph().value(id))
         .any(|value| has_codes(value) || value.ty.elem.int_type().is_some());
@@ -229,7 +229,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), WriteEr
         }
         Op::Quantize(_) => linear(emitter, at, "QuantizeLinear", node.outputs.first().copied()),
         Op::Dequantize(_) => linear(emitter, at, "DequantizeLinear", node.inputs.first().copied().flatten()),
-        Op::RoundTo(_) => Err(at.unwritable("no operator rounds to small floats or to a range of each run")),
+        Op::RoundTo(op) => round_to(emitter, at, op),
         Op::Foreign(op) => foreign(emitter, at, op),
         // What a conv, gemm, matmul or mul has beside ONNX's are zero points.
         Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::Mul(_) => Err(at.without_operator()),

@@ -401,6 +401,22 @@ fn numbers_that_no_operator_rounds_to_cannot_be_written() {
 }
 
 #[test]
+fn rounding_to_a_grid_is_written_as_its_arithmetic() {
+    let text = "strait 1 float\ngraph @main(%x: f32[2,3]) {\n  %y: f32[2,3] scale=[0.5,1.0,2.0] zero=[0,-128,127] axis=1 = \
+                round_to(%x) {scheme=\"i8[-128,127] asymmetric channel=1 half_even\"}\n  return %y\n}\n";
+    assert_eq!(
+        nodes(&decoded(text)),
+        [
+            "y_steps = Div(x, y_scale)",
+            "y_rounded = Round(y_steps)",
+            "y_above = Max(y_rounded, y_low)",
+            "y_codes = Min(y_above, y_high)",
+            "y = Mul(y_codes, y_scale)"
+        ]
+    );
+}
+
+#[test]
 fn numbers_of_the_same_bits_cannot_be_written() {
     let text = "strait 1 float\ngraph @main(%x: f32[2]) {\n  %y: i32[2] = bit_cast(%x) {to=i32}\n  return %y\n}\n";
     let error = write(&module(text), &mut Vec::new()).unwrap_err().to_string();

@@ -1,0 +1,242 @@
+//! Nodes that cannot be read, and the options that leave them out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cut::Cut;
+use crate::error::NodeFault;
+use crate::wiring::{TensorId, Wiring};
+
+/// The most groups of nodes that are told how to be left out. Where there are more, no cut helps.
+const MOST_GROUPS: usize = 16;
+
+/// The most nodes of a group that are named.
+const MOST_NAMED: usize = 3;
+
+/// Says behind the first fault of each group how its nodes can be computed elsewhere: by ending the graph in front of them, or by
+/// beginning it behind them. Nodes that make, or read, the same tensors are one group, since a cut between two of them leaves one in.
+/// `begins` says of a tensor whether a graph can begin at it, and nothing where the file does not declare it.
+pub fn with_ways(
+    wiring: &Wiring<'_>,
+    cut: &Cut,
+    faults: Vec<(usize, NodeFault)>,
+    begins: impl Fn(TensorId) -> Option<bool>,
+) -> Vec<NodeFault> {
+    let nodes: BTreeSet<usize> = faults.iter().map(|&(node, _)| node).collect();
+    let mut groups = groups(wiring, &nodes);
+    groups.truncate(MOST_GROUPS);
+    let mut told = vec![false; groups.len()];
+    let fault = |(node, mut fault): (usize, NodeFault)| {
+        let group = groups.iter().position(|group| group.contains(&node));
+        let Some((at, group)) = group.and_then(|at| Some((at, groups.get(at)?))) else {
+            return fault;
+        };
+        if !std::mem::replace(&mut told[at], true)
+            && let Some(ways) = ways(wiring, cut, group, &begins)
+        {
+            let is_inside = wiring.node_name(node) != fault.node;
+            let all = named(wiring, node, is_inside, group);
+            fault.reason.text += &format!("; {all} can be computed elsewhere by {ways}");
+        }
+        fault
+    };
+    faults.into_iter().map(fault).collect()
+}
+
+/// The nodes in groups, each connected by tensors that are no constants, in the order of their first nodes.
+fn groups(wiring: &Wiring<'_>, nodes: &BTreeSet<usize>) -> Vec<BTreeSet<usize>> {
+    // By node, one in front of it in its group, or itself: of the first one.
+    let mut before: BTreeMap<usize, usize> = nodes.iter().map(|&node| (node, node)).collect();
+    let first = |before: &BTreeMap<usize, usize>, mut node: usize| {
+        while let Some(&other) = before.get(&node).filter(|other| **other != node) {
+            node = other;
+        }
+        node
+    };
+    let mut touched: BTreeMap<TensorId, usize> = BTreeMap::new();
+    for &node in nodes {
+        let results = wiring.results(node).iter().flatten().copied();
+        for tensor in wiring.reads(node).chain(results).filter(|&id| !wiring.is_constant(id)) {
+            let other = *touched.entry(tensor).or_insert(node);
+            let [one, other] = [node, other].map(|node| first(&before, node));
+            before.insert(one.max(other), one.min(other));
+        }
+    }
+    let mut groups: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for &node in nodes {
+        groups.entry(first(&before, node)).or_default().insert(node);
+    }
+    groups.into_values().collect()
+}
+
+/// The nodes of a group in a sentence, beginning with this one, which the sentence is about, or which what it is about is inside of.
+fn named(wiring: &Wiring<'_>, node: usize, is_inside: bool, group: &BTreeSet<usize>) -> String {
+    let name = |node: usize| format!("`{}`", wiring.node_name(node));
+    let first = match is_inside {
+        true => format!("{}, which it is inside of,", name(node)),
+        false => "it".to_owned(),
+    };
+    let others: Vec<String> = group
+        .iter()
+        .filter(|other| **other != node)
+        .map(|&node| name(node))
+        .collect();
+    match others.as_slice() {
+        [] => first,
+        [one] => format!("{first} and {one}"),
+        [head @ .., last] if others.len() <= MOST_NAMED => format!("{first}, {} and {last}", head.join(", ")),
+        _ => format!("{first} and the {} nodes connected with it", others.len()),
+    }
+}
+
+/// The options that end the graph in front of a group, and those that begin it behind it.
+fn ways(
+    wiring: &Wiring<'_>,
+    cut: &Cut,
+    group: &BTreeSet<usize>,
+    begins: impl Fn(TensorId) -> Option<bool>,
+) -> Option<String> {
+    let them = if group.len() == 1 { "it" } else { "them" };
+    let front = in_front(wiring, cut, group, &begins);
+    let end = (!front.is_empty()).then(|| {
+        let option = option(wiring, "outputs", &front);
+        format!("ending the graph in front of {them}, with {option}")
+    });
+    let (inputs, behind) = behind(wiring, cut, group);
+    let begin = if behind.is_empty() || behind.iter().any(|&id| begins(id) == Some(false)) {
+        None
+    } else if let Some(&id) = behind.iter().find(|&&id| begins(id).is_none()) {
+        let name = wiring.name(id);
+        Some(format!(
+            "beginning the graph behind {them}, which needs the type of `{name}` declared in the file"
+        ))
+    } else {
+        let all: Vec<TensorId> = inputs.into_iter().chain(behind).collect();
+        let option = option(wiring, "inputs", &all);
+        Some(format!("beginning the graph behind {them}, with {option}"))
+    };
+    let ways: Vec<String> = end.into_iter().chain(begin).collect();
+    (!ways.is_empty()).then(|| ways.join(", or "))
+}
+
+/// The tensors that nodes of a group read and that nodes make of which none hangs on the group.
+fn in_front(
+    wiring: &Wiring<'_>,
+    cut: &Cut,
+    group: &BTreeSet<usize>,
+    begins: impl Fn(TensorId) -> Option<bool>,
+) -> Vec<TensorId> {
+    let mut hangs = vec![false; wiring.tensor_count()];
+    for &node in &cut.nodes {
+        if group.contains(&node) || wiring.reads(node).any(|id| hangs[id.position()]) {
+            let results = wiring.results(node).iter().flatten();
+            results.for_each(|id| hangs[id.position()] = true);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    let read = group.iter().flat_map(|&node| wiring.reads(node));
+    let is_it = |&id: &TensorId| {
+        let is_made = wiring.producer(id).is_some() && !cut.inputs.contains(&id);
+        is_made && !hangs[id.position()] && begins(id) != Some(false) && seen.insert(id)
+    };
+    read.filter(is_it).collect()
+}
+
+/// The inputs that the outputs still need where the results of a group are given, and those of these that they need.
+fn behind(wiring: &Wiring<'_>, cut: &Cut, group: &BTreeSet<usize>) -> (Vec<TensorId>, Vec<TensorId>) {
+    let mut seen = vec![false; wiring.tensor_count()];
+    let mut behind = BTreeSet::new();
+    let mut open = cut.outputs.clone();
+    while let Some(id) = open.pop() {
+        if std::mem::replace(&mut seen[id.position()], true) || cut.inputs.contains(&id) {
+            continue;
+        }
+        match wiring.producer(id) {
+            // What nobody reads is no beginning.
+            Some(node) if group.contains(&node) => drop((wiring.reads_of(id) > 0).then(|| behind.insert((node, id)))),
+            Some(node) => open.extend(wiring.reads(node)),
+            None => {}
+        }
+    }
+    let inputs = cut.inputs.iter().copied().filter(|id| seen[id.position()]);
+    (inputs.collect(), behind.into_iter().map(|(_, id)| id).collect())
+}
+
+/// A list of tensors as a configuration has it.
+fn option(wiring: &Wiring<'_>, key: &str, tensors: &[TensorId]) -> String {
+    let names: Vec<String> = tensors.iter().map(|&id| format!("\"{}\"", wiring.name(id))).collect();
+    format!("`{key} = [{}]`", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strait_core::{Reason, ReasonCode};
+
+    /// The words on nodes that cannot be read, in a graph of nodes (name, operands, result) from `x` to `y`; nothing can begin at
+    /// tensors whose names begin with `handle`.
+    fn told(nodes: &[(&'static str, &[&'static str], &'static str)], unread: &[usize]) -> Vec<String> {
+        let mut wiring = Wiring::with_room(nodes.len(), nodes.len());
+        wiring.input("x").unwrap();
+        for (name, operands, result) in nodes {
+            let operands = operands.iter().map(|&name| Some(name));
+            wiring.node(name, operands, [], [Some(*result)]).unwrap();
+        }
+        wiring.output("y");
+        let cut = crate::cut::cut(&wiring, &crate::ReadOptions::default()).unwrap();
+        let fault = |&node: &usize| {
+            let fault = NodeFault {
+                node: wiring.node_name(node).into(),
+                operator: String::new(),
+                reason: Reason::new(ReasonCode::Unsupported, "not read"),
+            };
+            (node, fault)
+        };
+        let faults = unread.iter().map(fault).collect();
+        let begins = |id: TensorId| Some(!wiring.name(id).starts_with("handle"));
+        let all = with_ways(&wiring, &cut, faults, begins);
+        all.into_iter().map(|fault| fault.reason.text).collect()
+    }
+
+    #[test]
+    fn nodes_in_a_row_have_one_way_for_all_of_them() {
+        let nodes: &[(&str, &[&str], &str)] = &[
+            ("relu", &["x"], "a"),
+            ("first", &["a"], "b"),
+            ("second", &["b"], "c"),
+            ("third", &["c", "a"], "d"),
+            ("add", &["d", "x"], "y"),
+        ];
+        let way = "not read; it, `second` and `third` can be computed elsewhere by ending the graph in front of them, with \
+                   `outputs = [\"a\"]`, or beginning the graph behind them, with `inputs = [\"x\", \"d\"]`";
+        assert_eq!(told(nodes, &[1, 2, 3]), [way, "not read", "not read"]);
+    }
+
+    #[test]
+    fn nodes_side_by_side_are_left_out_together_and_nodes_far_apart_by_themselves() {
+        let nodes: &[(&str, &[&str], &str)] = &[
+            ("relu", &["x"], "a"),
+            ("left", &["a"], "b"),
+            ("right", &["a"], "c"),
+            ("add", &["b", "c"], "d"),
+            ("last", &["d"], "e"),
+            ("copy", &["e"], "y"),
+        ];
+        let sides = "not read; it and `right` can be computed elsewhere by ending the graph in front of them, with \
+                     `outputs = [\"a\"]`, or beginning the graph behind them, with `inputs = [\"b\", \"c\"]`";
+        let last = "not read; it can be computed elsewhere by ending the graph in front of it, with `outputs = [\"d\"]`, or \
+                    beginning the graph behind it, with `inputs = [\"e\"]`";
+        assert_eq!(told(nodes, &[1, 2, 4]), [sides, "not read", last]);
+    }
+
+    #[test]
+    fn a_variable_is_cut_behind_what_is_read_through_its_handle() {
+        let nodes: &[(&str, &[&str], &str)] = &[
+            ("variable", &[], "handle"),
+            ("read", &["handle"], "state"),
+            ("add", &["x", "state"], "y"),
+        ];
+        let way = "not read; it and `read` can be computed elsewhere by beginning the graph behind them, with \
+                   `inputs = [\"x\", \"state\"]`";
+        assert_eq!(told(nodes, &[0, 1]), [way, "not read"]);
+    }
+}
