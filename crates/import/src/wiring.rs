@@ -273,14 +273,25 @@ impl<'a> Wiring<'a> {
     /// Said behind an unknown node: the options that end the graph in front of it, and those that begin it behind it, where
     /// the file declares the types of its results, so that it can be computed elsewhere. `declared` says of a tensor whether it
     /// has elements that are read; of one that the file does not declare it says nothing. A handle of a variable has none, and
-    /// the graph begins behind what is read through it.
+    /// the graph begins behind what is read through it, and through those of all other variables, which stop the reading as well.
     pub fn ways_around(&self, node: usize, declared: impl Fn(TensorId) -> Option<bool>) -> String {
         let has_elements = |id: &TensorId| declared(*id) != Some(false);
         let before: Vec<TensorId> = (self.operands(node).iter().flatten().copied())
             .filter(|&id| self.at(id).producer.is_some())
             .filter(has_elements)
             .collect();
-        let behind = self.behind(node, has_elements);
+        let is_of_variable = |&node: &usize| {
+            let mut ports = self.operands(node).iter().chain(self.results(node)).flatten();
+            ports.any(|id| !has_elements(id))
+        };
+        let cut = match is_of_variable(&node) {
+            true => (0..self.node_count()).filter(is_of_variable).collect(),
+            false => vec![node],
+        };
+        let results = cut.into_iter().flat_map(|node| self.results(node)).flatten().copied();
+        let behind: Vec<TensorId> = results
+            .filter(|id| has_elements(id) && self.at(*id).reads > 0)
+            .collect();
         let begin = match (behind.is_empty(), behind.iter().find(|&&id| declared(id).is_none())) {
             (true, _) => None,
             (false, None) => Some(format!(
@@ -301,24 +312,6 @@ impl<'a> Wiring<'a> {
             true => String::new(),
             false => format!("; it can be computed elsewhere by {}", ways.join(", or ")),
         }
-    }
-
-    /// The first tensors behind a node that have elements and are read.
-    fn behind(&self, node: usize, has_elements: impl Fn(&TensorId) -> bool) -> Vec<TensorId> {
-        let (mut found, mut seen) = (Vec::new(), vec![false; self.tensor_count()]);
-        let mut open: Vec<TensorId> = self.results(node).iter().rev().flatten().copied().collect();
-        while let Some(id) = open.pop() {
-            if std::mem::replace(&mut seen[id.0], true) || self.at(id).reads == 0 {
-                continue;
-            }
-            if has_elements(&id) {
-                found.push(id);
-                continue;
-            }
-            let readers = (0..self.node_count()).filter(|&reader| self.operands(reader).contains(&Some(id)));
-            open.extend(readers.flat_map(|reader| self.results(reader)).flatten());
-        }
-        found
     }
 
     /// These tensors, behind the inputs that the outputs still need where the graph begins at them.
@@ -361,8 +354,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_is_cut_behind_what_is_read_through_its_handle() {
-        let mut wiring = Wiring::with_room(5, 3);
+    fn variables_are_cut_behind_what_is_read_through_their_handles() {
+        let mut wiring = Wiring::with_room(8, 6);
         wiring.input("x").unwrap();
         let mut add = |name, operands: &[&'static str], result| {
             wiring
@@ -372,10 +365,13 @@ mod tests {
         add("handle", &[], "h");
         add("read", &["h"], "state");
         add("add", &["x", "state"], "y");
-        wiring.output("y");
-        let declared = |wiring: &Wiring<'_>, id| Some(wiring.name(id) != "h");
+        add("handle_1", &[], "h_1");
+        add("read_1", &["h_1"], "state_1");
+        add("add_1", &["y", "state_1"], "z");
+        wiring.output("z");
+        let declared = |wiring: &Wiring<'_>, id| Some(!wiring.name(id).starts_with('h'));
         let told = |node| wiring.ways_around(node, |id| declared(&wiring, id));
-        let way = "; it can be computed elsewhere by beginning the graph behind it, with `inputs = [\"x\", \"state\"]`";
-        assert_eq!([told(0), told(1)], [way, way]);
+        let way = "; it can be computed elsewhere by beginning the graph behind it, with `inputs = [\"x\", \"state\", \"state_1\"]`";
+        assert_eq!([0, 1, 3, 4].map(told), [way; 4]);
     }
 }
