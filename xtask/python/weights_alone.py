@@ -44,7 +44,7 @@ def weights_alone(source, out):
 
 
 def array(constants, name):
-    return onnx.numpy_helper.to_array(constants[name])
+    return onnx.numpy_helper.to_array(constants[name]) if name in constants else None
 
 
 def ends(grid, constants):
