@@ -50,8 +50,10 @@ def array(constants, name):
 def ends(grid, constants):
     """The numbers of the least and the greatest code of a grid for a whole tensor."""
     scale, zero = (array(constants, name) for name in grid)
+    if zero.ndim:
+        return None
     codes = np.iinfo(zero.dtype)
-    return [(np.float32(code - int(zero)) * scale).astype(np.float32) for code in (codes.min, codes.max)] if zero.ndim == 0 else None
+    return [np.float32(code - int(zero)) * scale for code in (codes.min, codes.max)]
 
 
 def is_op(node, name):
