@@ -1,11 +1,12 @@
 //! Errors of other crates as findings: whose fault an error is decides between a finding and a defect of ours.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use strait_container::ArtifactError;
 use strait_document::KeyPath;
 use strait_execute::{ExecuteError, StepError};
-use strait_import::{FreeDimension, ReadError};
+use strait_import::{FreeDimension, NodeFault, ReadError};
 use strait_kernels::KernelError;
 
 use strait_samples::DataError;
@@ -224,6 +225,26 @@ pub fn model(error: &ReadError, file: &Path) -> Stop {
     model_findings(error, file).into()
 }
 
+/// Nodes that cannot be read, those of which the same is to be said together.
+fn alike(nodes: &[NodeFault]) -> Vec<String> {
+    let (mut said, mut known) = (Vec::<(&NodeFault, usize)>::new(), BTreeMap::new());
+    for node in nodes {
+        let at = *known.entry((&node.operator, &node.reason.text)).or_insert(said.len());
+        match said.get_mut(at) {
+            Some((_, more)) => *more += 1,
+            None => said.push((node, 0)),
+        }
+    }
+    let note = |(node, more): (&NodeFault, usize)| match more {
+        0 => node.to_string(),
+        more => format!(
+            "`{}` and {more} more ({}): {}",
+            node.node, node.operator, node.reason.text
+        ),
+    };
+    said.into_iter().map(note).collect()
+}
+
 /// A model that cannot be read.
 pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
     let file = path.display();
@@ -231,9 +252,8 @@ pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
         ReadError::Unsupported(nodes) => {
             let message = format!("{} of the layers of {file} cannot be read", nodes.len());
             let finding = Diagnostic::error(codes::OPERATOR, message);
-            nodes
-                .iter()
-                .fold(finding, |finding, node| finding.note(node.to_string()))
+            (alike(nodes).into_iter())
+                .fold(finding, |finding, note| finding.note(note))
                 .into()
         }
         ReadError::FreeDimensions { reason, free } => {
@@ -270,6 +290,25 @@ pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strait_core::{Reason, ReasonCode};
+
+    #[test]
+    fn what_is_to_be_said_of_several_nodes_is_said_once() {
+        let fault = |(node, operator, text): (&str, &str, &str)| NodeFault {
+            node: node.into(),
+            operator: operator.into(),
+            reason: Reason::new(ReasonCode::Unsupported, text),
+        };
+        let nodes = [
+            ("a", "READ", "no"),
+            ("b", "READ", "why"),
+            ("c", "READ", "no"),
+            ("d", "CALL", "no"),
+        ]
+        .map(fault);
+        let expect = ["`a` and 1 more (READ): no", "`b` (READ): why", "`d` (CALL): no"];
+        assert_eq!(alike(&nodes), expect);
+    }
 
     #[test]
     fn the_sample_that_fails_is_named_and_a_defect_stays_one() {

@@ -22,7 +22,7 @@ pub fn with_ways(
     begins: impl Fn(TensorId) -> Option<bool>,
 ) -> Vec<NodeFault> {
     let nodes: BTreeSet<usize> = faults.iter().map(|&(node, _)| node).collect();
-    let mut groups = groups(wiring, &nodes);
+    let mut groups = groups(wiring, &nodes, &begins);
     groups.truncate(MOST_GROUPS);
     let mut told = vec![false; groups.len()];
     let fault = |(node, mut fault): (usize, NodeFault)| {
@@ -42,8 +42,13 @@ pub fn with_ways(
     faults.into_iter().map(fault).collect()
 }
 
-/// The nodes in groups, each connected by tensors that are no constants, in the order of their first nodes.
-fn groups(wiring: &Wiring<'_>, nodes: &BTreeSet<usize>) -> Vec<BTreeSet<usize>> {
+/// The nodes in groups, each connected by tensors that are no constants, in the order of their first nodes. All that touch a tensor
+/// which no graph can begin at, the handle of a variable, are one group: each of them stops the reading by itself.
+fn groups(
+    wiring: &Wiring<'_>,
+    nodes: &BTreeSet<usize>,
+    begins: impl Fn(TensorId) -> Option<bool>,
+) -> Vec<BTreeSet<usize>> {
     // By node, one in front of it in its group, or itself: of the first one.
     let mut before: BTreeMap<usize, usize> = nodes.iter().map(|&node| (node, node)).collect();
     let first = |before: &BTreeMap<usize, usize>, mut node: usize| {
@@ -53,10 +58,14 @@ fn groups(wiring: &Wiring<'_>, nodes: &BTreeSet<usize>) -> Vec<BTreeSet<usize>> 
         node
     };
     let mut touched: BTreeMap<TensorId, usize> = BTreeMap::new();
+    let mut of_variables = None;
     for &node in nodes {
         let results = wiring.results(node).iter().flatten().copied();
         for tensor in wiring.reads(node).chain(results).filter(|&id| !wiring.is_constant(id)) {
-            let other = *touched.entry(tensor).or_insert(node);
+            let other = match begins(tensor) {
+                Some(false) => *of_variables.get_or_insert(node),
+                _ => *touched.entry(tensor).or_insert(node),
+            };
             let [one, other] = [node, other].map(|node| first(&before, node));
             before.insert(one.max(other), one.min(other));
         }
@@ -84,7 +93,7 @@ fn named(wiring: &Wiring<'_>, node: usize, is_inside: bool, group: &BTreeSet<usi
         [] => first,
         [one] => format!("{first} and {one}"),
         [head @ .., last] if others.len() <= MOST_NAMED => format!("{first}, {} and {last}", head.join(", ")),
-        _ => format!("{first} and the {} nodes connected with it", others.len()),
+        _ => format!("{first} and {} other nodes", others.len()),
     }
 }
 
@@ -229,14 +238,17 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_cut_behind_what_is_read_through_its_handle() {
+    fn variables_are_cut_behind_what_is_read_through_their_handles() {
         let nodes: &[(&str, &[&str], &str)] = &[
             ("variable", &[], "handle"),
             ("read", &["handle"], "state"),
-            ("add", &["x", "state"], "y"),
+            ("add", &["x", "state"], "a"),
+            ("other", &[], "handle_1"),
+            ("read_1", &["handle_1"], "state_1"),
+            ("add_1", &["a", "state_1"], "y"),
         ];
-        let way = "not read; it and `read` can be computed elsewhere by beginning the graph behind them, with \
-                   `inputs = [\"x\", \"state\"]`";
-        assert_eq!(told(nodes, &[0, 1]), [way, "not read"]);
+        let way = "not read; it, `read`, `other` and `read_1` can be computed elsewhere by beginning the graph behind them, with \
+                   `inputs = [\"x\", \"state\", \"state_1\"]`";
+        assert_eq!(told(nodes, &[0, 1, 3, 4]), [way, "not read", "not read", "not read"]);
     }
 }

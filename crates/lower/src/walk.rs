@@ -156,12 +156,13 @@ pub(crate) trait Build<'a>: Sized {
         Ok(made)
     }
 
-    /// True of a config on which the model has a value behind its own grid.
+    /// True of a config on which the model has a value behind its own grid, which is another: codes of the other sign are the same.
     fn is_behind(&mut self, value: ValueId, config: &Self::Config) -> bool {
         let graph = self.walk().graph;
+        let is_given = |grid: &QuantParams| self.given(value, grid).as_ref() == Some(config);
         let mut readings = graph.uses(value).filter_map(|at| graph.reading(at));
-        readings
-            .any(|reading| matches!(reading, Reading::Behind(grid) if self.given(value, grid).as_ref() == Some(config)))
+        readings.any(|reading| matches!(reading, Reading::Behind(grid) if is_given(grid)))
+            && !graph.rounds_to(value).is_some_and(|own| is_given(own))
     }
 
     /// A value on a config: of its codes if it is a parameter that has some, of what its producer leaves, or of real

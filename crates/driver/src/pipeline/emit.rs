@@ -64,6 +64,7 @@ pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnosti
     let first = names.first().filter(|_| job.formats.contains(&Format::QdqOnnx))?;
     let others = match names.len() {
         1 => String::new(),
+        2 => " and of 1 more layer".into(),
         count => format!(" and of {} more layers", count - 1),
     };
     let message = format!(
