@@ -1,6 +1,8 @@
 //! Both models on the first calibration samples: what is warned of, the layers that are named, and the rule to paste.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+mod lints;
+
 use std::{fs, num::NonZeroUsize, sync::Mutex};
 
 use strait_builtin as _;

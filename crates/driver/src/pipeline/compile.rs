@@ -224,6 +224,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
                 with: &|rules| annotated_with(&job, rules, session),
             };
             report.sanity = reference.hold(integer, &subject, session)?;
+            report.lints = reference.heard(report.lints, &subject, session)?;
         }
         let insane = sanity::warning(&report.sanity);
         insane.iter().for_each(|warning| session.remark(warning));

@@ -2,8 +2,10 @@
 //!
 //! The number of samples depends on the model alone, not on the machine. Outputs are compared number by number; what has no
 //! trace of the float model is warned of ([`Fault`](crate::report::Fault)). Then the layers are searched at which the error jumps
-//! (`jumps.rs`), and a rule that takes them out (`remedy.rs`).
+//! (`jumps.rs`), and a rule that takes them out (`remedy.rs`). Lints of which an output may hear nothing are tried in the same
+//! way (`heard.rs`).
 
+mod heard;
 mod jumps;
 mod outputs;
 mod remedy;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde::Deserialize;
 use strait_core::{Module, NodeId, Placement};
-use strait_execute::PlanOptions;
+use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Parameters, simulate};
 use strait_requantize::IntType;
 use strait_target::{TargetSpec, spec::Integer};
@@ -86,6 +86,8 @@ struct Document {
 /// A simulation, and what its outputs are beside the float model's.
 pub(super) struct Simulated {
     pub(super) module: Module,
+    /// Its outputs, by sample.
+    pub(super) runs: Vec<Vec<Tensor>>,
     pub(super) outputs: Vec<SanityOutput>,
 }
 
@@ -119,6 +121,7 @@ impl Simulated {
         let runs = ran(&side, reference.samples, reference.outputs.len(), session, &phase)?;
         Ok(Some(Simulated {
             outputs: reference.judged(&runs)?,
+            runs,
             module,
         }))
     }
