@@ -1,9 +1,9 @@
-//! Lints of parts beside larger numbers, and of coarser grids, of which an output of the model hears nothing.
+//! Lints of parts beside larger numbers, of coarser grids and of raised scales, of which an output of the model hears nothing.
 //!
 //! A part of a tensor loses its bits beside others, but whoever reads the tensor may want nothing of the part: masked scores of an
-//! attention over one place, bands of a spectrum whose logarithm counts. No estimate knows that, so the model is simulated with more
-//! bits for the part and for those that read it, for several lints at once and, where an output gains by that, for half of them.
-//! Channels of an output count by themselves: those that the part becomes may be small beside others there, too.
+//! attention over one place, bands of a spectrum whose logarithm counts. No estimate knows that, so the model is simulated with
+//! more bits for the part and for those that read it, for several lints at once and, where an output gains by that, for half of
+//! them. Channels of an output count by themselves: those that the part becomes may be small beside others there, too.
 
 use strait_execute::Tensor;
 
@@ -39,12 +39,15 @@ impl Reference<'_> {
         session: &Session<'_>,
     ) -> Result<Vec<Lint>, Stop> {
         // What leaves the model by itself is heard.
-        let is_read = |lint: &&Lint| lint.part.is_some() && !lint.readers.is_empty() || lint.factor.is_some();
+        let is_read = |lint: &&Lint| match lint.code.as_str() {
+            "range-unlike" => !lint.readers.is_empty(),
+            code => code == "grid-coarser" || code == "scale-raised",
+        };
         let read: Vec<&Lint> = lints.iter().filter(is_read).collect();
         if read.is_empty() {
             return Ok(lints);
         }
-        let Some(without) = Simulated::with(&[], self, subject, session)? else {
+        let Some(without) = Simulated::with(&[], self, self.outputs.len(), subject, session)? else {
             return Ok(lints);
         };
         let (mut open, mut unheard, mut left) = (vec![&read[..]], Vec::new(), MOST);
@@ -63,7 +66,8 @@ impl Reference<'_> {
         Ok(lints.into_iter().filter(|lint| !unheard.contains(lint)).collect())
     }
 
-    /// True if an output gains by more bits for what lints tell of, and where the configuration takes no such rules.
+    /// True if an output gains by more bits for what lints tell of, and where the configuration takes no rules for
+    /// float.
     fn gains(
         &self,
         lints: &[&Lint],
@@ -71,32 +75,32 @@ impl Reference<'_> {
         subject: &Subject<'_>,
         session: &Session<'_>,
     ) -> Result<bool, Stop> {
-        let mut is_tried = false;
+        let mut is_refused = false;
         for lift in Lift::of(subject.spec) {
             let rules = lints.iter().flat_map(|lint| {
                 let layers: Vec<String> = [&lint.layer].into_iter().chain(&lint.readers).cloned().collect();
                 [Some(lift.rule(subject, &layers)), lift.of_tensor(subject, &lint.tensor)]
             });
             let rules: Vec<String> = rules.flatten().collect();
-            if let Some(with) = Simulated::with(&rules, self, subject, session)? {
-                let mut outputs = with.outputs.iter().zip(&without.outputs);
-                let gains = |(with, without): (Option<f64>, Option<f64>), by: f64| {
-                    with.zip(without).is_some_and(|(with, without)| with >= without + by)
-                };
-                let is_heard = outputs.any(|(with, without)| gains((with.snr, without.snr), GAIN));
-                let channels = self
-                    .channels(&with.runs)?
-                    .into_iter()
-                    .zip(self.channels(&without.runs)?);
-                let lost = |(_, without): &(Squares, Squares)| without.snr().is_some_and(|snr| snr < LOST);
-                let mut lost = channels.filter(lost);
-                if is_heard || lost.any(|(with, without)| gains((with.snr(), without.snr()), CHANNEL_GAIN)) {
-                    return Ok(true);
-                }
-                is_tried = true;
+            let simulated = Simulated::with(&rules, self, self.outputs.len(), subject, session)?;
+            is_refused = simulated.is_none();
+            let Some(with) = simulated else { continue };
+            let mut outputs = with.outputs.iter().zip(&without.outputs);
+            let gains = |(with, without): (Option<f64>, Option<f64>), by: f64| {
+                with.zip(without).is_some_and(|(with, without)| with >= without + by)
+            };
+            let is_heard = outputs.any(|(with, without)| gains((with.snr, without.snr), GAIN));
+            let channels = self
+                .channels(&with.runs)?
+                .into_iter()
+                .zip(self.channels(&without.runs)?);
+            let lost = |(_, without): &(Squares, Squares)| without.snr().is_some_and(|snr| snr < LOST);
+            let mut lost = channels.filter(lost);
+            if is_heard || lost.any(|(with, without)| gains((with.snr(), without.snr()), CHANNEL_GAIN)) {
+                return Ok(true);
             }
         }
-        Ok(!is_tried)
+        Ok(is_refused)
     }
 
     /// The sums of squares of the channels of all outputs: of what lies at one place of their second axis.

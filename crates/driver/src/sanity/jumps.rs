@@ -21,7 +21,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{Reference, Subject, outputs::Squares};
+use super::{Reference, SEARCHED, Subject, outputs::Squares};
 
 /// An SNR that stands for all that is better, in dB: above it an error is that of a grid.
 const GOOD: f64 = 40.0;
@@ -89,7 +89,7 @@ impl Model<'_> {
     }
 }
 
-/// The sums of squares of each value of the float graph that the other model has, too, over the samples of the reference.
+/// The sums of squares of each value of the float graph that the other model has, too, over the first samples of the reference.
 fn squares(
     reference: &Reference<'_>,
     subject: &Subject<'_>,
@@ -136,7 +136,7 @@ fn squares(
     let threads = Threads::new(session.threads).map_err(failure::execute)?;
     let mut spaces = plans.each_ref().map(|plan| Workspace::new(plan, &threads));
     let mut all: BTreeMap<ValueId, Squares> = BTreeMap::new();
-    for index in 0..reference.outputs.len() {
+    for index in 0..reference.outputs.len().min(SEARCHED) {
         let sample = reference.samples.sample(index, &mut Scratch::default());
         let sample = sample.map_err(failure::data)?;
         let inputs = views(&sample)?;

@@ -37,6 +37,9 @@ const MOST_SAMPLES: usize = 8;
 /// Operations of the float model's runs together, above which fewer samples are run.
 const MOST_OPERATIONS: u64 = 10_000_000_000;
 
+/// Samples on which layers are searched: one that loses what an output needs does so on each.
+const SEARCHED: usize = 2;
+
 /// Layers that are named.
 const NAMED: usize = 3;
 

@@ -1,8 +1,8 @@
 //! A rule that takes the layers out at which the error jumps.
 //!
 //! A rule gives the first of these layers 16 bits, as far as the target's table has them, and where no such rule mends all that is
-//! at fault, another one runs them in float. Each is tried as it would stand in the configuration: the graph is annotated with it, and
-//! simulated. Where that helps little, the layers that make what they read are added; as long as an output is at fault, so are
+//! at fault, another one runs them in float. Each is tried as it would stand in the configuration: the graph is annotated with it,
+//! and simulated. Where that helps little, the layers that make what they read are added; as long as an output is at fault, so are
 //! the layers at which the error jumps in the simulation.
 
 use std::collections::BTreeSet;
@@ -11,19 +11,19 @@ use strait_core::{Graph, Kind, Module, NodeId, Op};
 use strait_execute::Standard;
 
 use crate::{
-    report::{Remedy, SanityOutput},
+    report::{Fault, Remedy, SanityOutput},
     session::Session,
     stop::Stop,
 };
 
 use super::{
-    NAMED, Reference, Subject,
+    NAMED, Reference, SEARCHED, Subject,
     jumps::{Jump, Model},
     simulated::{Lift, Simulated},
 };
 
 /// Times that layers are added to a rule.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 3;
 
 /// A rule that gains less helps little, in dB.
 const GAIN: f64 = 3.0;
@@ -41,7 +41,7 @@ pub(super) fn remedy(
 ) -> Result<Option<Remedy>, Stop> {
     let mut best: Option<Remedy> = None;
     for lift in Lift::of(subject.spec) {
-        let tried = with(lift, reference, least(outputs), subject, jumps.to_vec(), session)?;
+        let tried = with(lift, reference, outputs, subject, jumps.to_vec(), session)?;
         let Some(found) = tried else { continue };
         if best.as_ref().is_none_or(|best| found.mends || found.snr > best.snr) {
             best = Some(found);
@@ -57,15 +57,19 @@ pub(super) fn remedy(
 fn with(
     lift: Lift,
     reference: &Reference<'_>,
-    mut reached: Option<f64>,
+    outputs: &[SanityOutput],
     subject: &Subject<'_>,
     mut jumps: Vec<Jump>,
     session: &Session<'_>,
 ) -> Result<Option<Remedy>, Stop> {
     let graph = subject.annotated.main();
+    // Of answers it takes all samples to see two that differ.
+    let answers = outputs.iter().any(|output| output.faults.contains(&Fault::Answers));
+    let samples = reference.outputs.len().min(if answers { usize::MAX } else { SEARCHED });
+    let mut reached = least(outputs);
     let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
     let mut found = None;
-    for _ in 0..ROUNDS {
+    for round in 1..=ROUNDS {
         // A layer of the host jumps by what it reads.
         let with_makers = |&id: &NodeId| std::iter::once(id).chain(makers(graph, id));
         let is_new = |jump: &&Jump| {
@@ -83,7 +87,8 @@ fn with(
                 continue;
             }
             let rule = lift.rule(subject, &layers(subject.canonical, &tried));
-            let Some(simulated) = Simulated::with(std::slice::from_ref(&rule), reference, subject, session)? else {
+            let Some(simulated) = Simulated::with(std::slice::from_ref(&rule), reference, samples, subject, session)?
+            else {
                 continue;
             };
             let remedy = Remedy {
@@ -104,7 +109,7 @@ fn with(
         reached = remedy.snr;
         let mends = remedy.mends;
         found = Some(remedy);
-        if mends {
+        if mends || round == ROUNDS {
             break;
         }
         let model = Model {

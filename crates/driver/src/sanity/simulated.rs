@@ -92,13 +92,14 @@ pub(super) struct Simulated {
 }
 
 impl Simulated {
-    /// The one with these rules; none where the configuration does not take them.
+    /// The one with these rules on the first samples of the reference; none where the configuration does not take the rules.
     ///
     /// # Errors
     /// A run that fails, or that takes more memory than it may; an interruption.
     pub(super) fn with(
         rules: &[String],
         reference: &Reference<'_>,
+        samples: usize,
         subject: &Subject<'_>,
         session: &Session<'_>,
     ) -> Result<Option<Simulated>, Stop> {
@@ -118,7 +119,7 @@ impl Simulated {
         };
         let side = Side::new(&module, &options, session)?;
         let phase = format!("simulate ({})", subject.spec.id);
-        let runs = ran(&side, reference.samples, reference.outputs.len(), session, &phase)?;
+        let runs = ran(&side, reference.samples, samples, session, &phase)?;
         Ok(Some(Simulated {
             outputs: reference.judged(&runs)?,
             runs,
