@@ -10,7 +10,7 @@ use strait_execute::Tensor;
 use crate::{evaluation::floats, report::Lint, session::Session, stop::Stop};
 
 use super::{
-    Reference, Subject,
+    Reference, SEARCHED, Subject,
     outputs::Squares,
     simulated::{Lift, Simulated},
 };
@@ -18,14 +18,14 @@ use super::{
 /// Decibels that an output, or a part of one, has to gain.
 const GAIN: f64 = 0.5;
 
-/// The same of a channel of an output, whose figure is less sure.
-const CHANNEL_GAIN: f64 = 3.0;
+/// The same of a channel of an output, of which chance alone makes some.
+const CHANNEL_GAIN: f64 = 10.0;
 
 /// A channel with a better SNR, in dB, has lost nothing.
 const LOST: f64 = 30.0;
 
 /// Simulations for the lints of one target; what is then not known to be heard of alone is told.
-const MOST: usize = 16;
+const MOST: usize = 8;
 
 impl Reference<'_> {
     /// The lints without those that no output hears.
@@ -47,7 +47,7 @@ impl Reference<'_> {
         if read.is_empty() {
             return Ok(lints);
         }
-        let Some(without) = Simulated::with(&[], self, self.outputs.len(), subject, session)? else {
+        let Some(without) = Simulated::with(&[], self, self.outputs.len().min(SEARCHED), subject, session)? else {
             return Ok(lints);
         };
         let (mut open, mut unheard, mut left) = (vec![&read[..]], Vec::new(), MOST);
@@ -82,7 +82,7 @@ impl Reference<'_> {
                 [Some(lift.rule(subject, &layers)), lift.of_tensor(subject, &lint.tensor)]
             });
             let rules: Vec<String> = rules.flatten().collect();
-            let simulated = Simulated::with(&rules, self, self.outputs.len(), subject, session)?;
+            let simulated = Simulated::with(&rules, self, self.outputs.len().min(SEARCHED), subject, session)?;
             is_refused = simulated.is_none();
             let Some(with) = simulated else { continue };
             let mut outputs = with.outputs.iter().zip(&without.outputs);
