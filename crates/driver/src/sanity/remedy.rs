@@ -28,7 +28,7 @@ const ROUNDS: usize = 3;
 /// A rule that gains less helps little, in dB.
 const GAIN: f64 = 3.0;
 
-/// The first rule that mends all outputs, or else the one that helps most. `outputs` are those of the integer model.
+/// The first rule that mends all outputs, or else the one that helps most; none where each helps little. `outputs` are those of the integer model.
 ///
 /// # Errors
 /// A run that fails, or that takes more memory than it may; an interruption.
@@ -42,7 +42,8 @@ pub(super) fn remedy(
     let mut best: Option<Remedy> = None;
     for lift in Lift::of(subject.spec) {
         let tried = with(lift, reference, outputs, subject, jumps.to_vec(), session)?;
-        let Some(found) = tried else { continue };
+        let helps = |found: &Remedy| found.mends || found.snr > least(outputs).map(|snr| snr + GAIN);
+        let Some(found) = tried.filter(helps) else { continue };
         if best.as_ref().is_none_or(|best| found.mends || found.snr > best.snr) {
             best = Some(found);
         }
