@@ -61,7 +61,7 @@ def lifted(lint):
     wide = {"type": "int16"}
     tensor = {"tensors": [lint["tensor"]], "activations": wide, "optional": True}
     layer = {"layers": [lint["layer"], *lint.get("readers", [])], "activations": wide, "optional": True}
-    real = {"layers": [lint["layer"]], "run": "float", "optional": True}
+    real = {"layers": [lint["layer"], *lint.get("readers", [])], "run": "float", "optional": True}
     # Weights have no more bits on any target.
     of_weights = lint["code"] == "scale-raised" or lint["channel"] is not None
     return [[real]] if of_weights else [[tensor, layer], [layer], [tensor], [real]]

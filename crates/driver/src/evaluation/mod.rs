@@ -26,6 +26,7 @@ pub(crate) use doubts::{doubts, unexpected};
 pub use meter::Output;
 pub(crate) use meter::{Measure, Note, floats};
 pub(crate) use metrics::nearness::ratio;
+pub(crate) use parts::Parts;
 pub(crate) use set::{Subject, measures};
 pub use share::{Paired, Share};
 pub use side::Side;

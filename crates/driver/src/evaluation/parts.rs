@@ -1,6 +1,6 @@
 //! The parts that an output is joined of: where the numbers of each lie.
 
-use strait_core::{Module, TensorData, ValueId};
+use strait_core::{Module, NodeId, TensorData, ValueId};
 use strait_execute::evaluate;
 use strait_quantize::parts;
 
@@ -8,12 +8,16 @@ use strait_quantize::parts;
 const MOST: usize = 16;
 
 /// The parts of an output.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
-    /// Their names, in the order in which they are joined.
+    /// The values that they are, in the order in which they are joined.
+    pub(crate) values: Vec<ValueId>,
+    /// Their names.
     pub(crate) names: Vec<String>,
     /// By number of the output: the part that it is of.
     pub(crate) of: Vec<usize>,
+    /// The nodes that join and move them, from the parts to the output.
+    pub(crate) joined: Vec<NodeId>,
 }
 
 impl Parts {
@@ -52,11 +56,13 @@ impl Parts {
             let read = node.inputs.iter().copied().flatten();
             behind.extend(read.filter(|&value| graph.data_of(value).is_none() || joined.contains(&value)));
         }
+        let mut nodes = Vec::new();
         for value in behind.into_iter().rev() {
             if numbered.iter().any(|(known, _)| *known == value) {
                 continue;
             }
-            let (_, node) = graph.producer(value)?;
+            let (id, node) = graph.producer(value)?;
+            nodes.push(id);
             let tensor = |value: ValueId| {
                 let known = numbered.iter().find(|(known, _)| *known == value);
                 known
@@ -76,8 +82,16 @@ impl Parts {
         };
         Some(Parts {
             names: joined.iter().map(name).collect(),
+            values: joined,
             of: of.to_f32().ok()?.iter().map(|&part| part as usize).collect(),
+            joined: nodes,
         })
+    }
+
+    /// The numbers of an output that belong to a part.
+    pub(crate) fn numbers<'n>(&'n self, part: usize, output: &'n [f32]) -> impl Iterator<Item = f32> + 'n {
+        let numbers = output.iter().zip(&self.of);
+        numbers.filter_map(move |(&number, &of)| (of == part).then_some(number))
     }
 }
 
@@ -100,6 +114,11 @@ mod tests {
         let parts = Parts::of_output(&module, 0).unwrap();
         assert_eq!(parts.names, ["a", "b", "k"]);
         assert_eq!(parts.of, [0, 0, 1, 2, 0, 0, 1, 2]);
+        let graph = module.main();
+        let joined = parts.joined.iter().map(|&id| graph.node(id).unwrap().op.term().name());
+        assert_eq!(joined.collect::<Vec<_>>(), ["concat", "transpose", "concat", "reshape"]);
+        let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+        assert_eq!(parts.numbers(1, &numbers).collect::<Vec<_>>(), [3.0, 7.0]);
         assert_eq!(Parts::of_output(&module, 1), None);
     }
 }

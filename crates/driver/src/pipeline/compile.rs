@@ -31,7 +31,7 @@ use super::{
     directives::left_in_float,
     effects::effects,
     emit, gates, inputs,
-    lowered::{Job, Lowered, lowered, pass, whole, whole_of},
+    lowered::{Job, Lowered, annotated_with, lowered, pass, whole, whole_of},
     nan, observe,
     read::{FloatModel, Reading},
     ready::{Ready, ready},
@@ -221,8 +221,10 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
                 spec: job.target.spec(),
                 integer: &lowered.module,
                 loops: &loops,
+                with: &|rules| annotated_with(&job, rules, session),
             };
             report.sanity = reference.hold(integer, &subject, session)?;
+            report.lints = reference.heard(report.lints, &subject, session)?;
         }
         let insane = sanity::warning(&report.sanity);
         insane.iter().for_each(|warning| session.remark(warning));

@@ -20,7 +20,7 @@ use strait_verify::{Ranges, VerifyError, VerifyOptions};
 use crate::{
     config::{
         self, Given, KeyPath, Loaded,
-        types::{GivenGrids, Refused},
+        types::{GivenGrids, Refused, Rule},
     },
     diagnostic::{Diagnostic, Diagnostics, SourceText},
     failure::{self, codes},
@@ -41,6 +41,7 @@ use super::{
 };
 
 /// Input of the phases of one target.
+#[derive(Clone)]
 pub(super) struct Job<'a> {
     pub(super) loaded: &'a Loaded,
     pub(super) canonical: &'a Module,
@@ -154,6 +155,22 @@ pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, 
     let phase = format!("quantize ({})", spec.id);
     let Quantized { annotated, .. } = session.phase(&phase, None, |_| quantized(job, spec, &wishes, session))?;
     Ok(annotated)
+}
+
+/// The same with more rules, which name layers or tensors.
+pub(super) fn annotated_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'_>) -> Result<Module, Stop> {
+    let (mut loaded, mut selection) = (job.loaded.clone(), job.selection.clone());
+    for rule in rules {
+        let known = &mut loaded.config.quantize.rule;
+        selection.extend(job.canonical, &rule, known.len());
+        known.push(rule);
+    }
+    let job = Job {
+        loaded: &loaded,
+        selection: &selection,
+        ..job.clone()
+    };
+    annotated(&job, session)
 }
 
 /// The directives of the configuration, and the grids that are known: of the program, and of the record.

@@ -109,6 +109,22 @@ pub(super) fn select(module: &Module, layers: &Layers, loaded: &Loaded) -> Resul
     }
 }
 
+impl Selection {
+    /// Chooses a rule at a position for the layers and the tensors that it names.
+    pub(super) fn extend(&mut self, module: &Module, rule: &Rule, index: usize) {
+        let graph = module.main();
+        let names = Names { module, graph };
+        let mut values = names.tensors(&rule.tensors);
+        for id in names.layers(rule) {
+            self.nodes.entry(id).or_default().push(index);
+            values.extend(graph.node(id).into_iter().flat_map(|node| &node.outputs));
+        }
+        for value in values {
+            self.values.entry(value).or_default().push(index);
+        }
+    }
+}
+
 /// A finding for each of these patterns over layers, in a list of the configuration, that matches none.
 pub(super) fn unmatched_layers(
     module: &Module,

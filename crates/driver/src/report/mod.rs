@@ -35,7 +35,7 @@ pub use lints::{Lint, PartLoss, RequantizedBy, StatedRange, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
 pub use quantization::{ConfigReport, Quantization, QuantizedLayer, SchemeReport};
 pub use rules::{KeyReport, Otherwise, RuleReport};
-pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput};
+pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
 pub(crate) use table::grouped;
 
 /// The version of the report's keys.

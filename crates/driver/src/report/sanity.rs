@@ -38,13 +38,33 @@ pub struct SanityOutput {
     /// output is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snr: Option<f64>,
-    /// Number of samples that are answered wrongly by the float model, of an output that is an answer: the position of its largest
-    /// number, which the float model has nearer to its mean than to its largest, or another integer.
+    /// Number of samples that are answered otherwise than by the float model, of an output that is an answer: the position of its
+    /// largest number, or one integer. Of numbers that nothing reads, and that no softmax makes, one that the float model has
+    /// within an eighth of the way from its largest to its mean is no other answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differ: Option<u64>,
     /// The faults that are warned of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
+    /// Reason why nothing can be said of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unjudged: Option<Unjudged>,
+}
+
+/// A reason why an output of the integer model cannot be held against the float model's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unjudged {
+    /// It has other extents than the float model's, for every sample.
+    Extents,
+    /// It has no elements, and neither has the float model's.
+    Empty,
+    /// It holds several integers, which are neither an answer nor have noise.
+    Integers,
+    /// All numbers of the float model are NaN or infinite.
+    NotANumber,
+    /// All numbers of the float model are 0, so that there is nothing that an error could be compared with.
+    Zero,
 }
 
 /// A sign that nothing of the float model is left in an output.
@@ -55,7 +75,7 @@ pub enum Fault {
     Noise,
     /// It is constant, and the float model's is not.
     Constant,
-    /// At least two answers are wrong by the float model; with an SNR below 20 dB, at least half of them.
+    /// At least two answers are others than the float model's.
     Answers,
     /// It has no elements, and the float model's has some.
     Empty,
@@ -141,13 +161,25 @@ impl Display for SanityOutput {
         let snr = self.snr.map(|snr| format!("{snr:.1} dB"));
         let answers = self.differ.map(|differ| match differ {
             0 => "the float model's answers".to_owned(),
-            _ => format!("{differ} of {} answers are wrong by the float model", self.compared),
+            _ => format!("{differ} of {} answers differ from the float model's", self.compared),
         });
         let faults = self.faults.iter().filter_map(|fault| fault.told()).map(str::to_owned);
         let all: Vec<String> = snr.into_iter().chain(answers).chain(faults).collect();
-        match all.is_empty() {
-            true => write!(f, " not judged"),
-            false => write!(f, " {}", all.join(", ")),
+        match self.unjudged {
+            Some(why) => write!(f, " not judged ({})", why.told()),
+            None => write!(f, " {}", all.join(", ")),
+        }
+    }
+}
+
+impl Unjudged {
+    fn told(self) -> &'static str {
+        match self {
+            Unjudged::Extents => "its extents are others than the float model's",
+            Unjudged::Empty => "it is empty in both models",
+            Unjudged::Integers => "it holds integers",
+            Unjudged::NotANumber => "the float model's is NaN or infinite throughout",
+            Unjudged::Zero => "the float model's is 0 throughout",
         }
     }
 }

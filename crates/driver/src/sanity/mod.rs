@@ -1,36 +1,47 @@
 //! Signs of life: every compilation that has samples runs the integer model beside the float model on the first of them.
 //!
 //! The number of samples depends on the model alone, not on the machine. Outputs are compared number by number; what has no
-//! trace of the float model is warned of ([`Fault`](crate::report::Fault)), and then the layers are searched at which the error jumps.
+//! trace of the float model is warned of ([`Fault`](crate::report::Fault)). Then the layers are searched at which the error jumps
+//! (`jumps.rs`), and a rule that takes them out (`remedy.rs`). Lints of which an output may hear nothing are tried in the same
+//! way (`heard.rs`).
 
+mod heard;
+mod jumps;
 mod outputs;
-mod parts;
-mod search;
+mod remedy;
+mod simulated;
 
 use std::ops::ControlFlow;
 
-use strait_core::{Module, Op};
-use strait_execute::{SampleError, Tensor, Threads, Workspace, map_in_order};
+use strait_core::{Bodies, Kind, Module, Op, ValueId};
+use strait_execute::{LoopsFor, SampleError, Tensor, Threads, Workspace, map_in_order};
 use strait_samples::{Samples, Scratch};
+use strait_target::TargetSpec;
 
 use crate::{
+    config::types::Rule,
     diagnostic::Diagnostic,
-    evaluation::{Output, Side, views},
+    evaluation::{Output, Parts, Side, views},
     failure::{self, codes},
     report::{Sanity, SanityOutput},
     session::Session,
     stop::Stop,
 };
 
-use outputs::Judged;
-use parts::{Part, parts};
-pub(crate) use search::Subject;
+use jumps::Model;
+use outputs::{Judged, Reading};
 
 /// The most samples that are run.
 const MOST_SAMPLES: usize = 8;
 
 /// Operations of the float model's runs together, above which fewer samples are run.
 const MOST_OPERATIONS: u64 = 10_000_000_000;
+
+/// Samples on which layers are searched: one that loses what an output needs does so on each.
+const SEARCHED: usize = 2;
+
+/// Layers that are named.
+const NAMED: usize = 3;
 
 /// Bytes of the float model's outputs together, above which fewer samples are run.
 const MOST_BYTES: u64 = 256 << 20;
@@ -47,9 +58,24 @@ pub(crate) struct Reference<'a> {
 
 /// Properties of an output.
 struct Asked {
-    /// True if it is an answer: the position of the largest of its numbers.
-    answers: bool,
-    parts: Vec<Part>,
+    /// Given where the position of the largest of its numbers may be an answer.
+    reading: Option<Reading>,
+    parts: Option<Parts>,
+}
+
+/// The graphs of one target.
+pub(crate) struct Subject<'a> {
+    /// The float graph, with the bodies of control flow open in it.
+    pub(crate) canonical: &'a Module,
+    pub(crate) bodies: &'a Bodies,
+    /// The same graph with its grids.
+    pub(crate) annotated: &'a Module,
+    pub(crate) spec: &'a TargetSpec,
+    /// The integer graph, as it runs.
+    pub(crate) integer: &'a Module,
+    pub(crate) loops: &'a dyn LoopsFor,
+    /// Annotates the float graph with more rules of the configuration.
+    pub(crate) with: &'a dyn Fn(Vec<Rule>) -> Result<Module, Stop>,
 }
 
 impl<'a> Reference<'a> {
@@ -73,9 +99,10 @@ impl<'a> Reference<'a> {
             return Ok(None);
         }
         let graph = canonical.main();
-        let asked = graph.outputs().iter().take(of_float.len()).map(|&value| Asked {
-            answers: is_answer(canonical, value),
-            parts: parts(canonical, value),
+        let outputs = graph.outputs().iter().take(of_float.len()).enumerate();
+        let asked = outputs.map(|(index, &value)| Asked {
+            reading: reading(canonical, value),
+            parts: Parts::of_output(canonical, index),
         });
         Ok(Some(Reference {
             samples,
@@ -98,7 +125,14 @@ impl<'a> Reference<'a> {
             ..Sanity::default()
         };
         if sanity.faulty().next().is_some() {
-            (sanity.layers, sanity.rule) = search::searched(self, &sanity.outputs, subject, session)?;
+            let integer = Model {
+                module: subject.integer,
+                loops: subject.loops,
+            };
+            let jumps = integer.jumps(self, &sanity.outputs, subject, session)?;
+            let named = jumps.iter().take(NAMED).filter_map(|jump| jump.told(subject.canonical));
+            sanity.layers = named.collect();
+            sanity.rule = remedy::remedy(self, &sanity.outputs, subject, &jumps, session)?;
         }
         Ok(sanity)
     }
@@ -110,11 +144,13 @@ impl<'a> Reference<'a> {
             let pairs = (self.outputs.iter().zip(outputs))
                 .filter_map(|(float, other)| Some((float.get(index)?, other.get(index)?)));
             let pairs: Vec<(&Tensor, &Tensor)> = pairs.collect();
-            let judged = Judged::of(&pairs, None, asked.answers)?;
+            let judged = Judged::of(&pairs, None, asked.reading)?;
             found.push(judged.told(&output.name, None));
-            for part in &asked.parts {
-                let judged = Judged::of(&pairs, Some(part), false)?;
-                found.push(judged.told(&output.name, Some(part.name.clone())));
+            if let Some(parts) = &asked.parts {
+                for (part, name) in parts.names.iter().enumerate() {
+                    let judged = Judged::of(&pairs, Some((parts, part)), None)?;
+                    found.push(judged.told(&output.name, Some(name.clone())));
+                }
             }
         }
         Ok(found)
@@ -150,13 +186,31 @@ fn samples_of(count: usize, operations: u64, bytes: u64) -> usize {
     count.min(MOST_SAMPLES).min((most as usize).max(1))
 }
 
-/// True for an output `[1, N]`, N ≥ 2, that nothing reads but a softmax.
-fn is_answer(module: &Module, output: strait_core::ValueId) -> bool {
+/// The way in which an output `[1, N]`, N ≥ 2, that nothing reads but a softmax is an answer. What a softmax makes may have more
+/// extents of 1.
+fn reading(module: &Module, output: ValueId) -> Option<Reading> {
     let graph = module.main();
-    let shape = graph.value(output).and_then(|value| value.ty.dims());
-    let is_row = matches!(shape.as_deref(), Some([1, classes]) if *classes > 1);
-    let mut readers = graph.uses(output).filter_map(|at| graph.node(at.node));
-    is_row && readers.all(|node| matches!(node.op, Op::Softmax(_)))
+    let mut shape = graph.value(output)?.ty.dims()?;
+    let mut readers = graph.uses(output).filter_map(|at| graph.node(at.node)).peekable();
+    let is_read = readers.peek().is_some();
+    if !readers.all(|node| matches!(node.op, Op::Softmax(_))) {
+        return None;
+    }
+    let mut maker = graph.producer(output);
+    while let Some((_, node)) = maker.filter(|(_, node)| node.op.term().kind() == Kind::Rearranges) {
+        maker = node
+            .inputs
+            .first()
+            .copied()
+            .flatten()
+            .and_then(|value| graph.producer(value));
+    }
+    let is_made = maker.is_some_and(|(_, node)| matches!(node.op, Op::Softmax(_)));
+    if is_read || is_made {
+        shape.retain(|&mut extent| extent != 1);
+        return (shape.len() == 1).then_some(Reading::Class);
+    }
+    matches!(shape[..], [1, numbers] if numbers > 1).then_some(Reading::Scores)
 }
 
 /// The outputs of a model for the first samples, as a phase of the session.
@@ -192,6 +246,31 @@ fn ran(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_is_what_a_softmax_or_nothing_reads() {
+        let cases = [
+            ("%y: f32[1,3] = relu(%x)", "%y", Some(Reading::Scores)),
+            (
+                "%y: f32[1,3] = relu(%x) %z: f32[1,3] = softmax(%y) {axis=1}",
+                "%y",
+                Some(Reading::Class),
+            ),
+            ("%y: f32[1,3] = softmax(%x) {axis=1}", "%y", Some(Reading::Class)),
+            (
+                "%z: f32[1,3] = softmax(%x) {axis=1} %y: f32[1,3,1] = reshape(%z) {shape=[1,3,1]}",
+                "%y",
+                Some(Reading::Class),
+            ),
+            ("%y: f32[3] = reshape(%x) {shape=[3]}", "%y", None),
+            ("%y: f32[1,3] = relu(%x) %z: f32[1,3] = relu(%y)", "%y", None),
+        ];
+        for (nodes, output, expected) in cases {
+            let text = format!("strait 1 float graph @main(%x: f32[1,3]) {{ {nodes} return {output} }}");
+            let module = strait_core::text::parse(&text).unwrap();
+            assert_eq!(reading(&module, module.main().outputs()[0]), expected, "{nodes}");
+        }
+    }
 
     #[test]
     fn fewer_samples_are_run_of_a_model_with_much_work() {

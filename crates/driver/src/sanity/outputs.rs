@@ -9,30 +9,30 @@
 //! answer     the position of the largest number, the first one where several are equal; of one integer the integer
 //! ```
 //!
-//! Two answers of scores may differ because these are nearly equal, as those of a healthy model do now and then. So an answer is
-//! counted as wrong where the float model's score of it is nearer to the mean of all its scores than to the largest. Where there
-//! is noise, half of them have to be wrong.
+//! What a softmax makes or reads is an answer ([`Reading::Class`]), and another one is counted. What nothing reads may be scores,
+//! or numbers of any kind, whose largest means nothing: a spectrum that an auto-encoder restores has others about as large beside
+//! its largest number ([`Reading::Scores`]). So there a place is as good an answer where the float model's number is within
+//! [`TIE`] of the way from the largest to the mean of all. Two of the samples are enough for a warning.
 //!
-//! Where x is NaN or infinite nothing is known of y: an infinite score is a lowest code, and nobody reads what is NaN.
+//! Where x is NaN or infinite nothing is known of y: an infinite score is a lowest code, and nobody reads what is NaN. An output
+//! that cannot be judged at all says why ([`Unjudged`]).
 
 use strait_execute::Tensor;
 
 use crate::{
-    evaluation::{floats, ratio},
-    report::{Fault, SanityOutput},
+    evaluation::{Parts, floats, ratio},
+    report::{Fault, SanityOutput, Unjudged},
     stop::Stop,
 };
-
-use super::parts::Part;
 
 /// The least SNR, in dB.
 pub(super) const LEAST_SNR: f64 = 10.0;
 
-/// Wrong answers that are none: one of a few may be a tie.
-const MOST_WRONG: u64 = 1;
+/// Answers that may differ: one of a few may be a tie.
+const MOST_DIFFERING: u64 = 1;
 
-/// With a better SNR, in dB, noise is no reason for a wrong answer.
-const QUIET: f64 = 20.0;
+/// Numbers that differ by this part of the largest number's distance from the mean are about as large.
+const TIE: f64 = 0.125;
 
 /// Squares of deviations below this part of all squares are none.
 const CONSTANT: f64 = 1e-6;
@@ -59,6 +59,15 @@ impl Squares {
     }
 }
 
+/// The way in which an output is an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// A softmax makes or reads it.
+    Class,
+    /// Nothing reads it.
+    Scores,
+}
+
 /// An output, or a part of one, held against the float model's.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Judged {
@@ -66,11 +75,16 @@ pub(super) struct Judged {
     snr: Option<f64>,
     differ: Option<u64>,
     faults: Vec<Fault>,
+    unjudged: Option<Unjudged>,
 }
 
 impl Judged {
     /// Of an output in both models, sample by sample; of the numbers of a part alone where one is given.
-    pub(super) fn of(pairs: &[(&Tensor, &Tensor)], part: Option<&Part>, answers: bool) -> Result<Judged, Stop> {
+    pub(super) fn of(
+        pairs: &[(&Tensor, &Tensor)],
+        part: Option<(&Parts, usize)>,
+        reading: Option<Reading>,
+    ) -> Result<Judged, Stop> {
         let mut compared = Vec::new();
         let (mut is_float, mut empty) = (true, !pairs.is_empty());
         for (float, other) in pairs {
@@ -82,20 +96,20 @@ impl Judged {
             let numbers = |tensor: &Tensor| {
                 let all = floats(tensor)?;
                 Ok::<Vec<f32>, Stop>(match part {
-                    Some(part) => part.of(tensor.shape(), &all).copied().collect(),
+                    Some((parts, part)) => parts.numbers(part, &all).collect(),
                     None => all,
                 })
             };
             compared.push((numbers(float)?, numbers(other)?));
         }
-        let mut judged = Judged::numbers(&compared, is_float, answers);
+        let mut judged = Judged::numbers(&compared, is_float, reading);
         if empty {
             judged.faults.push(Fault::Empty);
         }
         Ok(judged)
     }
 
-    fn numbers(compared: &[(Vec<f32>, Vec<f32>)], is_float: bool, answers: bool) -> Judged {
+    fn numbers(compared: &[(Vec<f32>, Vec<f32>)], is_float: bool, reading: Option<Reading>) -> Judged {
         let pairs = || {
             compared
                 .iter()
@@ -105,24 +119,29 @@ impl Judged {
         pairs().for_each(|(x, y)| squares.add(x, y));
         let snr = squares.snr().filter(|_| is_float);
         let is_one_integer = !is_float && compared.iter().all(|(x, _)| x.len() == 1);
-        let differ = (answers || is_one_integer).then(|| {
-            let wrong = |(x, y): &&(Vec<f32>, Vec<f32>)| match is_one_integer {
+        let differ = (reading.is_some() || is_one_integer).then(|| {
+            let differ = |(x, y): &&(Vec<f32>, Vec<f32>)| match is_one_integer {
                 true => x != y,
-                false => is_wrong(x, y),
+                false => is_another(x, y, reading),
             };
-            compared.iter().filter(wrong).count() as u64
+            compared.iter().filter(differ).count() as u64
         });
-        // Noise that is no fault by itself makes a few answers wrong.
-        let are_wrong = |wrong: u64| {
-            let is_quiet = snr.is_none_or(|snr| snr >= QUIET);
-            wrong > MOST_WRONG && (is_quiet || 2 * wrong >= compared.len() as u64)
-        };
         let faults = [
             (Fault::Noise, snr.is_some_and(|snr| snr < LEAST_SNR)),
             (Fault::Constant, is_constant(compared)),
-            (Fault::Answers, differ.is_some_and(are_wrong)),
+            (Fault::Answers, differ.is_some_and(|differ| differ > MOST_DIFFERING)),
             (Fault::NotANumber, pairs().any(|(x, y)| x.is_finite() && !y.is_finite())),
         ];
+        let unjudged = (snr.is_none() && differ.is_none()).then(|| {
+            let mut numbers = compared.iter().flat_map(|(x, _)| x).peekable();
+            match (compared.is_empty(), numbers.peek().is_none()) {
+                (true, _) => Unjudged::Extents,
+                (_, true) => Unjudged::Empty,
+                _ if !is_float => Unjudged::Integers,
+                _ if numbers.all(|x| !x.is_finite()) => Unjudged::NotANumber,
+                _ => Unjudged::Zero,
+            }
+        });
         Judged {
             compared: compared.len() as u64,
             snr,
@@ -131,6 +150,7 @@ impl Judged {
                 .into_iter()
                 .filter_map(|(fault, is)| is.then_some(fault))
                 .collect(),
+            unjudged,
         }
     }
 
@@ -141,17 +161,22 @@ impl Judged {
             compared: self.compared,
             snr: self.snr,
             differ: self.differ,
+            unjudged: self.unjudged.filter(|_| self.faults.is_empty()),
             faults: self.faults,
         }
     }
 }
 
-/// True where the answer of the scores `y` is wrong by those of the float model.
-fn is_wrong(x: &[f32], y: &[f32]) -> bool {
+/// True where the answer of the scores `y` is another one than that of the float model.
+fn is_another(x: &[f32], y: &[f32], reading: Option<Reading>) -> bool {
     let Some(best) = largest(x) else { return false };
     let score = |at: usize| x.get(at).copied().map_or(0.0, f64::from);
     let mean = x.iter().map(|&x| f64::from(x)).sum::<f64>() / x.len() as f64;
-    largest(y).is_none_or(|answer| answer != best && score(answer) - mean < score(best) - score(answer))
+    let tie = match reading {
+        Some(Reading::Scores) => TIE * (score(best) - mean),
+        Some(Reading::Class) | None => return largest(y) != Some(best),
+    };
+    largest(y).is_none_or(|answer| answer != best && score(best) - score(answer) > tie)
 }
 
 /// The position of the largest number, the first one of several; `None` where a number is NaN.
@@ -208,16 +233,16 @@ mod tests {
         Tensor::from_values(shape, values).unwrap()
     }
 
-    fn judged(shape: &[usize], float: &[&[f32]], integer: &[&[f32]], answers: bool) -> Judged {
+    fn judged(shape: &[usize], float: &[&[f32]], integer: &[&[f32]], reading: Option<Reading>) -> Judged {
         let tensors = |all: &[&[f32]]| all.iter().map(|values| tensor(shape, values)).collect::<Vec<_>>();
         let (float, integer) = (tensors(float), tensors(integer));
         let pairs: Vec<_> = float.iter().zip(&integer).collect();
-        Judged::of(&pairs, None, answers).unwrap()
+        Judged::of(&pairs, None, reading).unwrap()
     }
 
     #[test]
     fn faults_are_those_of_the_definitions() {
-        use Fault::{Answers, Constant, Noise, NotANumber};
+        use Fault::{Constant, Noise, NotANumber};
         const NAN: f32 = f32::NAN;
         const LOW: f32 = f32::NEG_INFINITY;
         let cases: [(&str, &[&[f32]], &[&[f32]], &[Fault]); 11] = [
@@ -249,33 +274,55 @@ mod tests {
             ("NaN in one", &[&[9.0, 1.0]], &[&[9.0, NAN]], &[NotANumber]),
         ];
         for (name, float, integer, expected) in cases {
-            let found = judged(&[1, float[0].len()], float, integer, false);
+            let found = judged(&[1, float[0].len()], float, integer, None);
             assert_eq!(found.faults, expected, "{name}: {found:?}");
             assert_eq!(found.differ, None);
         }
-        let row: &[&'static [f32]] = &[&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0], &[5.0, 5.0, 0.0], &[9.0, 8.0, 1.0]];
-        // Of the third, the first of two is the answer in both; of the last, the second answer is nearly as good.
-        let one: &[&[f32]] = &[&[1.0, 2.0, 3.0], &[2.9, 3.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
-        let two: &[&[f32]] = &[&[1.0, 3.1, 3.0], &[2.9, 3.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
-        let of = |integer| judged(&[1, 3], row, integer, true);
-        // More than noise explains, and no more than that.
-        let noisy: &[&'static [f32]] = &[&[2.0, 3.5, 3.0], &[2.0, 3.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
-        let more = |all: &[&'static [f32]]| -> Vec<&'static [f32]> {
-            let same: &[&'static [f32]] = &[&[5.0, 0.0, 0.0]];
-            all.iter().chain(same).copied().collect()
-        };
-        let found = judged(&[1, 3], &more(row), &more(noisy), true);
-        assert!(found.snr.unwrap() < QUIET && found.faults.is_empty(), "{found:?}");
-        assert_eq!(found.differ, Some(2));
-        assert_eq!((of(one).differ, &of(one).faults[..]), (Some(1), &[][..]));
-        assert_eq!((of(two).differ, &of(two).faults[..]), (Some(2), &[Answers][..]));
+    }
+
+    #[test]
+    fn two_other_answers_are_a_fault_and_near_numbers_that_nothing_reads_are_none() {
+        let row: &[&[f32]] = &[&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0], &[5.0, 5.0, 0.0], &[9.0, 8.0, 1.0]];
+        // Of the third, the first of two is the answer in both. Means are 2, 2, 3.3 and 6.
+        let one: &[&[f32]] = &[&[1.0, 2.0, 3.0], &[2.9, 2.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
+        let two: &[&[f32]] = &[&[1.0, 3.1, 3.0], &[2.9, 2.0, 1.0], &[5.0, 5.0, 0.0], &[8.0, 8.5, 1.0]];
+        for reading in [Reading::Class, Reading::Scores] {
+            for (integer, differ, faults) in [(one, 1, &[][..]), (two, 2, &[Fault::Answers])] {
+                let found = judged(&[1, 3], row, integer, Some(reading));
+                assert_eq!((found.differ, &found.faults[..]), (Some(differ), faults), "{reading:?}");
+            }
+        }
+        // An eighth of 4 − 0 is 0.5.
+        let near: &[&[f32]] = &[&[4.0, 3.5, -7.5], &[4.0, 3.5, -7.5]];
+        let far: &[&[f32]] = &[&[4.0, 3.4, -7.4], &[4.0, 3.4, -7.4]];
+        let other: &[&[f32]] = &[&[3.9, 4.0, -7.5], &[3.9, 4.0, -7.5]];
+        for (float, reading, differ) in [
+            (near, Reading::Class, 2),
+            (near, Reading::Scores, 0),
+            (far, Reading::Scores, 2),
+        ] {
+            assert_eq!(
+                judged(&[1, 3], float, other, Some(reading)).differ,
+                Some(differ),
+                "{float:?}"
+            );
+        }
     }
 
     #[test]
     fn no_signal_has_no_ratio() {
-        let found = judged(&[1, 2], &[&[0.0, 0.0]], &[&[0.1, 0.2]], false);
-        assert_eq!((found.snr, &found.faults[..]), (None, &[][..]));
-        let found = judged(&[1, 2], &[&[3.0, 4.0]], &[&[3.0, 3.5]], false);
+        const NAN: f32 = f32::NAN;
+        for (float, why) in [([0.0, 0.0], Unjudged::Zero), ([NAN, NAN], Unjudged::NotANumber)] {
+            let found = judged(&[1, 2], &[&float], &[&[0.1, 0.2]], None);
+            assert_eq!(
+                (found.snr, &found.faults[..], found.unjudged),
+                (None, &[][..], Some(why))
+            );
+        }
+        let empty = judged(&[1, 0], &[&[]], &[&[]], None);
+        assert_eq!((empty.unjudged, empty.faults.len()), (Some(Unjudged::Empty), 0));
+        let found = judged(&[1, 2], &[&[3.0, 4.0]], &[&[3.0, 3.5]], None);
+        assert_eq!(found.unjudged, None);
         assert!((found.snr.unwrap() - 20.0).abs() < 1e-9);
     }
 
@@ -283,12 +330,15 @@ mod tests {
     fn other_extents_are_not_compared_and_integers_are_answers() {
         let empty = tensor(&[0, 2], &[]);
         let (two, other) = (tensor(&[1, 2], &[1.0, 2.0]), tensor(&[2, 2], &[0.0; 4]));
-        let of = |pairs: &[(&Tensor, &Tensor)]| Judged::of(pairs, None, false).unwrap();
+        let of = |pairs: &[(&Tensor, &Tensor)]| Judged::of(pairs, None, None).unwrap();
         let found = of(&[(&two, &empty), (&two, &empty)]);
         assert_eq!((found.compared, &found.faults[..]), (0, &[Fault::Empty][..]));
+        assert_eq!(of(&[(&two, &other)]).unjudged, Some(Unjudged::Extents));
         let found = of(&[(&two, &other), (&two, &two)]);
         assert_eq!((found.compared, found.snr, found.faults.len()), (1, Some(200.0), 0));
         assert!(of(&[]).faults.is_empty());
+        let counts = Tensor::from_values(&[2], &[3i64, 4]).unwrap();
+        assert_eq!(of(&[(&counts, &counts)]).unjudged, Some(Unjudged::Integers));
         let class = |class: i64| Tensor::from_values(&[1], &[class]).unwrap();
         let (a, b) = (class(3), class(4));
         let found = of(&[(&a, &b), (&b, &a), (&a, &a)]);

@@ -116,10 +116,7 @@ impl Nearness {
     /// The numbers of a part, or all of them.
     fn of_part<'n>(&self, numbers: &'n [f32], part: Option<usize>) -> Cow<'n, [f32]> {
         match (&self.parts, part) {
-            (Some(parts), Some(part)) => {
-                let of = numbers.iter().zip(&parts.of).filter(|&(_, &of)| of == part);
-                Cow::Owned(of.map(|(&number, _)| number).collect())
-            }
+            (Some(parts), Some(part)) => Cow::Owned(parts.numbers(part, numbers).collect()),
             _ => Cow::Borrowed(numbers),
         }
     }
@@ -261,6 +258,7 @@ mod tests {
             parts: Some(Parts {
                 names: vec!["boxes".into(), "scores".into()],
                 of: vec![0, 1, 0, 1],
+                ..Parts::default()
             }),
         };
         let tensor = |values: &[f32; 4]| [Tensor::from_values(&[4], values).unwrap()];

@@ -1,6 +1,8 @@
 //! Both models on the first calibration samples: what is warned of, the layers that are named, and the rule to paste.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+mod lints;
+
 use std::{fs, num::NonZeroUsize, sync::Mutex};
 
 use strait_builtin as _;
@@ -101,6 +103,10 @@ fn a_dead_model_is_warned_of_and_the_rule_that_is_named_mends_it() {
     assert!(sanity.layers[0].before > 30.0 && sanity.layers[0].after < 1.0);
     let rule = sanity.rule.as_ref().unwrap();
     assert!(rule.mends, "{rule:?}");
+    assert_eq!(
+        rule.toml,
+        "[[quantize.rule]]\ntarget = [\"generic-int8\"]\nlayers = [\"second\"]\nactivations.type = \"int16\"\n"
+    );
     let warnings = watch.warnings.into_inner().unwrap().join("\n");
     for part in ["[Q002]", "the error jumps at `second`", "[[quantize.rule]]"] {
         assert!(warnings.contains(part), "{part}: {warnings}");
@@ -124,6 +130,33 @@ fn a_dead_model_is_warned_of_and_the_rule_that_is_named_mends_it() {
     assert_eq!(gated.report.sanity, one.report.sanity);
     let (gated, _) = dead(&format!("{}[gate]\nsanity = 'error'", rule.toml), 2);
     assert_eq!(gated.report.failed_gates().count(), 0);
+}
+
+/// 16 bits where the target has them for the layer, and where they are enough; else real numbers.
+#[test]
+fn a_rule_gives_a_layer_bits_before_it_leaves_the_accelerator() {
+    let samples = numbers(8 * 16);
+    // On 16 bits, too, nothing is left of the first channel.
+    let deader = DEAD.replace("4000.0", "40000000.0");
+    for (model, target, expected) in [
+        (DEAD, "generic-int8", "activations.type = \"int16\""),
+        (DEAD, "sima", "activations.type = \"int16\""),
+        (DEAD, "ascend", "run = \"float\""),
+        (&deader, "generic-int8", "run = \"float\""),
+        (&deader, "sima", "run = \"float\""),
+    ] {
+        let data = (model, &[8, 1, 4, 4][..], &samples[..]);
+        let of = |configured: &str| compiled(data, &format!("['{target}']"), configured, 1).0.remove(0);
+        let report = of("").report;
+        let rule = report
+            .sanity
+            .rule
+            .as_ref()
+            .unwrap_or_else(|| panic!("{target}: {report}"));
+        assert!(rule.mends && rule.toml.contains(expected), "{target}: {rule:?}");
+        let mended = of(&rule.toml).report;
+        assert!(mended.sanity.faulty().next().is_none(), "{mended}");
+    }
 }
 
 #[test]

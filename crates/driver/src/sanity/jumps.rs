@@ -1,0 +1,255 @@
+//! The layers at which the error jumps.
+//!
+//! Both models run once more with every value in sight. A value that has its name in both has an SNR, and a layer jumps where
+//! the SNR of its result is below [`WORTH_NAMING`] and at least [`JUMP`] below the least of what it reads. A join of tensors of
+//! unlike size jumps where a part of an output does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strait_core::{Graph, Kind, Module, NodeId, QuantParams, Value, ValueId, shape::element_count};
+use strait_execute::{LoopsFor, Plan, PlanOptions, TensorView, Threads, Workspace, cost};
+use strait_requantize::quantize::dequantize;
+use strait_samples::Scratch;
+
+use crate::{
+    evaluation::{Parts, views},
+    failure,
+    limits::Demand,
+    pipeline::whole_of,
+    report::{ErrorJump, SanityOutput},
+    session::Session,
+    stop::Stop,
+};
+
+use super::{Reference, SEARCHED, Subject, outputs::Squares};
+
+/// An SNR that stands for all that is better, in dB: above it an error is that of a grid.
+const GOOD: f64 = 40.0;
+
+/// A result with a better SNR is no cause, in dB.
+const WORTH_NAMING: f64 = 20.0;
+
+/// The least jump, in dB.
+const JUMP: f64 = 6.0;
+
+/// A layer at which the error jumps.
+#[derive(Clone)]
+pub(super) struct Jump {
+    /// The layer and those in front of it whose results are not in sight.
+    pub(super) nodes: Vec<NodeId>,
+    value: ValueId,
+    before: f64,
+    after: f64,
+}
+
+impl Jump {
+    /// The jump as it is reported.
+    pub(super) fn told(&self, module: &Module) -> Option<ErrorJump> {
+        let graph = module.main();
+        let source = graph.node(self.layer(graph)?)?.sources.first()?;
+        Some(ErrorJump {
+            layer: module.name(*source).to_owned(),
+            tensor: module.name(graph.value(self.value)?.name).to_owned(),
+            before: self.before,
+            after: self.after,
+        })
+    }
+
+    /// The node that it is known by: the product in front of a clamp that is a part of it.
+    fn layer(&self, graph: &Graph) -> Option<NodeId> {
+        let kind = |id: NodeId| Some(graph.node(id)?.op.term().kind());
+        let accumulates = |id: &&NodeId| kind(**id) == Some(Kind::Accumulates);
+        self.nodes.iter().find(accumulates).or(self.nodes.first()).copied()
+    }
+}
+
+/// A model that is held against the float model, value by value.
+pub(super) struct Model<'a> {
+    pub(super) module: &'a Module,
+    pub(super) loops: &'a dyn LoopsFor,
+}
+
+impl Model<'_> {
+    /// The layers at which its error jumps, in the order of the graph; the largest step where none is a jump. `outputs` are its
+    /// outputs, judged.
+    ///
+    /// # Errors
+    /// A run that fails, or that takes more memory than it may; an interruption.
+    pub(super) fn jumps(
+        &self,
+        reference: &Reference<'_>,
+        outputs: &[SanityOutput],
+        subject: &Subject<'_>,
+        session: &Session<'_>,
+    ) -> Result<Vec<Jump>, Stop> {
+        let phase = format!("search ({})", subject.spec.id);
+        let squares = session.phase(&phase, None, |_| squares(reference, subject, self, session))?;
+        let parts: Vec<Option<Parts>> = reference.asked.iter().map(|asked| asked.parts.clone()).collect();
+        Ok(steps(subject.canonical, &squares, outputs, &parts))
+    }
+}
+
+/// The sums of squares of each value of the float graph that the other model has, too, over the first samples of the reference.
+fn squares(
+    reference: &Reference<'_>,
+    subject: &Subject<'_>,
+    model: &Model<'_>,
+    session: &Session<'_>,
+) -> Result<BTreeMap<ValueId, Squares>, Stop> {
+    let float = whole_of(subject.bodies, subject.canonical)?;
+    let (float_graph, other_graph) = (float.main(), model.module.main());
+    let open = subject.canonical.main();
+    let by_name: BTreeMap<&str, ValueId> = (open.values())
+        .map(|(id, value)| (subject.canonical.name(value.name), id))
+        .collect();
+    let named = |module: &Module, graph: &Graph, id: ValueId| {
+        let name = graph.value(id)?.name;
+        by_name.get(module.name(name)).copied()
+    };
+    let in_other: BTreeMap<ValueId, ValueId> = (other_graph.values())
+        .filter_map(|(id, _)| Some((id, named(model.module, other_graph, id)?)))
+        .collect();
+    let wanted: BTreeSet<ValueId> = in_other.values().copied().collect();
+    let in_float: BTreeMap<ValueId, ValueId> = (float_graph.values())
+        .filter_map(|(id, _)| Some((id, named(&float, float_graph, id)?)))
+        .filter(|(_, value)| wanted.contains(value))
+        .collect();
+    let kept = in_float
+        .keys()
+        .filter_map(|&id| Some(element_count(&float_graph.value(id)?.ty.shape)?.saturating_mul(4)));
+    let kept = kept.fold(0u64, u64::saturating_add);
+    let demand = |module: &Module| Ok::<_, Stop>(Demand::new(cost(module, module.main).map_err(failure::execute)?));
+    session.admit(&demand(&float)?.beside(demand(model.module)?).keeping(kept), 1)?;
+    let options = PlanOptions {
+        context: session.context,
+        join: false,
+        ..PlanOptions::default()
+    };
+    let of_other = PlanOptions {
+        context: session.context,
+        join: false,
+        loops: model.loops,
+    };
+    let plan =
+        |module: &Module, options: &PlanOptions<'_>| Plan::new(module, module.main, options).map_err(failure::execute);
+    let plans = [plan(&float, &options)?, plan(model.module, &of_other)?];
+    let threads = Threads::new(session.threads).map_err(failure::execute)?;
+    let mut spaces = plans.each_ref().map(|plan| Workspace::new(plan, &threads));
+    let mut all: BTreeMap<ValueId, Squares> = BTreeMap::new();
+    for index in 0..reference.outputs.len().min(SEARCHED) {
+        let sample = reference.samples.sample(index, &mut Scratch::default());
+        let sample = sample.map_err(failure::data)?;
+        let inputs = views(&sample)?;
+        let mut seen: BTreeMap<ValueId, Vec<f32>> = BTreeMap::new();
+        let [of_float, of_other_space] = &mut spaces;
+        let failed = |error| failure::execute_sample(error, index);
+        let mut keep = |id: ValueId, tensor: TensorView<'_>| {
+            if let (Some(&value), Ok(numbers)) = (in_float.get(&id), tensor.values::<f32>()) {
+                seen.insert(value, numbers.to_vec());
+            }
+        };
+        plans[0].run_observed(of_float, &inputs, &mut keep).map_err(failed)?;
+        let mut compare = |id: ValueId, tensor: TensorView<'_>| {
+            let float = in_other.get(&id).and_then(|value| Some((*value, seen.get(value)?)));
+            let Some((value, float)) = float else { return };
+            let Some(own) = other_graph.value(id).and_then(|own| reals(own, &tensor)) else {
+                return;
+            };
+            if own.len() == float.len() {
+                let squares = all.entry(value).or_default();
+                float.iter().zip(own).for_each(|(&x, y)| squares.add(x, y));
+            }
+        };
+        plans[1]
+            .run_observed(of_other_space, &inputs, &mut compare)
+            .map_err(failed)?;
+    }
+    Ok(all)
+}
+
+/// The real numbers of a value of the integer graph; `None` for integers without a grid.
+fn reals(value: &Value, tensor: &TensorView<'_>) -> Option<Vec<f32>> {
+    if let Ok(numbers) = tensor.values::<f32>() {
+        return Some(numbers.to_vec());
+    }
+    let grid: &QuantParams = value.quant.as_deref()?;
+    let codes = tensor.to_tensor().to_data().ok()?.to_i64().ok()?;
+    let parts = strait_core::Parts::of_grid(grid, tensor.shape())?;
+    let real = |(index, &code): (usize, &i64)| {
+        let part = parts.of(index);
+        let zero = grid.zero_point.get(part).copied().unwrap_or(0);
+        dequantize(code, grid.scale.get(part).copied().unwrap_or(1.0), zero)
+    };
+    Some(codes.iter().enumerate().map(real).collect())
+}
+
+/// The layers at which the error jumps, in the order of the graph; the largest step where none is a jump.
+fn steps(
+    module: &Module,
+    squares: &BTreeMap<ValueId, Squares>,
+    outputs: &[SanityOutput],
+    parts: &[Option<Parts>],
+) -> Vec<Jump> {
+    let graph = module.main();
+    let snr = |value: ValueId| squares.get(&value).and_then(|squares| squares.snr());
+    let mut steps = Vec::new();
+    for id in graph.topological_order().unwrap_or_default() {
+        let results = graph.node(id).map_or(&[][..], |node| &node.outputs[..]);
+        let worst = results.iter().filter_map(|&value| Some((value, snr(value)?)));
+        let Some((value, after)) = worst.reduce(|a, b| if b.1 < a.1 { b } else { a }) else {
+            continue;
+        };
+        let (nodes, read) = in_front(graph, id, |value| squares.contains_key(&value));
+        let before = read.into_iter().filter_map(snr).fold(GOOD, f64::min);
+        steps.push(Jump {
+            nodes,
+            value,
+            before,
+            after,
+        });
+    }
+    // The SNR of what is joined is that of its largest part.
+    for (&output, parts) in graph.outputs().iter().zip(parts) {
+        let name = graph.value(output).map(|value| module.name(value.name));
+        for (&value, part) in parts.iter().flat_map(|parts| parts.values.iter().zip(&parts.names)) {
+            let is_it =
+                |judged: &&SanityOutput| name == Some(judged.output.as_str()) && judged.part.as_ref() == Some(part);
+            let found = outputs.iter().find(is_it);
+            if let (Some(before), Some(after)) = (snr(value), found.and_then(|judged| judged.snr)) {
+                steps.push(Jump {
+                    nodes: parts.iter().flat_map(|parts| &parts.joined).copied().collect(),
+                    value: output,
+                    before: before.min(GOOD),
+                    after,
+                });
+            }
+        }
+    }
+    let jumps = |step: &Jump| step.after < WORTH_NAMING && step.before - step.after >= JUMP;
+    if steps.iter().any(jumps) {
+        steps.retain(jumps);
+        return steps;
+    }
+    let largest = steps
+        .into_iter()
+        .reduce(|a, b| if b.before - b.after > a.before - a.after { b } else { a });
+    largest.into_iter().collect()
+}
+
+/// A node with those in front of it up to the values that are in sight, and these values.
+fn in_front(graph: &Graph, id: NodeId, in_sight: impl Fn(ValueId) -> bool) -> (Vec<NodeId>, BTreeSet<ValueId>) {
+    let (mut nodes, mut read, mut open) = (vec![id], BTreeSet::new(), vec![id]);
+    while let Some(id) = open.pop() {
+        for &value in graph.node(id).into_iter().flat_map(|node| node.inputs.iter().flatten()) {
+            if in_sight(value) {
+                read.insert(value);
+            } else if let Some((producer, _)) = graph.producer(value)
+                && !nodes.contains(&producer)
+            {
+                nodes.push(producer);
+                open.push(producer);
+            }
+        }
+    }
+    (nodes, read)
+}

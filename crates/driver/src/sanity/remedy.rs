@@ -1,0 +1,166 @@
+//! A rule that takes the layers out at which the error jumps.
+//!
+//! A rule gives the first of these layers 16 bits, as far as the target's table has them, and where no such rule mends all that is
+//! at fault, another one runs them in float. Each is tried as it would stand in the configuration: the graph is annotated with it,
+//! and simulated. Where that helps little, the layers that make what they read are added; as long as an output is at fault, so are
+//! the layers at which the error jumps in the simulation.
+
+use std::collections::BTreeSet;
+
+use strait_core::{Graph, Kind, Module, NodeId, Op};
+use strait_execute::Standard;
+
+use crate::{
+    report::{Fault, Remedy, SanityOutput},
+    session::Session,
+    stop::Stop,
+};
+
+use super::{
+    NAMED, Reference, SEARCHED, Subject,
+    jumps::{Jump, Model},
+    simulated::{Lift, Simulated},
+};
+
+/// Times that layers are added to a rule.
+const ROUNDS: usize = 3;
+
+/// A rule that gains less helps little, in dB.
+const GAIN: f64 = 3.0;
+
+/// The first rule that mends all outputs, or else the one that helps most; none where each helps little. `outputs` are those of the integer model.
+///
+/// # Errors
+/// A run that fails, or that takes more memory than it may; an interruption.
+pub(super) fn remedy(
+    reference: &Reference<'_>,
+    outputs: &[SanityOutput],
+    subject: &Subject<'_>,
+    jumps: &[Jump],
+    session: &Session<'_>,
+) -> Result<Option<Remedy>, Stop> {
+    let mut best: Option<Remedy> = None;
+    for lift in Lift::of(subject.spec) {
+        let tried = with(lift, reference, outputs, subject, jumps.to_vec(), session)?;
+        let helps = |found: &Remedy| found.mends || found.snr > least(outputs).map(|snr| snr + GAIN);
+        let Some(found) = tried.filter(helps) else { continue };
+        if best.as_ref().is_none_or(|best| found.mends || found.snr > best.snr) {
+            best = Some(found);
+        }
+        if best.as_ref().is_some_and(|best| best.mends) {
+            break;
+        }
+    }
+    Ok(best)
+}
+
+/// The rule of one kind; none where it fits none of the layers.
+fn with(
+    lift: Lift,
+    reference: &Reference<'_>,
+    outputs: &[SanityOutput],
+    subject: &Subject<'_>,
+    mut jumps: Vec<Jump>,
+    session: &Session<'_>,
+) -> Result<Option<Remedy>, Stop> {
+    let graph = subject.annotated.main();
+    // Of answers it takes all samples to see two that differ.
+    let answers = outputs.iter().any(|output| output.faults.contains(&Fault::Answers));
+    let samples = reference.outputs.len().min(if answers { usize::MAX } else { SEARCHED });
+    let mut reached = least(outputs);
+    let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
+    let mut found = None;
+    for round in 1..=ROUNDS {
+        // A layer of the host jumps by what it reads.
+        let with_makers = |&id: &NodeId| std::iter::once(id).chain(makers(graph, id));
+        let is_new = |jump: &&Jump| {
+            let mut all = jump.nodes.iter().flat_map(with_makers);
+            all.any(|id| lift.fits(subject, id) && !nodes.contains(&id))
+        };
+        let first = jumps.iter().filter(is_new).take(NAMED);
+        let alone: BTreeSet<NodeId> = first.flat_map(|jump| jump.nodes.iter().copied()).collect();
+        let before: BTreeSet<NodeId> = alone.iter().flat_map(|&id| makers(graph, id)).collect();
+        let mut best: Option<(BTreeSet<NodeId>, Simulated, Remedy)> = None;
+        for more in [alone.clone(), alone.union(&before).copied().collect()] {
+            let tried = nodes.union(&more).copied();
+            let tried: BTreeSet<NodeId> = tried.filter(|&id| lift.fits(subject, id)).collect();
+            if tried.len() == nodes.len() || best.as_ref().is_some_and(|(known, ..)| *known == tried) {
+                continue;
+            }
+            let rule = lift.rule(subject, &layers(subject.canonical, &tried));
+            let Some(simulated) = Simulated::with(std::slice::from_ref(&rule), reference, samples, subject, session)?
+            else {
+                continue;
+            };
+            let remedy = Remedy {
+                toml: rule,
+                snr: least(&simulated.outputs),
+                mends: simulated.outputs.iter().all(|output| output.faults.is_empty()),
+            };
+            let helps = remedy.mends || remedy.snr > reached.map(|snr| snr + GAIN);
+            let is_better = best.as_ref().is_none_or(|(.., best)| remedy.snr > best.snr);
+            if remedy.mends || is_better {
+                best = Some((tried, simulated, remedy));
+            }
+            if helps {
+                break;
+            }
+        }
+        let Some((tried, simulated, remedy)) = best else { break };
+        reached = remedy.snr;
+        let mends = remedy.mends;
+        found = Some(remedy);
+        if mends || round == ROUNDS {
+            break;
+        }
+        let model = Model {
+            module: &simulated.module,
+            loops: &Standard,
+        };
+        jumps = model.jumps(reference, &simulated.outputs, subject, session)?;
+        nodes = tried;
+    }
+    Ok(found)
+}
+
+/// The least SNR of outputs.
+fn least(outputs: &[SanityOutput]) -> Option<f64> {
+    outputs.iter().filter_map(|output| output.snr).reduce(f64::min)
+}
+
+/// The nodes that make what a node reads, behind those that move elements or bound them.
+fn makers(graph: &Graph, id: NodeId) -> Vec<NodeId> {
+    let (mut found, mut open) = (Vec::new(), vec![id]);
+    while let Some(id) = open.pop() {
+        let values = graph.node(id).into_iter().flat_map(|node| node.inputs.iter().flatten());
+        for (producer, node) in values.filter_map(|&value| graph.producer(value)) {
+            if !found.contains(&producer) {
+                found.push(producer);
+                let moves = matches!(
+                    node.op.term().kind(),
+                    Kind::Rearranges | Kind::Moves | Kind::Extends | Kind::Selects
+                );
+                if moves || matches!(node.op, Op::Relu(_) | Op::Clip(_)) {
+                    open.push(producer);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A name of each node in the model.
+fn layers(module: &Module, nodes: &BTreeSet<NodeId>) -> Vec<String> {
+    let graph = module.main();
+    let names = nodes.iter().filter_map(|&id| {
+        let source = graph.node(id)?.sources.first()?;
+        Some(module.name(*source).to_owned())
+    });
+    let mut listed: Vec<String> = Vec::new();
+    for name in names {
+        if !listed.contains(&name) {
+            listed.push(name);
+        }
+    }
+    listed
+}

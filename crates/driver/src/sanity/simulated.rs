@@ -1,0 +1,129 @@
+//! The integer model with more rules, as a simulation of the graph that is annotated with them.
+
+use std::fmt::Display;
+
+use serde::Deserialize;
+use strait_core::{Module, NodeId, Placement};
+use strait_execute::{PlanOptions, Tensor};
+use strait_lower::{Parameters, simulate};
+use strait_requantize::IntType;
+use strait_target::{TargetSpec, spec::Integer};
+
+use crate::{
+    config::types::Quantize, evaluation::Side, pipeline::whole_of, report::SanityOutput, session::Session, stop::Stop,
+};
+
+use super::{Reference, Subject, ran};
+
+/// Bits of the activations that mend what 8 lose.
+const WIDE: u8 = 16;
+
+/// The words of a rule for layers that lose too much.
+#[derive(Clone, Copy)]
+pub(super) enum Lift {
+    /// They compute on activations of this type.
+    Wide(Integer),
+    Float,
+}
+
+impl Lift {
+    /// Those of a target, the one that stays on it first.
+    pub(super) fn of(spec: &TargetSpec) -> Vec<Lift> {
+        let codes = spec.types.pairs.iter().filter_map(|pair| pair.codes());
+        let wide = codes.filter(|&codes| IntType::from(codes).bits() == WIDE).take(1);
+        wide.map(Lift::Wide).chain([Lift::Float]).collect()
+    }
+
+    /// True if a rule can say so of a node.
+    pub(super) fn fits(self, subject: &Subject<'_>, id: NodeId) -> bool {
+        let node = subject.annotated.main().node(id);
+        let node = node.filter(|node| node.place == Placement::Accelerator);
+        node.is_some_and(|node| match self {
+            Lift::Wide(wide) => {
+                let mut pairs = subject.spec.pairs_of(node.op.term());
+                pairs.any(|pair| pair.codes() == Some(wide))
+            }
+            Lift::Float => true,
+        })
+    }
+
+    /// A rule for layers, as it stands in a configuration.
+    pub(super) fn rule(self, subject: &Subject<'_>, layers: &[String]) -> String {
+        let words = match self {
+            Lift::Wide(wide) => wide_activations(wide),
+            Lift::Float => "run = \"float\"".to_owned(),
+        };
+        rule(subject, "layers", layers, &words)
+    }
+
+    /// The rule besides for a tensor that the layers read; none where it is real for them anyhow.
+    pub(super) fn of_tensor(self, subject: &Subject<'_>, tensor: &str) -> Option<String> {
+        match self {
+            Lift::Wide(wide) => Some(rule(subject, "tensors", &[tensor.to_owned()], &wide_activations(wide))),
+            Lift::Float => None,
+        }
+    }
+}
+
+fn wide_activations(wide: Integer) -> String {
+    format!("activations.type = \"{wide}\"")
+}
+
+fn rule(subject: &Subject<'_>, key: &str, names: &[String], words: &str) -> String {
+    let target = toml::Value::from(subject.spec.id.as_str());
+    let names: toml::value::Array = names.iter().map(|name| name.as_str().into()).collect();
+    let names = toml::Value::Array(names);
+    format!("[[quantize.rule]]\ntarget = [{target}]\n{key} = {names}\n{words}\n")
+}
+
+/// The part of a configuration that rules are.
+#[derive(Default, Deserialize)]
+struct Document {
+    #[serde(default)]
+    quantize: Quantize,
+}
+
+/// A simulation, and what its outputs are beside the float model's.
+pub(super) struct Simulated {
+    pub(super) module: Module,
+    /// Its outputs, by sample.
+    pub(super) runs: Vec<Vec<Tensor>>,
+    pub(super) outputs: Vec<SanityOutput>,
+}
+
+impl Simulated {
+    /// The one with these rules on the first samples of the reference; none where the configuration does not take the rules.
+    ///
+    /// # Errors
+    /// A run that fails, or that takes more memory than it may; an interruption.
+    pub(super) fn with(
+        rules: &[String],
+        reference: &Reference<'_>,
+        samples: usize,
+        subject: &Subject<'_>,
+        session: &Session<'_>,
+    ) -> Result<Option<Simulated>, Stop> {
+        let defect = |error: &dyn Display| Stop::Defect(error.to_string());
+        let document: Document = toml::from_str(&rules.concat()).map_err(|error| defect(&error))?;
+        let annotated = match (subject.with)(document.quantize.rule) {
+            Ok(annotated) => annotated,
+            Err(Stop::Found(_)) => return Ok(None),
+            Err(stop) => return Err(stop),
+        };
+        let simulated = simulate(&annotated, Some(subject.spec), Parameters::Reals);
+        let simulated = simulated.map_err(|error| defect(&error))?;
+        let module = whole_of(subject.bodies, &simulated)?.into_owned();
+        let options = PlanOptions {
+            context: session.context,
+            ..PlanOptions::default()
+        };
+        let side = Side::new(&module, &options, session)?;
+        let phase = format!("simulate ({})", subject.spec.id);
+        let runs = ran(&side, reference.samples, samples, session, &phase)?;
+        Ok(Some(Simulated {
+            outputs: reference.judged(&runs)?,
+            runs,
+            module,
+        }))
+    }
+}
