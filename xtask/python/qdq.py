@@ -212,11 +212,14 @@ def forced(model, ours):
     """Lets everything read the codes that it is given instead of those that QuantizeLinear makes, which become outputs."""
     graph, places = model.graph, {}
     constants = {tensor.name: tensor for tensor in graph.initializer}
+    makers = {name: node.name for node in graph.node for name in node.output}
     for node in graph.node:
         if node.op_type != "QuantizeLinear" or len(node.input) < 3:
             continue
         base = node.output[0].removesuffix("_quantized")
-        value = next((name for name in (base, f"{base}:quantized") if name in ours), None)
+        # Of a layer whose sums are narrowed twice, the codes of 8 bits have the name of the layer.
+        names = (base, f"{base}:quantized", f"{makers.get(node.input[0])}:requantize-i8")
+        value = next((name for name in names if name in ours), None)
         zero = numpy_helper.to_array(constants[node.input[2]])
         if value is not None and zero.ndim == 0 and zero.dtype.kind in "iu":
             places[node.output[0]] = Place(value, int(zero), zero.dtype)
