@@ -20,8 +20,8 @@ AWAY = "pixels lie half way between two codes: this target rounds them away from
 EVEN = "pixels lie half way between two codes: this target rounds them to even with the zero point, ONNX without it, another code for 56 % of them"
 TIES = "pixels lie half way between two codes, and OpenVINO quantizes with the reciprocal of the scale: another code for 25 % of them"
 FEW_BITS = "this target corrects products of two activations by a factor of 7 bits (requantization.md), the file by none"
-SUMS = "the file rounds sums of float32 where the target rounds integers twice: some codes in 1000 are another one, in each layer"
-PLAIN = "chance: default settings are as far from float as the integers are, without optimizations the file is nearer"
+SUMS = "sums of float32 are rounded where the target rounds sums of integers by a rule of its own: some codes in 1000 are another one, in each layer"
+PLAIN = "chance: at default settings the file is about as far from float as the integers are, and nearer without optimizations"
 
 MISSES = [
     Miss("rows, generic-int8, functions-int16", "steps", 3, "tanh of 16 bits is interpolated between entries of a table (functions.md)"),
@@ -32,10 +32,14 @@ MISSES = [
     Miss("cifar_resnet20, generic-int8", "openvino", 29.7, SUMS),
     Miss("armkws_DS_CNN_S, generic-int8", "onnxruntime", 27.5, SUMS),
     Miss("armkws_DS_CNN_S, generic-int8", "openvino", 27.5, SUMS),
+    Miss("armkws_DS_CNN_S, sima", "openvino", 27.1, SUMS),
+    Miss("cifar_resnet56, generic-int8", "onnxruntime", 29.9, SUMS),
+    Miss("cifar_resnet56, generic-int8", "openvino", 27.2, SUMS),
     Miss("cifar_resnet56, sima", "openvino", 28.4, SUMS),
     Miss("kwt1_transformer, sima", "steps", 2, FEW_BITS),
     Miss("squeezenet1.1, generic-int8", "onnxruntime", 29.0, SUMS),
     Miss("squeezenet1.1, generic-int8", "openvino", 27.7, SUMS),
+    Miss("squeezenet1.1, sima", "openvino", 29.1, SUMS),
     Miss("mobilenet_v1_0.25_224, generic-int8", "onnxruntime", 24.5, AWAY),
     Miss("mobilenet_v1_0.25_224, generic-int8", "openvino", 23.9, AWAY),
     Miss("mobilenet_v1_0.25_224, sima", "openvino", 23.3, TIES),
