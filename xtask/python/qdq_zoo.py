@@ -40,7 +40,7 @@ def case(maker, zoo, skeleton, stem, inputs, name):
     compile = ["--model", work / "model.onnx", "--calibration", work / "calibration.npz", "--target", "generic-int8"]
     compile += ["--set", 'output.emit=["qdq-onnx"]']
     feeds = [{key: values[sample][None] for key, values in made.items()} for sample in range(SAMPLES)]
-    return maker.case(compile, files, work / "model.onnx", feeds, None, name)
+    return maker.case(compile, files, work / "model.onnx", feeds, False, name)
 
 
 def drawn(random, how):

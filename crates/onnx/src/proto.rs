@@ -46,6 +46,9 @@ pub(crate) struct FunctionProto {
     pub(crate) input: Vec<String>,
     #[prost(string, repeated, tag = "5")]
     pub(crate) output: Vec<String>,
+    /// Attributes without a default.
+    #[prost(string, repeated, tag = "6")]
+    pub(crate) attribute: Vec<String>,
     #[prost(message, repeated, tag = "7")]
     pub(crate) node: Vec<NodeProto>,
     #[prost(message, repeated, tag = "9")]

@@ -21,6 +21,7 @@ mod types;
 
 pub(crate) use external::EXTERNAL;
 pub use external::LFS_POINTER;
+pub(crate) use index::RUNTIME_DOMAIN;
 pub use ops::{Operator, operators};
 
 use crate::proto::ModelProto;

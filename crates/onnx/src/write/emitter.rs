@@ -1,9 +1,13 @@
 //! A file while it grows.
 
+use super::attributes::{Value, attribute};
 use crate::elements::number;
-use crate::proto::{AttributeProto, NodeProto, TensorProto};
+use crate::error::WriteError;
+use crate::proto::{AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto, TensorProto};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Elem, Graph, Module, Names, TensorData, TensorType, ValueId};
+
+pub(super) use crate::read::RUNTIME_DOMAIN;
 
 /// Collects nodes and constants under names that are unique over all graphs of the file.
 pub(super) struct Emitter<'m> {
@@ -16,6 +20,8 @@ pub(super) struct Emitter<'m> {
     pub(super) bodies: usize,
     /// True if a product of real numbers by dequantized weights was written.
     pub(super) weights_alone: bool,
+    /// Operators of ONNX Runtime's domain that the file has, each with what it computes.
+    pub(super) functions: Vec<FunctionProto>,
     used: Names,
     used_by_nodes: Names,
     domains: BTreeSet<String>,
@@ -42,6 +48,7 @@ impl<'m> Emitter<'m> {
             depth: 0,
             bodies: 0,
             weights_alone: false,
+            functions: Vec::new(),
             used: Names::default(),
             used_by_nodes: Names::default(),
             domains: BTreeSet::new(),
@@ -132,6 +139,44 @@ impl<'m> Emitter<'m> {
         let output = self.fresh(base);
         self.node(op, base, inputs, vec![output.clone()], attributes);
         output
+    }
+
+    /// Defines the operator `name` of ONNX Runtime's domain by the nodes that `write` makes of an operand and a result, once.
+    pub(super) fn define(
+        &mut self,
+        name: &str,
+        attributes: &[AttributeProto],
+        write: impl FnOnce(&mut Self, String, String) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
+        if self.functions.iter().any(|function| function.name == name) {
+            return Ok(());
+        }
+        let inside = Scope::new(self.scope.graph);
+        let around = std::mem::replace(&mut self.scope, inside);
+        let [x, y] = ["x", "y"].map(|base| self.fresh(base));
+        let written = write(self, x.clone(), y.clone());
+        let inside = std::mem::replace(&mut self.scope, around);
+        // A function has no initializers.
+        let constants = inside.initializers.into_iter().map(|tensor| NodeProto {
+            output: vec![tensor.name.clone()],
+            op_type: "Constant".into(),
+            attribute: vec![attribute("value", Value::Tensor(Box::new(tensor)))],
+            ..NodeProto::default()
+        });
+        self.functions.push(FunctionProto {
+            name: name.into(),
+            input: vec![x],
+            output: vec![y],
+            attribute: attributes.iter().map(|attribute| attribute.name.clone()).collect(),
+            node: constants.chain(inside.nodes).collect(),
+            opset_import: vec![OperatorSetIdProto {
+                domain: String::new(),
+                version: self.opset,
+            }],
+            domain: RUNTIME_DOMAIN.into(),
+            ..FunctionProto::default()
+        });
+        written
     }
 
     /// Adds a constant that the module does not have.

@@ -121,6 +121,7 @@ fn model(module: &Module) -> Result<ModelProto, WriteError> {
         value: value.into(),
     };
     let metadata_props = Vec::from_iter(emitter.weights_alone.then_some(note));
+    let functions = std::mem::take(&mut emitter.functions);
     let domains = emitter.into_domains();
     let standard = OperatorSetIdProto {
         domain: String::new(),
@@ -137,7 +138,7 @@ fn model(module: &Module) -> Result<ModelProto, WriteError> {
         graph: Some(graph),
         opset_import: std::iter::once(standard).chain(foreign).collect(),
         metadata_props,
-        functions: Vec::new(),
+        functions,
     })
 }
 

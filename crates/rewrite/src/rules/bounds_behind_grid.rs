@@ -1,14 +1,13 @@
 //! **Pattern**: a value that is dequantized from one grid, read by a product with weights or biases of real numbers whose result
-//! is quantized, or by a silu.
+//! is quantized.
 //! **Why**: ONNX Runtime takes a product between a DequantizeLinear and a QuantizeLinear for a quantized one, and gives float
-//! weights and biases grids of its own (`WeightBiasQuantization`). And it gives each reader a DequantizeLinear of its own, so
-//! that it does not see that the two operators of a silu read one value, for which it has a kernel. A clip at the ends of the grid
-//! stands between; it computes nothing.
+//! weights and biases grids of its own (`WeightBiasQuantization`). A clip at the ends of the grid stands between; it computes
+//! nothing.
 //! **Preconditions**: the grid holds for the whole tensor.
 //! **Exactness**: exact: what is dequantized lies within the ends of the grid.
 
 use crate::matching::GraphNode;
-use strait_core::op::{Clip, Function};
+use strait_core::op::Clip;
 use strait_core::rule::EVERYWHERE;
 use strait_core::{Elem, GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
@@ -21,7 +20,7 @@ impl Rule for BoundsBehindGrid {
     }
 
     fn anchors(&self) -> Vec<Term> {
-        vec![Term::Conv, Term::ConvTranspose, Term::Gemm, Term::Silu]
+        vec![Term::Conv, Term::ConvTranspose, Term::Gemm]
     }
 
     /// It looks for a quantization behind clamps.
@@ -59,9 +58,6 @@ fn ends(site: &GraphNode<'_>, x: ValueId) -> Option<(NodeId, [f32; 2])> {
 
 /// True for a node that ONNX Runtime would take for another one.
 fn is_mistaken(site: &GraphNode<'_>) -> bool {
-    if let Op::Unary(op) = &site.node.op {
-        return op.function == Function::Silu;
-    }
     let is_float = |index: usize| {
         let value = site.input(index).filter(|&value| site.graph.data_of(value).is_some());
         value

@@ -5,19 +5,14 @@ use crate::error::WriteError;
 use crate::write::attributes::{float, int, ints};
 use crate::write::emitter::Emitter;
 use strait_core::Elem;
-use strait_core::op::{Gemm, Op};
+use strait_core::op::Gemm;
 
 /// ONNX's Gemm takes matrices. For other ranks of `a` it is a product with `b` (transposed where it is not written so) and a sum:
 /// a·b·alpha + bias·beta.
 pub(super) fn gemm(emitter: &mut Emitter<'_>, at: At<'_>, gemm: &Gemm) -> Result<(), WriteError> {
     let (elem, rank) = at.operand_type(emitter);
     let is_turned = emitter.is_turned(at.node.inputs.get(1).copied().flatten());
-    let is_dequantized = |position: usize| {
-        let producer = at.node.inputs.get(position).copied().flatten();
-        let producer = producer.and_then(|id| emitter.graph().producer(id));
-        producer.is_some_and(|(_, producer)| matches!(producer.op, Op::Dequantize(_)))
-    };
-    emitter.weights_alone |= is_turned && is_dequantized(1) && !is_dequantized(0);
+    emitter.weights_alone |= is_turned && at.is_dequantized(emitter, 1) && !at.is_dequantized(emitter, 0);
     if rank == 2 {
         let attributes = vec![
             float("alpha", gemm.alpha),

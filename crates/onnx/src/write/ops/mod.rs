@@ -51,6 +51,13 @@ impl At<'_> {
         self.node.outputs.iter().map(|&id| emitter.value(id)).collect()
     }
 
+    /// True for an operand that is dequantized from codes.
+    fn is_dequantized(&self, emitter: &Emitter<'_>, position: usize) -> bool {
+        let operand = self.node.inputs.get(position).copied().flatten();
+        let producer = operand.and_then(|id| emitter.graph().producer(id));
+        producer.is_some_and(|(_, producer)| matches!(producer.op, Op::Dequantize(_)))
+    }
+
     /// The element type and the rank of the first operand.
     fn operand_type(&self, emitter: &Emitter<'_>) -> (Elem, usize) {
         let ty = emitter.ty(self.node.inputs.first().copied().flatten());

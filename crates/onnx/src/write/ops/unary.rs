@@ -2,7 +2,9 @@
 
 use super::{At, scalar, with_lists};
 use crate::error::WriteError;
-use crate::write::emitter::Emitter;
+use crate::proto::AttributeProto;
+use crate::write::attributes::float;
+use crate::write::emitter::{Emitter, RUNTIME_DOMAIN};
 use strait_core::Elem;
 use strait_core::op::Function;
 
@@ -43,8 +45,43 @@ pub(super) fn unary(emitter: &mut Emitter<'_>, at: At<'_>, function: Function) -
     if let Some(op) = operator(function) {
         return with_lists(emitter, at, op, vec![], &[]);
     }
+    let (x, outputs) = (at.input(emitter, 0), at.outputs(emitter));
+    let Some((kernel, attributes)) = kernel(function).filter(|_| at.is_dequantized(emitter, 0)) else {
+        let product = taken_apart(emitter, at, function, x)?;
+        emitter.node("Mul", at.name, product, outputs, vec![]);
+        return Ok(());
+    };
+    emitter.define(kernel, &attributes, |emitter, x, y| {
+        let product = taken_apart(emitter, At { name: kernel, ..at }, function, x)?;
+        emitter.node("Mul", kernel, product, vec![y], vec![]);
+        Ok(())
+    })?;
+    emitter.node_of(RUNTIME_DOMAIN, kernel, at.name, vec![x], outputs, attributes);
+    Ok(())
+}
+
+/// The operator of ONNX Runtime's domain that computes a function, with its attributes.
+///
+/// ONNX Runtime gives each reader of a dequantized value a DequantizeLinear of its own. So it does not see that the operators which a
+/// function is taken apart into read one value, and runs them one by one. The file defines the operator by these, for runtimes
+/// that do not know it.
+fn kernel(function: Function) -> Option<(&'static str, Vec<AttributeProto>)> {
+    match function {
+        Function::Silu => Some(("QuickGelu", vec![float("alpha", 1.0)])),
+        Function::Gelu => Some(("Gelu", vec![])),
+        Function::GeluTanh => Some(("FastGelu", vec![])),
+        _ => None,
+    }
+}
+
+/// The two factors of a function without an operator in operator set 17.
+fn taken_apart(
+    emitter: &mut Emitter<'_>,
+    at: At<'_>,
+    function: Function,
+    x: String,
+) -> Result<Vec<String>, WriteError> {
     let (elem, _) = at.operand_type(emitter);
-    let x = at.input(emitter, 0);
     // All of them are x times a factor, in a shape that the rule `function` and other tools put together again.
     let factor = match function {
         Function::Mish => {
@@ -73,9 +110,7 @@ pub(super) fn unary(emitter: &mut Emitter<'_>, at: At<'_>, function: Function) -
         }
         _ => emitter.step("Sigmoid", at.name, vec![x.clone()], vec![]),
     };
-    let outputs = at.outputs(emitter);
-    emitter.node("Mul", at.name, vec![x, factor], outputs, vec![]);
-    Ok(())
+    Ok(vec![x, factor])
 }
 
 /// (1 + y)/2.

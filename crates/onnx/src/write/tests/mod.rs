@@ -7,7 +7,7 @@ mod weights;
 
 use super::write;
 use crate::Model;
-use crate::proto::{ModelProto, NodeProto, kind};
+use crate::proto::{GraphProto, ModelProto, NodeProto, kind};
 use prost::Message;
 use std::path::Path;
 use strait_core::Module;
@@ -294,6 +294,47 @@ fn functions_that_onnx_lacks_become_several_nodes() {
         "y_1 = Mul(x, x); y_2 = Mul(y_1, x); y_3 = Mul(y_2, y_cubic); y_4 = Add(x, y_3); y_5 = Mul(y_4, y_root); \
          y_6 = Tanh(y_5); y_7 = Add(y_6, y_one); y_8 = Mul(y_7, y_half); y = Mul(x, y_8)"
     );
+}
+
+#[test]
+fn functions_of_dequantized_values_are_operators_that_the_file_defines() {
+    let of = |function: &str| {
+        let text = format!(
+            "strait 1 float\ngraph @main(%v: f32[2]) {{\n  %q: u8[2] scale=0.5 zero=10 = quantize(%v) {{to=u8, rounding=half_even, reciprocal=0}}\n  %d: f32[2] = dequantize(%q)\n  %a: f32[2] = unary(%d) {{function={function}}}\n  %b: f32[2] = unary(%d) {{function={function}}}\n  return %a, %b\n}}\n"
+        );
+        let model = decoded(&text);
+        let again = Model::decode(bytes(&module(&text)).into(), Path::new("")).unwrap();
+        again.read(&ReadOptions::default()).unwrap();
+        let domains: Vec<&str> = model.opset_import.iter().map(|set| set.domain.as_str()).collect();
+        assert_eq!(domains, ["", "com.microsoft"]);
+        let [defined] = model.functions.as_slice() else {
+            panic!("{} functions", model.functions.len());
+        };
+        let graph = GraphProto {
+            node: defined.node.clone(),
+            ..GraphProto::default()
+        };
+        let inside = ModelProto {
+            graph: Some(graph),
+            ..ModelProto::default()
+        };
+        assert_eq!(
+            (defined.input.join(", "), defined.output.join(", ")),
+            ("x".into(), "y".into())
+        );
+        format!("{}; {}", nodes(&model)[2..].join("; "), nodes(&inside).join("; "))
+    };
+    assert_eq!(
+        of("silu"),
+        "a = QuickGelu(d); b = QuickGelu(d); QuickGelu = Sigmoid(x); y = Mul(x, QuickGelu)"
+    );
+    assert_eq!(
+        of("gelu"),
+        "a = Gelu(d); b = Gelu(d); Gelu_root = Constant(); Gelu_one = Constant(); Gelu_half = Constant(); \
+         Gelu = Mul(x, Gelu_root); Gelu_1 = Erf(Gelu); Gelu_2 = Add(Gelu_1, Gelu_one); Gelu_3 = Mul(Gelu_2, Gelu_half); \
+         y = Mul(x, Gelu_3)"
+    );
+    assert!(of("gelu_tanh").starts_with("a = FastGelu(d); b = FastGelu(d); "));
 }
 
 #[test]
