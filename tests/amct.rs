@@ -2,7 +2,7 @@
 //! became one, and products of two activations.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-mod frozen;
+use crate::frozen;
 
 use std::fs;
 

@@ -2,7 +2,7 @@
 //! package has know them by the names that the graph has.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-mod frozen;
+use crate::frozen;
 
 use std::{collections::BTreeMap, fs};
 

@@ -1,7 +1,7 @@
 //! The head of networks that find segments and poses: boxes that are joined, scaled by the stride of their anchor, and joined with
 //! what belongs to them.
 
-use crate::Both;
+use super::Both;
 use strait_core::text::parse;
 use strait_core::text::random::SplitMix64;
 use strait_execute::Tensor;

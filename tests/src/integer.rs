@@ -1,30 +1,15 @@
 //! From a float graph to integers for a target, on calibration data that is in memory.
 
-use crate::passes::annotate_placed;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
+pub use strait_compile::InMemory;
+use strait_compile::{CompileError, Limits, Model, Observed, Settings, Silent, Task, compile};
 use strait_container::CertificateRecord;
-use strait_core::verifier::verify;
-use strait_core::{Bodies, GraphId, Module};
-use strait_execute::{PlanOptions, Tensor};
-use strait_lower::{Fused, Fusion, FusionPolicy, LowerError, Turns};
-use strait_quantize::annotate::{Coarser, Directives, Placing, TypeWishes, place, refuse, widen};
-use strait_quantize::observe::{Samples, observe};
-use strait_quantize::statistics::Coverage;
-use strait_quantize::{Annotation, Requests};
+use strait_core::{GraphId, Module, Switches};
+use strait_lower::{Fused, Fusion, FusionPolicy};
+use strait_quantize::annotate::{Coarser, TypeWishes};
 use strait_target::spec::Nearness;
-use strait_verify::{Finding, analyse};
-
-/// Samples, each with the graph's inputs in order.
-pub struct InMemory(pub Vec<Vec<Tensor>>);
-
-impl Samples for InMemory {
-    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
-        let sample = self.0.get(index).cloned();
-        sample.ok_or_else(|| format!("there is no sample {index}"))
-    }
-}
+use strait_verify::{Finding, Ranges, analyse};
 
 /// The integer model: graph [`Integer::lowered`], and the fused one, which is main.
 pub struct Integer {
@@ -94,8 +79,9 @@ pub fn integer_of(
     integer_wanting(&|_| Ok(types.clone()), policy, float, target, samples)
 }
 
-/// Canonicalises, observes, places, annotates (by the extremes), lowers and fuses, and verifies every graph in between,
-/// and the certificates. `target` is as in the filetests; `types` are those of the canonical graph.
+/// Compiles by the extremes of what is observed, and verifies what comes out. The rules of the target's table are left out, so
+/// that the nodes of the graph are those whose rows a test is about. `target` is as in the filetests; `types` are those of the
+/// canonical graph.
 ///
 /// # Errors
 /// Whatever stopped it, as text.
@@ -106,68 +92,33 @@ pub fn integer_wanting(
     target: &str,
     samples: &InMemory,
 ) -> Result<Integer, String> {
-    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let text = |error: CompileError| error.to_string();
     let target = crate::passes::target(target)?;
-    let mut progress = |_| ControlFlow::Continue(());
-    let (one, main) = (NonZeroUsize::MIN, float.main);
-    let mut float = float.clone();
-    strait_rewrite::canonical()
-        .run(&mut float, main)
-        .map_err(|e| text(&e))?;
-    let (requests, covered) = (Requests::all(&float, main), Coverage::all(samples.0.len() as u64));
-    let plain = PlanOptions::default();
-    let observation = observe(
-        &float,
-        &Bodies::default(),
-        &requests,
-        samples,
-        &covered,
-        one,
-        &plain,
-        &mut progress,
-    );
-    let observation = observation.map_err(|e| text(&e))?;
-    let (spec, placing) = (target.spec(), Placing::new());
-    let mut types = types(&float)?;
-    widen(&float, main, spec, &placing, &Directives::default(), &mut types);
-    let mut progress = place(&mut float, main, spec, &placing, &types);
-    let mut turns = Turns::default();
-    let (mut module, nearness, origins) = loop {
-        annotate_placed(&mut float, spec, &observation, &types, &mut progress)?;
-        turns.touch(progress.touched());
-        match turns.lower(&mut float, spec) {
-            Ok(lowered) => break (lowered.module, lowered.nearness, lowered.origins),
-            // What its recipe refuses gets a coarser grid or moves to the host, and all is decided again.
-            Err(LowerError::Nodes(nodes)) => {
-                if !refuse(float.main_mut(), spec, &placing, &types, &mut progress, nodes) {
-                    return Err("recipes refuse nodes of the host".into());
-                }
-            }
-            Err(LowerError::Ours(defect)) => return Err(defect),
-        }
+    let model = Model::new(float.clone(), &Switches::default()).map_err(text)?;
+    let Observed { model, observation, .. } = model.observe(samples).map_err(text)?;
+    let task = Task {
+        float: &model.module,
+        bodies: &model.bodies,
+        observation: &observation,
+        target: &target,
+        settings: &Settings {
+            types: types(&model.module)?,
+            fusion: policy,
+            ..Settings::new(target.spec())
+        },
+        ranges: &Ranges::default(),
+        random_inputs: 1,
+        limits: Limits::default(),
+        threads: NonZeroUsize::MIN,
     };
-    verify(&module).map_err(|e| text(&e))?;
-    let lowered = module.main;
-    let mut fused = module.main().clone();
-    fused.name = module.names.fresh("main");
-    module.graphs.push(fused);
-    module.main = GraphId::new(module.graphs.len() - 1);
-    let fused = module.main;
-    let fusion = strait_lower::fuse(&mut module, fused, target.as_ref(), policy);
-    let fusion = fusion.map_err(|e| text(&e))?;
-    verify(&module).map_err(|e| text(&e))?;
-    if let Some(finding) = findings(&module, &fusion)?.first() {
-        return Err(finding.to_string());
-    }
+    let built = compile(&task, &Silent).map_err(text)?;
     Ok(Integer {
-        module,
-        lowered,
-        fusion,
-        coarser: progress
-            .findings(&float, &Annotation::new(spec, &observation, &placing))
-            .coarser,
-        annotated: float,
-        nearness,
-        origins,
+        lowered: GraphId::new(0),
+        coarser: built.findings.coarser,
+        module: built.module,
+        fusion: built.fusion,
+        annotated: built.annotated,
+        nearness: built.nearness,
+        origins: built.origins,
     })
 }

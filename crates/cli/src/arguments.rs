@@ -13,7 +13,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind
 use strait_driver::{
     artifact::Kernels,
     config::Override,
-    limits::{Limits, Operations},
+    limits::{self, Limits, Operations},
     pipeline::Share,
     verification::Digest,
 };
@@ -106,7 +106,7 @@ fn threads(text: &str) -> Result<NonZeroUsize, String> {
 impl Machine {
     /// Limits on memory and operations of runs.
     pub(crate) fn limits(&self) -> Limits {
-        let default = Limits::default();
+        let default = limits::of_machine();
         Limits {
             memory: self.memory.or(default.memory),
             operations: self.operations.unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! Measuring an artifact beside the simulation of it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod copy;
+use crate::copy;
 
 use copy::{repository, said};
 use serde_json::Value;

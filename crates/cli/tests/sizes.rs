@@ -1,7 +1,7 @@
 //! A few bytes that ask for more than there is are told so, with the layer, before any work; limits change no byte.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod copy;
+use crate::copy;
 
 use std::{fs, path::Path};
 

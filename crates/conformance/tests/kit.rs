@@ -3,18 +3,22 @@
 
 use std::cell::RefCell;
 use std::path::Path;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use strait_builtin as _;
 use strait_conformance::{Examination, Group, Kit, Line, Progress, Recording, examine};
+use strait_core::{Reason, ReasonCode};
 use strait_identify::{Layer, Scales, Vectors};
 use strait_kernels::{
     KernelError,
     integer::{Loops, ThroughTile, Tile, TileKernel, standard},
 };
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
-use strait_target::{Entry, FormKernel, Options, Origin, Registry, Table, TargetFactory};
+use strait_target::{
+    Candidate, Entry, FormKernel, Make, Options, Origin, Registry, Table, TableTarget, Target, TargetError,
+    TargetFactory, TargetSpec,
+};
 
 fn examined(entry: &Entry, recordings: &[Recording]) -> Kit {
     let how = Examination {
@@ -127,6 +131,39 @@ fn tf_lite(form: &Requantization, change: impl FnOnce(&mut Narrowing)) -> Requan
     let mut its: form::TfLite = its.clone();
     change(&mut its.narrowing);
     its.into()
+}
+
+/// A target whose code refuses every node.
+struct Refuses(TableTarget);
+
+impl Target for Refuses {
+    fn spec(&self) -> &TargetSpec {
+        self.0.spec()
+    }
+
+    fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
+        self.0.loops(form, clamp)
+    }
+
+    fn admits(&self, _: &Candidate<'_>) -> Result<(), TargetError> {
+        Err(Reason::new(ReasonCode::TargetCode, "not today").into())
+    }
+}
+
+#[test]
+fn code_that_refuses_every_node_fails_at_each_network() {
+    let mut registry = Registry::default();
+    let code: &Make = &|table| Ok(Arc::new(Refuses(table)));
+    let kernels: &'static [FormKernel] = Box::leak(Box::new([FormKernel::host("scale31")]));
+    let factory = TargetFactory::new("a test", &TABLE).kernels(kernels).code(code);
+    registry.add(&factory).unwrap();
+    let kit = examined(registry.entry("vendor-npu").unwrap(), &[]);
+    let networks = failed(&kit, Group::Networks);
+    assert!(networks.len() >= 6, "{kit}");
+    assert!(
+        kit.to_string().contains("refuses all") && kit.to_string().contains("not today"),
+        "{kit}"
+    );
 }
 
 #[test]

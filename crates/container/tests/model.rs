@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod support;
+use crate::support;
 
 use bytes::Bytes;
 use strait_container::format::{self, NewSection, Sections};

@@ -50,6 +50,15 @@ impl Addend {
 }
 
 impl Node {
+    /// The requantization that it computes: that which was fused into it, or its own.
+    pub fn requantization(&self) -> Option<&Requantization> {
+        match (&self.op, &self.fused) {
+            (_, Some(fused)) => Some(&fused.requant),
+            (Op::Requantize(op), None) => Some(&op.form),
+            _ => None,
+        }
+    }
+
     /// The step that adds inside the accumulator, and its operand.
     pub fn addend(&self) -> Option<(&Addend, ValueId)> {
         let addend = self.fused.as_deref()?.addend.as_ref()?;

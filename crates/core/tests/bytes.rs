@@ -1,6 +1,6 @@
 //! IR bytes carry everything that a module has, and nothing that is read from them can do harm.
 
-mod support;
+use crate::support;
 
 use proptest::prelude::*;
 use strait_core::Module;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
-mod support;
+use crate::support;
 
 use proptest::prelude::*;
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! The text form carries everything that a module has.
 
-mod support;
+use crate::support;
 
 use proptest::prelude::*;
 use strait_core::text::{PrintOptions, parse, parse_beside, print, to_dot, to_json};

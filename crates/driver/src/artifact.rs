@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use strait_compile::{CompileError, OwnLoops, Shares, TargetLoops, shares};
 use strait_container::{Artifact, Digest, Integrity, Model, TargetOrigin};
 use strait_core::{Bodies, Module};
 use strait_document::nearest;
@@ -22,10 +23,8 @@ use crate::{
     pipeline::inputs,
     plugins,
     session::Session,
-    shares::{self, Shares},
     stop::Stop,
-    table,
-    targets::{self, OwnLoops, TargetLoops},
+    table, targets,
     verification::Computed,
 };
 
@@ -170,7 +169,9 @@ impl Opened {
             )));
         }
         if let (Computed::OwnModel, Some(TargetOrigin::Library { package, .. })) = (&computed, &version.origin) {
-            let found = shares::shares(target.as_ref(), &self.model.module)?.unwrap_or_default();
+            let found = shares::shares(target.as_ref(), &self.model.module)
+                .map_err(CompileError::from)?
+                .unwrap_or_default();
             if found.own == 0 {
                 let layers = table::count(found.host, "layer");
                 let text = format!("the plugin {package} computes none of the {layers} by its own model");

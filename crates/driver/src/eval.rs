@@ -130,7 +130,7 @@ fn measured(
         let main = module.main;
         let bodies = module.lay_open(main);
         let (canonical, _) = session.phase("canonicalise", None, |_| {
-            pipeline::canonical(module, &Switches::default())
+            Ok(strait_compile::canonicalise(module, &Switches::default())?)
         })?;
         Ok::<_, Stop>((file, canonical, bodies))
     });

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use strait_compile::CompileError;
 use strait_container::ArtifactError;
 use strait_document::KeyPath;
 use strait_execute::{ExecuteError, StepError};
@@ -13,7 +14,7 @@ use strait_samples::DataError;
 
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
-    recognise,
+    limits, recognise,
     stop::Stop,
 };
 
@@ -119,6 +120,21 @@ pub fn execute_sample(error: ExecuteError, index: usize) -> Stop {
             Stop::Found(Diagnostics(found.into_iter().map(of_sample).collect()))
         }
         other => other,
+    }
+}
+
+/// An error of the compiler; [`CompileError::Denied`] is told better by who knows the configuration.
+pub fn compile(error: CompileError) -> Stop {
+    match error {
+        CompileError::Interrupted => Stop::Interrupted,
+        CompileError::Defect(text) => Stop::Defect(text),
+        CompileError::Execute(error) => execute(error),
+        CompileError::Excess(found) => limits::excess(&found).into(),
+        CompileError::Target(text) => Diagnostic::error(codes::TARGET, text).into(),
+        CompileError::OwnModel(error) => Diagnostic::error(codes::TARGET, error.to_string()).into(),
+        CompileError::Kernels(layers) => Diagnostics(layers.into_iter().map(of_target).collect()).into(),
+        CompileError::Model(_) | CompileError::Observe(_) => Diagnostic::error(codes::MODEL, error.to_string()).into(),
+        CompileError::Denied(_) => Diagnostic::error(codes::UNSUPPORTED, error.to_string()).into(),
     }
 }
 

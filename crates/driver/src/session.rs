@@ -1,13 +1,24 @@
 //! The means of the work, apart from its inputs: threads, an instruction set, limits, and an observer of the progress.
 //! None of them changes a bit of any result.
 
-use std::{num::NonZeroUsize, ops::ControlFlow, panic::resume_unwind, sync::Mutex, thread, time::Instant};
+use std::{
+    cell::RefCell,
+    num::NonZeroUsize,
+    ops::ControlFlow,
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
 
 use serde::Serialize;
-use strait_execute::ExecuteError;
+use strait_compile::{Step, Watch};
 use strait_kernels::Context;
 
-use crate::{diagnostic::Diagnostic, failure, limits::Limits, stop::Stop};
+use crate::{
+    diagnostic::Diagnostic,
+    limits::{self, Demand, Limits},
+    machine,
+    stop::Stop,
+};
 
 /// Somebody who watches the work and may stop it. Methods are called from one thread at a time.
 pub trait Progress: Sync {
@@ -78,7 +89,7 @@ impl<'a> Session<'a> {
         Session {
             threads,
             context,
-            limits: Limits::default(),
+            limits: limits::of_machine(),
             commands: false,
             progress,
             phases: Mutex::default(),
@@ -107,29 +118,19 @@ impl<'a> Session<'a> {
         total: Option<usize>,
         work: impl FnOnce(&mut dyn FnMut(usize) -> ControlFlow<()>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
-        if self.progress.interrupted() {
+        if self.interrupted() {
             return Err(Stop::Interrupted);
         }
-        self.progress.begin(name, total);
+        self.begin(name, total);
         let begun = Instant::now();
         let result = work(&mut |done| {
-            self.progress.advance(done);
-            if self.progress.interrupted() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
+            self.advance(done);
+            match self.interrupted() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
             }
         });
-        let phase = Phase {
-            name: name.to_owned(),
-            seconds: begun.elapsed().as_secs_f64(),
-            peak_bytes: peak_bytes(),
-        };
-        self.phases
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .push(phase);
-        self.progress.end();
+        self.end(name, begun);
         result
     }
 
@@ -142,18 +143,7 @@ impl<'a> Session<'a> {
         first: impl FnOnce() -> Result<T, Stop> + Send,
         second: impl FnOnce() -> Result<T, Stop>,
     ) -> Result<[T; 2], Stop> {
-        let (first, second) = if self.threads.get() == 1 {
-            (first()?, second())
-        } else {
-            thread::scope(|scope| {
-                let beside = thread::Builder::new().spawn_scoped(scope, first);
-                let beside = beside.map_err(|error| failure::execute(ExecuteError::Threads(error.to_string())))?;
-                let second = second();
-                let first = beside.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-                Ok::<_, Stop>((first, second))
-            })?
-        };
-        Ok([first, second?])
+        strait_execute::both(self.threads, first, second)
     }
 
     /// Says something worth knowing.
@@ -166,19 +156,95 @@ impl<'a> Session<'a> {
         self.progress.remark(found);
     }
 
+    fn begin(&self, name: &str, total: Option<usize>) {
+        self.progress.begin(name, total);
+    }
+
+    fn advance(&self, done: usize) {
+        self.progress.advance(done);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.progress.interrupted()
+    }
+
+    /// The end of a phase that has begun then.
+    fn end(&self, name: &str, begun: Instant) {
+        let phase = Phase {
+            name: name.to_owned(),
+            seconds: begun.elapsed().as_secs_f64(),
+            peak_bytes: peak_bytes(),
+        };
+        let mut phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        phases.push(phase);
+        self.progress.end();
+    }
+
     /// The phases that are over, in their order.
     pub fn phases(&self) -> Vec<Phase> {
-        self.phases
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .clone()
+        let phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        phases.clone()
+    }
+}
+
+/// Shows the steps of the compiler as phases of a session.
+pub(crate) struct Steps<'a> {
+    session: &'a Session<'a>,
+    /// The target that they are for.
+    target: &'a str,
+    begun: RefCell<Option<(String, Instant)>>,
+}
+
+impl<'a> Steps<'a> {
+    pub(crate) fn new(session: &'a Session<'a>, target: &'a str) -> Steps<'a> {
+        Steps {
+            session,
+            target,
+            begun: RefCell::default(),
+        }
+    }
+}
+
+impl Watch for Steps<'_> {
+    fn begin(&self, step: Step, total: Option<usize>) {
+        let word = match step {
+            Step::Observe => "observe",
+            Step::Rewrite => "rewrite",
+            Step::Quantize => "quantize",
+            Step::Fuse => "fuse",
+            Step::Verify => "verify",
+        };
+        let name = match step {
+            Step::Observe => word.to_owned(),
+            _ => format!("{word} ({})", self.target),
+        };
+        self.session.begin(&name, total);
+        self.begun.replace(Some((name, Instant::now())));
+    }
+
+    fn advance(&self, done: usize) {
+        self.session.advance(done);
+    }
+
+    fn end(&self) {
+        if let Some((name, begun)) = self.begun.take() {
+            self.session.end(&name, begun);
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.session.interrupted()
+    }
+
+    fn admitted(&self, demand: &Demand, samples: usize) {
+        self.session.tell_of(demand, samples);
     }
 }
 
 /// The most memory that this process has had in use so far.
 #[cfg(target_os = "linux")]
 fn peak_bytes() -> Option<u64> {
-    crate::limits::machine::field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+    machine::field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -212,27 +278,6 @@ mod tests {
             ["one", "two"]
         );
         assert_eq!(phases[0].peak_bytes.is_some(), cfg!(target_os = "linux"));
-    }
-
-    #[test]
-    fn two_works_give_the_same_whatever_the_number_of_threads() {
-        for threads in 1..3 {
-            let session = Session::new(NonZeroUsize::new(threads).unwrap(), Context::detect(), &Silent);
-            let bad = |text: &str| Err(Stop::Defect(text.into()));
-            assert_eq!(session.both(|| Ok(1), || Ok(2)), Ok([1, 2]));
-            assert_eq!(
-                session.both(|| bad("first"), || Ok(2)),
-                Err(Stop::Defect("first".into()))
-            );
-            assert_eq!(
-                session.both(|| Ok(1), || bad("second")),
-                Err(Stop::Defect("second".into()))
-            );
-            assert_eq!(
-                session.both::<i32>(|| bad("first"), || bad("second")),
-                Err(Stop::Defect("first".into()))
-            );
-        }
     }
 
     #[test]

@@ -1,6 +1,12 @@
 //! Reason why work stopped early.
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use strait_compile::CompileError;
+use strait_execute::ExecuteError;
+
+use crate::{
+    diagnostic::{Diagnostic, Diagnostics},
+    failure,
+};
 
 /// The error type of everything that the driver does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +31,18 @@ impl From<Diagnostics> for Stop {
 impl From<Diagnostic> for Stop {
     fn from(found: Diagnostic) -> Stop {
         Stop::Found(found.into())
+    }
+}
+
+impl From<ExecuteError> for Stop {
+    fn from(error: ExecuteError) -> Stop {
+        failure::execute(error)
+    }
+}
+
+impl From<CompileError> for Stop {
+    fn from(error: CompileError) -> Stop {
+        failure::compile(error)
     }
 }
 

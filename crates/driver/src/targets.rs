@@ -3,9 +3,6 @@
 use std::{path::Path, sync::Arc};
 
 use strait_container::{Digest, ExtendedTable, TargetOrigin};
-use strait_execute::{LoopsFor, StepError};
-use strait_kernels::integer::Loops;
-use strait_requantize::Requantization;
 use strait_target::{Origin, Registry, RegistryError, TableError, Target, spec::Base};
 
 use crate::{
@@ -134,32 +131,6 @@ pub fn finding(error: &RegistryError) -> Diagnostics {
     match error {
         RegistryError::Table(TableError::Table(findings)) => findings.clone(),
         other => Diagnostic::error(codes::TARGET, other.to_string()).into(),
-    }
-}
-
-/// A target's loops, as the executor asks for them.
-#[derive(Clone)]
-pub struct TargetLoops(pub Arc<dyn Target>);
-
-/// The loops of a target's own model of its arithmetic, and its other loops for forms that the model does not compute.
-#[derive(Clone)]
-pub struct OwnLoops(pub Arc<dyn Target>);
-
-impl LoopsFor for OwnLoops {
-    fn loops_for(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, StepError> {
-        let failed = |error: strait_target::TargetError| StepError::Target(error.to_string());
-        match self.0.own_loops(form, clamp).map_err(failed)? {
-            Some(loops) => Ok(loops),
-            None => self.0.loops(form, clamp).map_err(failed),
-        }
-    }
-}
-
-impl LoopsFor for TargetLoops {
-    fn loops_for(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, StepError> {
-        self.0
-            .loops(form, clamp)
-            .map_err(|error| StepError::Target(error.to_string()))
     }
 }
 

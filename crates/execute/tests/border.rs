@@ -1,7 +1,7 @@
 //! The borders of an integer graph, with a grid per channel on any axis.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{options, run_with};
 use strait_execute::{Tensor, reference};

@@ -1,7 +1,7 @@
 //! Codes of 4 and 16 bits: plans compute what the interpreter says, and 4-bit tensors are the same numbers as wider ones.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::run;
 use strait_core::text::parse;

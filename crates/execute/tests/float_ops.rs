@@ -1,7 +1,7 @@
 //! Float operators on small tensors, against values worked out by hand or by plain formulas.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 #[path = "float_ops/index.rs"]
 mod index;
 #[path = "float_ops/recurrent.rs"]

@@ -2,7 +2,7 @@
 //! threads, joined or not.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::random::Maker;
 use common::{options, run_with};

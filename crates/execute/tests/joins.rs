@@ -1,7 +1,7 @@
 //! Which primitives become one step, and which must not.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::{Builder, options, run_with};
 use smallvec::smallvec;

@@ -1,7 +1,7 @@
 //! The needs of a run are known before it, and do not grow with numbers that a file merely states.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{Builder, run};
 use smallvec::{SmallVec, smallvec};

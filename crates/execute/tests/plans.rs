@@ -2,7 +2,7 @@
 //! a result.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::{Builder, float_op, options, run, run_with, threads};
 use smallvec::smallvec;

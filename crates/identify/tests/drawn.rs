@@ -1,7 +1,7 @@
 //! Arithmetics that are drawn at random are found again, and those that can be told apart are.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::{Numbers, factor, once, per, record, twice};
 use strait_identify::{Answer, Family, Hypothesis, Subject, identify};

@@ -1,7 +1,7 @@
 //! Vectors in files: what is read, and what is refused with what would be right.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::{Numbers, once, record, twice};
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod support;
+use crate::support;
 
 use strait_kernels::{
     Context, Conv, Images, Isa, Window,

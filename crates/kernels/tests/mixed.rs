@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod support;
+use crate::support;
 
 use strait_kernels::{
     Context, Isa, KernelError,

@@ -1,6 +1,6 @@
 //! Parameters per channel: every form picks and counts them alike.
 
-mod common;
+use crate::common;
 
 use common::narrow;
 use strait_requantize::{FormError, FormKind, IntType, Narrowing, Per, Requantization, Rounding, form};

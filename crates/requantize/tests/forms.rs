@@ -1,6 +1,6 @@
 //! Every form against an independent statement of its arithmetic.
 
-mod common;
+use crate::common;
 
 use common::{form, narrow};
 use proptest::prelude::*;

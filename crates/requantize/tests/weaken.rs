@@ -1,6 +1,6 @@
 //! Cheaper forms that are equal on an interval.
 
-mod common;
+use crate::common;
 
 use common::{form, narrow};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Models of codes: the grids that the values have, and the codes that go in and out.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-mod common;
+use crate::common;
 
 use bytes::Bytes;
 use common::{Table, Value, file, graph, kind, model, operator, tensor};

@@ -1,7 +1,7 @@
 //! Single operators by hand: the numbers that they give, and the words about those that are not read.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-mod common;
+use crate::common;
 
 use bytes::Bytes;
 use common::{Table, Value, file, graph, kind, model, operator, tensor};

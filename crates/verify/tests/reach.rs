@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-mod support;
+use crate::support;
 
 use strait_container::CertificateRecord;
 use strait_core::Module;

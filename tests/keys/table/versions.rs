@@ -2,7 +2,7 @@
 //! one of words alone.
 
 use super::{CASES, changed, extends, passes, read, recipes, sums, types};
-use crate::Effect;
+use crate::keys::Effect;
 use strait_target::spec::{Comparison, Effect as Consequence, Raise};
 
 /// Keys that every table has alike, or of which the comparison is the judge.

@@ -3,7 +3,6 @@
 mod quantize;
 mod rewrite;
 
-pub(crate) use quantize::annotate_placed;
 pub use quantize::{target, types};
 use strait_core::text::{PrintOptions, parse_beside, print};
 use strait_core::verifier::verify;

@@ -15,7 +15,7 @@ use strait_quantize::annotate::{
 use strait_quantize::statistics::{Channels, Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
 use strait_target::spec::{Activation, Alignment, Alignments, Integer, Nearness};
-use strait_target::{Options, Registry, Target, TargetSpec};
+use strait_target::{Options, Registry, Target};
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
 pub fn target(text: &str) -> Result<Arc<dyn Target>, String> {
@@ -282,22 +282,6 @@ fn alignments<'w>(
         } = to;
     }
     Ok((nodes, others))
-}
-
-/// Gives each operand of the placed main graph its grid, from the extremes of what was observed.
-pub(crate) fn annotate_placed(
-    module: &mut Module,
-    spec: &TargetSpec,
-    observation: &Observation,
-    types: &TypeWishes,
-    progress: &mut Progress,
-) -> Result<(), String> {
-    let placing = Placing::new();
-    let how = Annotation {
-        types: types.clone(),
-        ..Annotation::new(spec, observation, &placing)
-    };
-    annotate(module, &how, progress)
 }
 
 fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) -> Result<(), String> {

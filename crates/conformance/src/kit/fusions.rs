@@ -131,8 +131,7 @@ impl Fusions {
             Err(fault) => self.faults.push(format!("{name}: {fault}")),
             Ok(made) => {
                 self.add(name, &made);
-                let findings = made.findings.iter();
-                self.faults.extend(findings.map(|finding| format!("{name}: {finding}")));
+                self.faults.extend(made.fault.map(|fault| format!("{name}: {fault}")));
             }
         }
     }

@@ -5,26 +5,17 @@ use super::{
     fusions::{self, Fusions},
     lines::{Group, Line},
 };
-use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use strait_container::CertificateRecord;
+use strait_compile::{CompileError, InMemory, Model, Settings, Silent, build, policy, verify};
 use strait_core::text::{parse, random::SplitMix64};
-use strait_core::verifier::verify;
-use strait_core::{Bodies, GraphId, Module, Placement};
-use strait_execute::{LoopsFor, PlanOptions, StepError, Tensor, Threads};
-use strait_kernels::integer::Loops;
-use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, fuse};
-use strait_quantize::annotate::{Placing, TypeWishes, annotate, place, refuse};
-use strait_quantize::observe::{Samples, observe};
-use strait_quantize::statistics::Coverage;
-use strait_quantize::{Annotation, Requests};
-use strait_requantize::Requantization;
+use strait_core::{Module, Placement, ReasonCode, Switches};
+use strait_execute::Tensor;
+use strait_lower::{Fusion, FusionPolicy};
+use strait_quantize::annotate::TypeWishes;
 use strait_target::{
     Target,
-    spec::{Activation, Difference, Integer},
+    spec::{Activation, Integer},
 };
-use strait_verify::{VerifyOptions, verify_module};
 
 /// The networks, by name.
 const NETWORKS: [(&str, &str); 6] = [
@@ -52,13 +43,23 @@ pub(super) fn lines(
             Err(fault) => line.find(fault),
             Ok(made) => {
                 fusions.add(name, &made);
+                let refused = match made.refused.len() {
+                    0 => String::new(),
+                    count => format!(" ({count} refused by the target's code)"),
+                };
                 line.checked = format!(
-                    "{} nodes on the accelerator, {} on the host, {} fusions",
+                    "{} nodes on the accelerator, {} on the host{refused}, {} fusions",
                     made.accelerator,
                     made.host,
                     made.fusion.fired.len()
                 );
-                made.findings.into_iter().for_each(|finding| line.find(finding));
+                if let (0, Some(first)) = (made.accelerator, made.refused.first()) {
+                    let count = made.refused.len();
+                    line.find(format!(
+                        "the target's code refuses all {count} nodes that the table takes: {first}"
+                    ));
+                }
+                made.fault.into_iter().for_each(|fault| line.find(fault));
             }
         }
         networks.push(line);
@@ -104,129 +105,64 @@ impl Asked {
 pub(super) struct Made {
     accelerator: usize,
     host: usize,
+    /// The nodes that the target's code refuses, with its reasons.
+    refused: Vec<String>,
     pub(super) fusion: Fusion,
-    pub(super) findings: Vec<String>,
+    /// What does not hold.
+    pub(super) fault: Option<String>,
     /// The largest difference that a fusion may make.
     pub(super) most: u32,
 }
 
-/// Samples, each with the graph's inputs in order.
-struct Drawn(Vec<Vec<Tensor>>);
-
-impl Samples for Drawn {
-    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
-        let sample = self.0.get(index).cloned();
-        sample.ok_or_else(|| format!("there is no sample {index}"))
-    }
-}
-
-/// The target's loops, for the runs that compare.
-struct Its(Arc<dyn Target>);
-
-impl LoopsFor for Its {
-    fn loops_for(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, StepError> {
-        let loops = self.0.loops(form, clamp);
-        loops.map_err(|error| StepError::Target(error.to_string()))
-    }
-}
-
-/// Canonicalises, observes, places, annotates, lowers, fuses and verifies.
+/// Compiles as every deployment is compiled.
 pub(super) fn integers(target: &Arc<dyn Target>, text: &str, asked: &Asked) -> Result<Made, String> {
-    let said = |error: &dyn std::fmt::Display| error.to_string();
-    let spec = target.spec();
-    let mut float = parse(text).map_err(|error| said(&error))?;
-    let main = float.main;
-    strait_rewrite::canonical()
-        .run(&mut float, main)
-        .map_err(|error| said(&error))?;
-    verify(&float).map_err(|error| said(&error))?;
-    let types = &asked.types(&float);
-    let samples = Drawn((0..4).map(|seed| inputs(&float, seed)).collect::<Result<_, _>>()?);
-    let (requests, covered) = (Requests::all(&float, main), Coverage::all(samples.0.len() as u64));
-    let plain = PlanOptions::default();
-    let mut go_on = |_| ControlFlow::Continue(());
-    let observation = observe(
-        &float,
-        &Bodies::default(),
-        &requests,
-        &samples,
-        &covered,
-        NonZeroUsize::MIN,
-        &plain,
-        &mut go_on,
-    )
-    .map_err(|error| said(&error))?;
-    let placing = Placing::new();
-    let mut progress = place(&mut float, main, spec, &placing, types);
-    let how = Annotation {
-        types: types.clone(),
-        ..Annotation::new(spec, &observation, &placing)
+    let float = parse(text).map_err(|error| error.to_string())?;
+    let samples = (0..4).map(|seed| inputs(&float, seed)).collect::<Result<_, _>>()?;
+    let (samples, spec) = (InMemory(samples), target.spec());
+    let fusion = match asked.most {
+        Some(most) => FusionPolicy::Bounded(most),
+        None => policy(spec, None, None),
     };
-    let mut turns = Turns::default();
-    let mut module = loop {
-        annotate(&mut float, main, &how, &mut progress).map_err(|error| said(&error))?;
-        turns.touch(progress.touched());
-        match turns.lower(&mut float, spec) {
-            Ok(lowered) => break lowered.module,
-            Err(LowerError::Nodes(nodes)) => {
-                if !refuse(float.main_mut(), spec, &placing, types, &mut progress, nodes) {
-                    return Err("recipes refuse nodes of the host".into());
-                }
-            }
-            Err(LowerError::Ours(defect)) => return Err(defect),
-        }
-    };
-    verify(&module).map_err(|error| said(&error))?;
-    let mut fused = module.main().clone();
-    fused.name = module.names.fresh("main");
-    module.graphs.push(fused);
-    module.main = GraphId::new(module.graphs.len() - 1);
-    let (fused, (policy, most)) = (module.main, policy(target, asked.most));
-    let fusion = fuse(&mut module, fused, target.as_ref(), policy).map_err(|error| said(&error))?;
-    verify(&module).map_err(|error| said(&error))?;
-    let records: Vec<CertificateRecord> = fusion
-        .fired
-        .iter()
-        .map(|fired| CertificateRecord {
-            node: fired.value.clone(),
-            row: fired.row.clone(),
-            certificate: fired.certificate.clone(),
+    let settings = |module: &Module| {
+        Ok::<_, CompileError>(Settings {
+            types: asked.types(module),
+            fusion,
+            ..Settings::new(spec)
         })
-        .collect();
-    let threads = Threads::new(NonZeroUsize::MIN).map_err(|error| said(&error))?;
-    let loops = Its(target.clone());
-    let options = VerifyOptions {
-        loops: &loops,
-        ..VerifyOptions::new(&threads)
     };
-    let report = verify_module(&module, &records, &options).map_err(|error| said(&error))?;
-    let nodes = || float.main().nodes();
-    let host = nodes()
-        .filter(|(_, node)| matches!(node.place, Placement::Host(_)))
-        .count();
+    let model = Model::new(float, &Switches::default());
+    let observed = model.and_then(|model| model.observe(&samples));
+    let built = observed.and_then(|observed| {
+        observed.with(target, settings, |task| {
+            let built = build(task, &Silent)?;
+            let fault = verify(task, &built).err();
+            Ok((built, fault))
+        })
+    });
+    let (built, fault) = built.map_err(|error| error.to_string())?;
+    let nodes = || built.annotated.main().nodes();
+    let reasons = nodes().filter_map(|(_, node)| match &node.place {
+        Placement::Host(reason) => Some((node, reason)),
+        Placement::Accelerator => None,
+    });
+    let reasons: Vec<_> = reasons.collect();
+    let host = reasons.len();
+    let refused = reasons
+        .iter()
+        .filter(|(_, reason)| reason.code == ReasonCode::TargetCode);
+    let refused = refused.map(|(node, reason)| format!("`{}`: {}", built.annotated.name(node.name), reason.text));
     Ok(Made {
+        refused: refused.collect(),
         accelerator: nodes().count() - host,
         host,
-        findings: report.findings.iter().map(ToString::to_string).collect(),
-        fusion,
-        most,
+        most: match fusion {
+            FusionPolicy::Exact => 0,
+            FusionPolicy::Bounded(most) => most,
+            FusionPolicy::Any => u32::MAX,
+        },
+        fusion: built.fusion,
+        fault: fault.map(|error| error.to_string()),
     })
-}
-
-/// The policy of fusions that is asked for, or that of the table, and the largest difference that it allows.
-fn policy(target: &Arc<dyn Target>, asked: Option<u32>) -> (FusionPolicy, u32) {
-    if let Some(most) = asked {
-        return (FusionPolicy::Bounded(most), most);
-    }
-    let default = &target.spec().fusion_default;
-    match default.accept {
-        Difference::Exact => (FusionPolicy::Exact, 0),
-        Difference::Bounded => {
-            let most = default.max_lsb.unwrap_or(1);
-            (FusionPolicy::Bounded(most), most)
-        }
-        Difference::Any => (FusionPolicy::Any, u32::MAX),
-    }
 }
 
 /// Inputs of the main graph, uniform between -1 and 1.

@@ -1,7 +1,8 @@
 //! Grids and codes that a program states beside a configuration: no key of the file has them.
 
+use strait_compile::GivenGrid;
 use strait_container::sha256;
-use strait_core::{DataId, Elem, Module, Node, NodeId, Port, QuantParams, TensorData};
+use strait_core::{Elem, Module, Node, NodeId, Port, QuantParams, TensorData};
 use strait_document::nearest;
 
 use crate::{
@@ -40,14 +41,18 @@ impl Given {
         Err(Diagnostic::error(codes::RULE, message).into())
     }
 
-    /// The same as annotation takes it, with the codes in the pool of the module.
-    pub(crate) fn annotation(&self, module: &mut Module) -> strait_quantize::annotate::Given {
-        let data: Option<DataId> = self.codes.as_ref().map(|codes| module.add_data(codes.clone()));
-        strait_quantize::annotate::Given {
+    /// The same for the node that is meant.
+    ///
+    /// # Errors
+    /// As for [`Given::node`].
+    pub(crate) fn on(self, module: &Module) -> Result<GivenGrid, Diagnostics> {
+        Ok(GivenGrid {
+            node: self.node(module)?,
+            port: self.port,
             elem: self.elem,
-            params: self.params.clone().into(),
-            codes: data,
-        }
+            params: self.params,
+            codes: self.codes,
+        })
     }
 
     /// All that it says, for the digest of the settings.

@@ -1,12 +1,15 @@
 //! From a configuration to artifacts.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
+use strait_compile::{OfTarget, Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
-use strait_core::{Module, Reason, ReasonCode, Rewritten, Switches};
+use strait_core::{Module, Reason, ReasonCode, Rewritten};
 use strait_execute::PlanOptions;
+use strait_quantize::Observation;
 use strait_samples::{InputSpec, Samples};
-use strait_target::Registry;
+use strait_target::{Origin, Registry, Target, spec::Format};
+use strait_verify::Ranges;
 
 use crate::{
     config::{
@@ -20,22 +23,20 @@ use crate::{
     failure::{self, codes},
     report::{self, DataReport, Material, Quantization, Report},
     sanity::{self, Reference},
-    session::Session,
-    shares::Shares,
+    session::{Session, Steps},
     stop::Stop,
-    table,
-    targets::{self, TargetLoops},
+    table, targets,
 };
 
 use super::{
+    carried::carried,
     directives::left_in_float,
     effects::effects,
     emit, gates, inputs,
-    lowered::{Job, Lowered, annotated_with, lowered, pass, whole, whole_of},
+    lowered::{Job, Lowered, annotated_with, lowered, whole_of},
     nan, observe,
     read::{FloatModel, Reading},
     ready::{Ready, ready},
-    rewritten::of_target,
 };
 
 /// The file of the report in an artifact.
@@ -78,46 +79,69 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         })?;
         jobs.push((target, origin, formats, folder, writer));
     }
-    let Ready {
-        canonical,
-        bodies,
-        rewritten,
-        switches: (switches, switch_file),
-        model,
-        batch,
-        remarks,
-        selection,
-        specs,
-        samples,
-        record,
-        calibration,
-        requests,
-        outputs,
-    } = ready(loaded, session)?;
-    let evaluation = config
-        .evaluation
-        .as_ref()
-        .map(|e| prepare(loaded, e, &specs, whole_of(&bodies, &canonical)?.as_ref(), session))
+    let ready = ready(loaded, session)?;
+    let before = before_targets(loaded, &ready, session)?;
+    let compile = |(target, origin, formats, folder, writer): Chosen| {
+        let id = target.spec().id.to_string();
+        let (digest, report) = for_target(loaded, &before, (target, origin, formats), writer, session)?;
+        Ok(Compiled {
+            target: id,
+            folder,
+            digest,
+            report,
+        })
+    };
+    jobs.into_iter().map(compile).collect()
+}
+
+/// A target, where it comes from, the formats that are written for it, and the folder that they come to be in.
+type Chosen = (Arc<dyn Target>, Origin, Vec<Format>, PathBuf, ArtifactWriter);
+
+/// Everything that is done once for all targets.
+struct Before<'a> {
+    ready: &'a Ready,
+    evaluation: Option<Prepared>,
+    observation: Observation,
+    ranges: Ranges,
+    /// The float model, where a metric compares with it.
+    float: Option<Side>,
+    /// Its outputs for the first samples.
+    reference: Option<Reference<'a>>,
+    /// What metrics note of it.
+    float_notes: Option<Vec<Vec<Note>>>,
+    /// Remarks on the model and on the data, told already.
+    remarks: Vec<Diagnostic>,
+    sources: Sources,
+    data: BTreeMap<String, DataReport>,
+}
+
+/// Observes, runs the float model, and collects what reports and manifests of all targets say of model and data.
+fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) -> Result<Before<'a>, Stop> {
+    let config = &loaded.config;
+    let (canonical, bodies, samples) = (&ready.canonical, &ready.bodies, &ready.samples);
+    let whole = || whole_of(bodies, canonical);
+    let evaluation = (config.evaluation.as_ref())
+        .map(|evaluation| prepare(loaded, evaluation, &ready.specs, whole()?.as_ref(), session))
         .transpose()?;
     let observation = observe::statistics(
-        (&canonical, &bodies),
-        &requests,
-        &samples,
+        (canonical, bodies),
+        &ready.requests,
+        samples,
         config.calibration.cache.as_ref(),
         session,
     )?;
-    let constant = observe::constant_inputs(&canonical, &bodies, &observation);
+    let constant = observe::constant_inputs(canonical, bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     constant.0.iter().for_each(|finding| session.remark(finding));
-    let not_numbers = nan::found(loaded, &canonical, &observation)?;
+    let not_numbers = nan::found(loaded, canonical, &observation)?;
     let is_run = evaluation.is_some() || samples.count() > 0;
     let float = is_run.then(|| {
         let options = PlanOptions {
             context: session.context,
             ..PlanOptions::default()
         };
-        let side = Side::new(whole_of(&bodies, &canonical)?.as_ref(), &options, session)?;
-        let reference = Reference::new(&side, &canonical, &samples, session)?;
+        let side = Side::new(whole()?.as_ref(), &options, session)?;
+        let reference = Reference::new(&side, canonical, samples, session)?;
         let notes = evaluation
             .as_ref()
             .map(|evaluation| float_notes(evaluation, &side, loaded, session));
@@ -127,144 +151,156 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         Ok::<_, Stop>((side, reference, notes.transpose()?))
     });
     let (float, reference, float_notes) = float.transpose()?.unwrap_or_default();
-
-    let ranges = inputs::ranges(&specs, &samples);
     let is_random = config.calibration.data.as_ref().is_some_and(Data::is_random);
+    let of_evaluation = evaluation.as_ref().map(|evaluation| &evaluation.samples);
     let about_data: Vec<Diagnostic> = (is_random
         .then(|| Diagnostic::warning(codes::RANDOM, RANDOM))
         .into_iter())
-    .chain(left_out("calibration", &samples))
-    .chain(
-        evaluation
-            .as_ref()
-            .and_then(|evaluation| left_out("evaluation", &evaluation.samples)),
-    )
+    .chain(left_out("calibration", samples))
+    .chain(of_evaluation.and_then(|samples| left_out("evaluation", samples)))
     .chain(not_numbers.0)
     .collect();
     about_data.iter().for_each(|warning| session.remark(warning));
     let mut sources = Sources {
         config: sha256(b""),
-        data: BTreeMap::from([("calibration".to_owned(), calibration)]),
-        model,
+        data: BTreeMap::from([("calibration".to_owned(), ready.calibration.clone())]),
+        model: ready.model.clone(),
         not_for_deployment: is_random.then(|| RANDOM.to_owned()),
         readers: BTreeMap::new(),
     };
-    let switched = switch_file.map(|digest| ("switches".to_owned(), digest));
+    let switched = ready.switches.1.clone().map(|digest| ("switches".to_owned(), digest));
     sources.data.extend(switched);
-    let mut data = BTreeMap::new();
-    let evaluated = evaluation
-        .as_ref()
-        .map(|evaluation| ("evaluation", &evaluation.samples));
-    if let Some((role, samples)) = evaluated {
+    if let Some(samples) = of_evaluation {
         let digest = samples.digest().map_err(failure::data)?;
-        sources.data.insert(role.to_owned(), Digest(digest));
+        sources.data.insert("evaluation".to_owned(), Digest(digest));
     }
-    for (role, samples) in [("calibration", &samples)].into_iter().chain(evaluated) {
+    let mut data = BTreeMap::new();
+    let read = of_evaluation.map(|samples| ("evaluation", samples));
+    for (role, samples) in [("calibration", samples)].into_iter().chain(read) {
         if let Some(read) = DataReport::of(samples) {
             sources.readers.insert(role.to_owned(), read.reader());
             data.insert(role.to_owned(), read);
         }
     }
-    let mut compiled = Vec::new();
-    for (target, origin, formats, folder, writer) in jobs {
-        let selection = selection.of_target(&config.quantize, &target.spec().id);
-        let known = (&canonical, &selection, &observation);
-        let of_target = of_target(known, (target.spec(), &switches), session, |module, unmet| {
-            observe::statistics(
-                (module, &bodies),
-                unmet,
-                &samples,
-                config.calibration.cache.as_ref(),
-                session,
-            )
-        })?;
-        let job = Job {
-            loaded,
-            canonical: &of_target.module,
-            bodies: &bodies,
-            selection: &of_target.selection,
-            observation: &of_target.observation,
-            target,
-            origin,
-            formats,
-            ranges: &ranges,
-            record: record.as_ref(),
-            switches: &switches,
-            batch: &batch,
-            outputs: &outputs,
+    Ok(Before {
+        ranges: inputs::ranges(&ready.specs, samples),
+        remarks: ready.remarks.iter().cloned().chain(about_data).collect(),
+        ready,
+        evaluation,
+        observation,
+        float,
+        reference,
+        float_notes,
+        sources,
+        data,
+    })
+}
+
+/// Compiles for one target, judges the result and writes it.
+fn for_target(
+    loaded: &Loaded,
+    before: &Before<'_>,
+    (target, origin, formats): (Arc<dyn Target>, Origin, Vec<Format>),
+    writer: ArtifactWriter,
+    session: &Session<'_>,
+) -> Result<(Digest, Report), Stop> {
+    let ready = before.ready;
+    let (canonical, bodies, switches) = (&ready.canonical, &ready.bodies, &ready.switches.0);
+    let selection = ready.selection.of_target(&loaded.config.quantize, &target.spec().id);
+    let steps = Steps::new(session, target.spec().id.as_str());
+    let rules = (target.spec(), switches);
+    let of_target = OfTarget::new((canonical, &before.observation), rules, &steps, |module, unmet| {
+        let cache = loaded.config.calibration.cache.as_ref();
+        observe::statistics((module, bodies), unmet, &ready.samples, cache, session)
+    })?;
+    let selection = carried(selection, canonical, &of_target.module);
+    let job = Job {
+        loaded,
+        canonical: &of_target.module,
+        bodies,
+        selection: &selection,
+        observation: &of_target.observation,
+        target: target.clone(),
+        origin,
+        formats,
+        ranges: &before.ranges,
+        record: ready.record.as_ref(),
+        switches,
+        batch: &ready.batch,
+        outputs: &ready.outputs,
+    };
+    let lowered = lowered(&job, session)?;
+    let mut remarks = Remarks::new(&before.remarks, session);
+    remarks.tell(lowered.remarks.iter().cloned());
+    remarks.tell(emit::float_biases(&job, &lowered));
+    remarks.tell(unheld(&job, lowered.built.own_model));
+    remarks.tell(emit::left_out(&job));
+    remarks.tell(left_in_float(&lowered.built.annotated, target.spec()));
+    let (saturated, on_grids) = emit::saturated(&job, &lowered)?;
+    remarks.tell(saturated);
+    let rewritten = both(&both(&ready.rewritten, of_target.rewritten), on_grids);
+    let mut report = report_of(&job, &lowered, &rewritten);
+    report.data.clone_from(&before.data);
+    report.not_for_deployment.clone_from(&before.sources.not_for_deployment);
+    report.own_model = lowered.built.own_model;
+    let loops = TargetLoops(target.clone());
+    let integer = before.reference.as_ref().map(|reference| {
+        let integer = integer_side(&lowered, &loops, session)?;
+        let subject = sanity::Subject {
+            canonical: job.canonical,
+            bodies,
+            annotated: &lowered.built.annotated,
+            spec: target.spec(),
+            integer: &lowered.built.module,
+            loops: &loops,
+            with: &|rules| annotated_with(&job, rules, session),
         };
-        let lowered = lowered(&job, session)?;
-        let (saturated, on_grids) = emit::saturated(&job, &lowered)?;
-        let rewritten = both(&both(&rewritten, of_target.rewritten), on_grids);
-        let mut report = report_of(&job, &lowered, &rewritten);
-        let wide = emit::float_biases(&job, &lowered);
-        wide.iter().for_each(|remark| session.remark(remark));
-        let unheld = unheld(&job, lowered.own_model);
-        unheld.iter().for_each(|warning| session.remark(warning));
-        let left_out = emit::left_out(&job);
-        left_out.iter().for_each(|remark| session.remark(remark));
-        let in_float = left_in_float(&lowered.annotated, job.target.spec());
-        in_float.iter().for_each(|warning| session.remark(warning));
-        lowered.remarks.iter().for_each(|remark| session.remark(remark));
-        saturated.iter().for_each(|remark| session.remark(remark));
-        let skipped = skipped(&rewritten);
-        skipped.iter().for_each(|warning| session.remark(warning));
-        report.data.clone_from(&data);
-        report.not_for_deployment = sources.not_for_deployment.clone();
-        let loops = TargetLoops(job.target.clone());
-        let integer = is_run.then(|| integer_side(&lowered, &loops, session)).transpose()?;
-        if let (Some(reference), Some(integer)) = (&reference, &integer) {
-            let subject = sanity::Subject {
-                canonical: job.canonical,
-                bodies: &bodies,
-                annotated: &lowered.annotated,
-                spec: job.target.spec(),
-                integer: &lowered.module,
-                loops: &loops,
-                with: &|rules| annotated_with(&job, rules, session),
-            };
-            report.sanity = reference.hold(integer, &subject, session)?;
-            report.lints = reference.heard(report.lints, &subject, session)?;
-        }
-        let insane = sanity::warning(&report.sanity);
-        insane.iter().for_each(|warning| session.remark(warning));
-        report.own_model = lowered.own_model;
-        if let (Some(evaluation), Some(notes), Some(integer)) = (&evaluation, &float_notes, &integer) {
-            let float = (float.as_ref(), notes.as_slice());
-            report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
-        }
-        // Behind all runs: the graph is held until it is written.
-        let (qdq, one_sample) = emit::one_sample(&job, &lowered)?;
-        one_sample.iter().for_each(|remark| session.remark(remark));
-        let own = lowered.remarks.iter().chain(&wide).chain(&unheld).chain(&left_out);
-        let own = own
-            .chain(&in_float)
-            .chain(&saturated)
-            .chain(&one_sample)
-            .chain(&skipped)
-            .chain(&insane);
-        report.remarks = (remarks.iter().chain(&about_data).chain(own)).map(Into::into).collect();
-        report.gates = gates::gates(&config.gate, &report, lowered.open());
-        let id = job.target.spec().id.to_string();
-        sources.config = settings_digest(loaded, &id)?;
-        let digest = session.phase(&format!("write ({id})"), None, |_| {
-            write(
-                &job,
-                &lowered,
-                (&report, &rewritten, qdq),
-                sources.clone(),
-                writer,
-                session,
-            )
-        })?;
-        compiled.push(Compiled {
-            target: id,
-            folder,
-            digest,
-            report,
-        });
+        report.sanity = reference.hold(&integer, &subject, session)?;
+        report.lints = reference.heard(std::mem::take(&mut report.lints), &subject, session)?;
+        Ok::<_, Stop>(integer)
+    });
+    let integer = integer.transpose()?;
+    if let (Some(evaluation), Some(notes), Some(integer)) = (&before.evaluation, &before.float_notes, &integer) {
+        let float = (before.float.as_ref(), notes.as_slice());
+        report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
     }
-    Ok(compiled)
+    // Behind all runs: the graph is held until it is written.
+    let (qdq, one_sample) = emit::one_sample(&job, &lowered)?;
+    remarks.tell(one_sample);
+    remarks.tell(skipped(&rewritten));
+    remarks.tell(sanity::warning(&report.sanity));
+    report.remarks = remarks.told.iter().map(Into::into).collect();
+    report.gates = gates::gates(&loaded.config.gate, &report, lowered.built.open());
+    let id = target.spec().id.as_str();
+    let sources = Sources {
+        config: settings_digest(loaded, id)?,
+        ..before.sources.clone()
+    };
+    let digest = session.phase(&format!("write ({id})"), None, |_| {
+        write(&job, &lowered, (&report, &rewritten, qdq), sources, writer, session)
+    })?;
+    Ok((digest, report))
+}
+
+/// Remarks, told as they come.
+struct Remarks<'a> {
+    told: Vec<Diagnostic>,
+    session: &'a Session<'a>,
+}
+
+impl<'a> Remarks<'a> {
+    /// Those that were told before.
+    fn new(told: &[Diagnostic], session: &'a Session<'a>) -> Remarks<'a> {
+        Remarks {
+            told: told.to_vec(),
+            session,
+        }
+    }
+
+    fn tell(&mut self, remarks: impl IntoIterator<Item = Diagnostic>) {
+        let told = remarks.into_iter().inspect(|remark| self.session.remark(remark));
+        self.told.extend(told);
+    }
 }
 
 /// The remark on what was made with random numbers.
@@ -326,15 +362,6 @@ pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
         }
         _ => Ok(read),
     }
-}
-
-/// The module behind the rules that are free of any target, and what they did.
-pub(crate) fn canonical(mut module: Module, switches: &Switches) -> Result<(Module, Rewritten), Stop> {
-    let main = module.main;
-    let rules = strait_rewrite::canonical().switched(switches);
-    let rewritten = rules.run(&mut module, main).map_err(pass)?;
-    whole(&module, "canonicalise")?;
-    Ok((module, rewritten))
 }
 
 /// The steps of the rules that know no target and of those of one. The latter ask once more what was refused before.
@@ -467,7 +494,7 @@ fn integer_side(lowered: &Lowered, loops: &TargetLoops, session: &Session<'_>) -
         loops,
         ..PlanOptions::default()
     };
-    Side::new(&lowered.module, &options, session)
+    Side::new(&lowered.built.module, &options, session)
 }
 
 fn accuracy(
@@ -495,14 +522,14 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     let mut report = report::build(Material {
         spec,
         canonical: job.canonical,
-        integer: lowered.open(),
-        fusion: &lowered.fusion,
-        origins: &lowered.origins,
-        nearness: &lowered.nearness,
-        findings: &lowered.findings,
+        integer: lowered.built.open(),
+        fusion: &lowered.built.fusion,
+        origins: &lowered.built.origins,
+        nearness: &lowered.built.nearness,
+        findings: &lowered.built.findings,
         rewrites: &rewritten.counts(),
     });
-    (report.rules, report.quantize) = effects(job, &lowered.annotated);
+    (report.rules, report.quantize) = effects(job, &lowered.built.annotated);
     report
 }
 
@@ -522,7 +549,7 @@ fn write(
 ) -> Result<Digest, Stop> {
     let spec = job.target.spec();
     let own = || {
-        let model = writer.add_model(&lowered.module, &lowered.certificates);
+        let model = writer.add_model(&lowered.built.module, &lowered.built.certificates);
         model.map_err(failure::writing)?;
         documents(job, lowered, report, &writer).map(|()| None)
     };
@@ -550,7 +577,7 @@ fn documents(job: &Job<'_>, lowered: &Lowered, report: &Report, writer: &Artifac
     writer
         .add_with(REPORT_FILE, |out| report.write_json(out))
         .map_err(failure::writing)?;
-    let quantization = Quantization::of(&lowered.annotated);
+    let quantization = Quantization::of(&lowered.built.annotated);
     writer
         .add_with(QUANTIZATION_FILE, |out| quantization.write_json(out))
         .map_err(failure::writing)?;

@@ -1,22 +1,20 @@
 //! Directives of the configuration for single layers and values, as placing and annotating take them for one target.
 
-use std::num::NonZeroU32;
-
-use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, ValueId};
+use strait_compile::{Denied, Settings, is_unfit, policy};
+use strait_core::{Module, Placement, Reason, ValueId};
 use strait_quantize::{
     ObserverChoice,
-    annotate::{Directives, GridWish, GridWishes, Placing, RangeFrom, TypeWishes, Unfit, Wish, denied},
+    annotate::{Directives, GridWish, GridWishes, Placing, RangeFrom, TypeWishes, Unfit, Wish},
 };
 use strait_target::{
     TargetSpec,
-    spec::{Activation, Alignments, ScaleSet, WeightPer},
+    spec::{Activation, Alignments, ScaleSet},
 };
 
 use crate::{
     config::{
-        Loaded,
-        rule::Settings,
-        types::{self, Alignment, Quantize, Run},
+        Loaded, rule,
+        types::{self, Alignment, GivenGrids, Quantize, Run},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
@@ -24,30 +22,20 @@ use crate::{
 
 use super::{
     asked,
+    lowered::Job,
     selection::{Selection, moves_codes, united, weighs},
 };
-
-/// See the module.
-pub(super) struct Wishes {
-    pub(super) placing: Placing,
-    pub(super) directives: Directives,
-    pub(super) observer: ObserverChoice,
-    pub(super) weight_per: Option<WeightPer>,
-    pub(super) weight_block: Option<NonZeroU32>,
-    pub(super) types: TypeWishes,
-    pub(super) alignments: Alignments,
-}
 
 /// Collects what the rules that match, `[quantize]`, `[calibration]` and `[input]` say.
 ///
 /// # Errors
 /// Types that the target does not have.
-pub(super) fn wishes(
+pub(super) fn settings(
     module: &Module,
     loaded: &Loaded,
     selection: &Selection,
     spec: &TargetSpec,
-) -> Result<Wishes, Diagnostics> {
+) -> Result<Settings, Diagnostics> {
     let quantize = &loaded.config.quantize;
     let graph = module.main();
     let mut placing = Placing::new();
@@ -128,7 +116,7 @@ pub(super) fn wishes(
     for (value, range) in input_ranges(module, loaded) {
         directives.ranges.entry(value).or_insert(RangeFrom::Stated(range));
     }
-    let default = observer(loaded, spec, &Settings::default());
+    let default = observer(loaded, spec, &rule::Settings::default());
     for (&(id, index), rules) in &selection.operands {
         let of_layer = united(selection.nodes.get(&id), Some(rules));
         let own = of_activations(&quantize.settings(&of_layer));
@@ -148,7 +136,8 @@ pub(super) fn wishes(
             directives.operands.insert((id, index), from);
         }
     }
-    Ok(Wishes {
+    let fusion = &loaded.config.fusion;
+    Ok(Settings {
         placing,
         directives,
         observer: default,
@@ -156,6 +145,9 @@ pub(super) fn wishes(
         weight_block: quantize.weights.block,
         types,
         alignments: alignments(&quantize.alignment, spec.passes.alignment),
+        given: Vec::new(),
+        requantizes: quantize.given == Some(GivenGrids::Requantize),
+        fusion: policy(spec, fusion.accept, fusion.max_lsb),
     })
 }
 
@@ -181,12 +173,12 @@ fn grid(symmetric: Option<bool>, scale: Option<ScaleSet>) -> GridWish {
 }
 
 /// Wish for the grids of activations.
-fn of_activations(settings: &Settings) -> GridWish {
+fn of_activations(settings: &rule::Settings) -> GridWish {
     grid(settings.activations.symmetric, settings.activations.scale)
 }
 
 /// The source of a range that settings name; none where they leave it to the default.
-fn range(loaded: &Loaded, spec: &TargetSpec, settings: &Settings) -> Option<RangeFrom> {
+fn range(loaded: &Loaded, spec: &TargetSpec, settings: &rule::Settings) -> Option<RangeFrom> {
     if let Some(range) = settings.range {
         return Some(RangeFrom::Stated(range.0.map(|limit| limit as f32)));
     }
@@ -194,7 +186,7 @@ fn range(loaded: &Loaded, spec: &TargetSpec, settings: &Settings) -> Option<Rang
     says.then(|| RangeFrom::Observer(observer(loaded, spec, settings)))
 }
 
-fn wish(quantize: &Quantize, settings: &Settings, rules: &[usize]) -> Option<Wish> {
+fn wish(quantize: &Quantize, settings: &rule::Settings, rules: &[usize]) -> Option<Wish> {
     match settings.run? {
         Run::Integer => Some(Wish::Integer),
         Run::Auto => None,
@@ -209,7 +201,7 @@ fn wish(quantize: &Quantize, settings: &Settings, rules: &[usize]) -> Option<Wis
 }
 
 /// The observer where `settings` say no other: that of `[calibration]`, or the target's.
-pub(super) fn observer(loaded: &Loaded, spec: &TargetSpec, settings: &Settings) -> ObserverChoice {
+pub(super) fn observer(loaded: &Loaded, spec: &TargetSpec, settings: &rule::Settings) -> ObserverChoice {
     let calibration = &loaded.config.calibration;
     let observer = settings.observer.or(calibration.observer);
     ObserverChoice {
@@ -233,77 +225,47 @@ impl From<types::Unfit> for Unfit {
     fn from(word: types::Unfit) -> Unfit {
         match word {
             types::Unfit::Coarser => Unfit::Coarser,
-            // Whether that is an error is asked where the layer has moved: `keep`.
-            types::Unfit::Float | types::Unfit::Error => Unfit::Float,
+            types::Unfit::Float => Unfit::Float,
+            types::Unfit::Error => Unfit::Error,
         }
     }
 }
 
-/// The nodes that run on the host because a bias or a scale of theirs does not fit, with their names and reasons.
-fn unfit(module: &Module) -> impl Iterator<Item = (NodeId, &str, &Reason)> {
-    let moved = module.main().nodes().filter_map(|(id, node)| match &node.place {
-        Placement::Host(reason) => Some((id, module.name(node.name), &**reason)),
-        Placement::Accelerator => None,
-    });
-    moved.filter(|(.., reason)| matches!(reason.code, ReasonCode::BiasWidth | ReasonCode::WeightScale))
-}
-
-/// The word of the configuration for a node whose bias or scale does not fit.
-fn quantize_unfit(loaded: &Loaded, selection: &Selection, id: NodeId) -> Option<types::Unfit> {
-    let quantize = &loaded.config.quantize;
-    let settings = quantize.settings(selection.nodes.get(&id).into_iter().flatten());
-    settings.weights.unfit.or(quantize.weights.unfit)
-}
-
 /// A warning for each layer that is in float because a bias or a scale does not fit.
 pub(super) fn left_in_float(annotated: &Module, spec: &TargetSpec) -> Vec<Diagnostic> {
-    let warning = |(_, name, reason): (NodeId, &str, &Reason)| {
+    let moved = annotated.main().nodes().filter_map(|(_, node)| match &node.place {
+        Placement::Host(reason) if is_unfit(reason) => Some((annotated.name(node.name), reason)),
+        _ => None,
+    });
+    let warning = |(name, reason): (&str, &Reason)| {
         let message = format!("`{name}` stays in float on the target `{}`: {}", spec.id, reason.text);
         Diagnostic::warning(codes::UNSUPPORTED, message)
             .help("weights.unfit = \"coarser\" raises the scale of its weights until it fits")
     };
-    unfit(annotated).map(warning).collect()
+    moved.map(|(name, reason)| warning((name, reason))).collect()
 }
 
-/// Holds the layers that the configuration wants in integers to that: wherever one moves to the host, and for whatever
-/// reason, the rule that asks for it is told.
-pub(super) fn keep(
-    loaded: &Loaded,
-    selection: &Selection,
-    spec: &TargetSpec,
-    module: &Module,
-    placing: &Placing,
-) -> Result<(), Diagnostics> {
-    let findings = denied(module.main(), placing).into_iter().map(|(id, reason)| {
-        let name = module.main().node(id).map_or("", |node| module.name(node.name));
-        let message = format!(
-            "`{name}` is to run in integers, and the target `{}` cannot: {}",
-            spec.id, reason.text
-        );
-        let rules = selection.nodes.get(&id).map(Vec::as_slice).unwrap_or_default();
-        let path = loaded.asks(rules, &["run"]);
-        let finding = loaded.error(codes::UNSUPPORTED, &path, message, "asked for here");
-        finding.help("run = \"auto\" leaves it to the host instead")
-    });
-    let mut findings: Vec<Diagnostic> = findings.collect();
-    let unfit = unfit(module).filter(|&(id, ..)| quantize_unfit(loaded, selection, id) == Some(types::Unfit::Error));
-    findings.extend(unfit.map(|(id, name, reason)| {
-        let path = loaded.asks(
-            selection.nodes.get(&id).map(Vec::as_slice).unwrap_or_default(),
-            &["weights", "unfit"],
-        );
-        let message = format!(
-            "`{name}` cannot have codes on the target `{}`: {}",
-            spec.id, reason.text
-        );
-        let finding = loaded.error(codes::UNSUPPORTED, &path, message, "asked for here");
-        finding.help(
-            "unfit = \"coarser\" raises the scale of its weights instead, unfit = \"float\" leaves the layer in float",
-        )
-    }));
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(findings))
-    }
+/// The layers that the configuration wants in integers and that cannot be, each with the rule that asks for it.
+pub(super) fn denied(job: &Job<'_>, denied: &[Denied]) -> Diagnostics {
+    let id = &job.target.spec().id;
+    let finding = |denied: &Denied| {
+        let (name, why) = (&denied.name, &denied.reason.text);
+        let (keys, message, help): (&[&str], _, _) = match denied.is_unfit {
+            false => (
+                &["run"],
+                format!("`{name}` is to run in integers, and the target `{id}` cannot: {why}"),
+                "run = \"auto\" leaves it to the host instead",
+            ),
+            true => (
+                &["weights", "unfit"],
+                format!("`{name}` cannot have codes on the target `{id}`: {why}"),
+                "unfit = \"coarser\" raises the scale of its weights instead, unfit = \"float\" leaves the layer in float",
+            ),
+        };
+        let rules = job.selection.nodes.get(&denied.node).map(Vec::as_slice);
+        let path = job.loaded.asks(rules.unwrap_or_default(), keys);
+        let finding = job.loaded.error(codes::UNSUPPORTED, &path, message, "asked for here");
+        finding.help(help)
+    };
+    Diagnostics(denied.iter().map(finding).collect())
 }

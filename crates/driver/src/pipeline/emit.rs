@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
+use strait_compile::{CompileError, Settings, whole};
 use strait_container::ArtifactWriter;
 use strait_core::{
     ConfigId, Counts, Elem, GraphId, Module, PassError, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term,
@@ -12,16 +13,15 @@ use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
 use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
 
 use crate::{
-    config::{KeyPath, Loaded, rule::Settings, types::QdqActivations},
+    config::{KeyPath, Loaded, types::QdqActivations},
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
     stop::Stop,
 };
 
 use super::{
-    directives::{Wishes, observer, wishes},
     files::{Files, ONNX},
-    lowered::{Job, Lowered, pass, whole},
+    lowered::{Job, Lowered},
 };
 
 /// The file of the Q/DQ ONNX.
@@ -54,7 +54,7 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
 
 /// The biases that the Q/DQ file has in float, since DequantizeLinear takes no codes of 64 bits.
 pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnostic> {
-    let module = &lowered.annotated;
+    let module = &lowered.built.annotated;
     let (graph, table) = (module.main(), &module.main().quant);
     let wide = graph.nodes().filter(|&(id, _)| {
         let bias = table.scheme_of(id, Port::Operand(2));
@@ -90,7 +90,11 @@ fn simulated(job: &Job<'_>, lowered: &Lowered) -> Result<Module, Stop> {
         QdqActivations::Uint8 => Signs::Unsigned,
         QdqActivations::Int8 => Signs::Signed,
     };
-    let module = strait_lower::simulate(&lowered.annotated, Some(job.target.spec()), Parameters::Codes(signs));
+    let module = strait_lower::simulate(
+        &lowered.built.annotated,
+        Some(job.target.spec()),
+        Parameters::Codes(signs),
+    );
     module.map_err(|error| Stop::Defect(error.to_string()))
 }
 
@@ -102,7 +106,7 @@ fn on_grids(job: &Job<'_>) -> RuleSet {
 /// The ReLU6 that are ReLU in what is written, and for how many of them the inequality says so that AMCT documents; and the rules
 /// over final grids that found their pattern.
 pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diagnostic>, Rewritten), Stop> {
-    let mut nodes = lowered.annotated.main().nodes();
+    let mut nodes = lowered.built.annotated.main().nodes();
     let has_clip = nodes.any(|(_, node)| node.op.term() == Term::Clip);
     if !has_clip || on_grids(job).rules().all(|rule| rule.name() != Relu6ToRelu.name()) {
         return Ok((None, Rewritten::default()));
@@ -110,7 +114,7 @@ pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diag
     let mut module = simulated(job, lowered)?;
     let saturations = saturations(&module);
     let main = module.main;
-    let rewritten = on_grids(job).run(&mut module, main).map_err(pass)?;
+    let rewritten = on_grids(job).run(&mut module, main).map_err(CompileError::from)?;
     let exact: Vec<&Saturation> = saturations.iter().filter(|found| found.is_exact).collect();
     let documented = exact.iter().filter(|found| found.is_documented).count();
     let told = exact.first().map(|first| {
@@ -131,9 +135,9 @@ fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), 
     let mut module = simulated(job, lowered)?;
     let main = module.main;
     for rules in [on_grids(job), strait_rewrite::for_runtimes().switched(job.switches)] {
-        rules.run(&mut module, main).map_err(pass)?;
+        rules.run(&mut module, main).map_err(CompileError::from)?;
     }
-    strait_lower::name_outputs(&mut module, &lowered.annotated);
+    strait_lower::name_outputs(&mut module, &lowered.built.annotated);
     let (module, fixed) = match job.batch.first().map(|batch| free(job, &module, &batch.name)) {
         None => (module, None),
         Some(Ok(free)) => (free, None),
@@ -187,7 +191,7 @@ pub(super) fn emit(
             Format::Package => match package(
                 job,
                 lowered,
-                (rewritten, &observing(job, &lowered.annotated)?),
+                (rewritten, &observing(&lowered.settings, &lowered.built.annotated)),
                 &mut sink,
             ) {
                 Err(TargetError::Refused(reason)) if !is_asked(job) => {
@@ -217,7 +221,7 @@ pub(super) fn emit(
 /// The artifact's module as it is written elsewhere: what the rules that look at final grids make of it.
 fn written<'a>(job: &Job<'_>, lowered: &'a Lowered) -> Result<Cow<'a, Module>, PassError> {
     let rules = on_grids(job);
-    let mut module = Cow::Borrowed(&lowered.module);
+    let mut module = Cow::Borrowed(&lowered.built.module);
     if rules.rules().next().is_some() {
         for graph in (0..module.graphs.len()).map(GraphId::new) {
             rules.run(module.to_mut(), graph)?;
@@ -245,7 +249,7 @@ fn package(
     let rules: Vec<(&str, Counts)> = rewritten.counts().into_iter().collect();
     let file: &Path = job.loaded.config.model.file.as_ref();
     let model = file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
-    let observer = observer(job.loaded, job.target.spec(), &Settings::default()).observer;
+    let observer = lowered.settings.observer.observer;
     let kept: Vec<&str> = job.switches.kept.iter().map(String::as_str).collect();
     let emission = Emission::new(&module, &model)
         .with_rules(&rules)
@@ -257,12 +261,12 @@ fn package(
 }
 
 /// The ways in which the ranges of what layers compute on were found, by the layers' names.
-fn observing(job: &Job<'_>, annotated: &Module) -> Result<Vec<(String, Observing)>, Diagnostics> {
-    let Wishes {
+fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)> {
+    let Settings {
         directives,
         observer: default,
         ..
-    } = wishes(job.canonical, job.loaded, job.selection, job.target.spec())?;
+    } = settings;
     let (graph, table) = (annotated.main(), &annotated.main().quant);
     // Those that share a grid have one range: what is said of one of them is said of all, and of the first of them most.
     let mut said: BTreeMap<ConfigId, &RangeFrom> = BTreeMap::new();
@@ -286,7 +290,7 @@ fn observing(job: &Job<'_>, annotated: &Module) -> Result<Vec<(String, Observing
     for (id, node) in nodes {
         let root = table.id(id, Port::Operand(0)).map(|config| table.root(config));
         let choice = match root.and_then(|root| said.get(&root)) {
-            None => Some(&default),
+            None => Some(default),
             Some(RangeFrom::Observer(choice)) => Some(choice),
             Some(RangeFrom::Stated(_) | RangeFrom::Grid(_)) => None,
         };
@@ -300,7 +304,7 @@ fn observing(job: &Job<'_>, annotated: &Module) -> Result<Vec<(String, Observing
             found.entry(layer).or_insert_with(|| observing.clone());
         }
     }
-    Ok(found.into_iter().collect())
+    found.into_iter().collect()
 }
 
 fn sink_error(job: &Job<'_>, error: &TargetError) -> Stop {

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::{
         config,
-        pipeline::{canonical, select::select, selection::Selection},
+        pipeline::{select::select, selection::Selection},
     };
 
     /// A convolution with its normalization, behind an identity and in front of another; a SiLU, the sigmoid of which is read
@@ -235,7 +235,7 @@ mod tests {
         );
         let loaded = config::parse("deploy.toml", file, Path::new(""), &[]).unwrap();
         let layers = Layers::of(&float);
-        let (module, _) = canonical(float, &strait_core::Switches::default()).unwrap();
+        let (module, _) = strait_compile::canonicalise(float, &strait_core::Switches::default()).unwrap();
         let selection = select(&module, &layers, &loaded).map_err(|error| error.to_string())?;
         Ok((module, selection))
     }

@@ -6,9 +6,9 @@
 //! ```
 
 mod asked;
-mod blame;
 mod blocks;
 mod calibrate;
+mod carried;
 mod compile;
 mod directives;
 mod effects;
@@ -23,13 +23,11 @@ mod model_grids;
 mod nan;
 mod observe;
 mod outputs;
-mod own_model;
 mod ports;
 pub mod read;
 mod ready;
 mod record;
 mod requests;
-mod rewritten;
 mod seen;
 pub(crate) mod select;
 mod selection;
@@ -37,7 +35,6 @@ mod simulated;
 mod switches;
 
 pub use calibrate::{Calibrated, Share, calibrate};
-pub(crate) use compile::canonical;
 pub use compile::{Compiled, QUANTIZATION_FILE, REPORT_FILE, compile};
 pub(crate) use lowered::whole_of;
 pub use merge::merge;

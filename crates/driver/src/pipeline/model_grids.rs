@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use strait_compile::OwnGrids;
 use strait_core::{Module, Node, NodeId, Origin, Placement, Reason, ReasonCode, ValueId};
-use strait_quantize::annotate::ModelGrids;
 
 use crate::{
     config::{KeyPath, Loaded},
@@ -11,9 +11,6 @@ use crate::{
     failure::codes,
     table,
 };
-
-/// Values whose grids a node could not have: the node, and why.
-pub(super) type Misfits = BTreeMap<ValueId, (NodeId, Reason)>;
 
 /// Names that a sentence has.
 const MOST: usize = 3;
@@ -56,7 +53,8 @@ pub(super) fn nothing_measured() -> Diagnostic {
 
 /// The tensors that have no grid in a model that has some, and so are calibrated; and the layers that are on the host for
 /// the sake of a grid.
-pub(super) fn remarks(module: &Module, grids: &ModelGrids, misfits: &Misfits, free: &Misfits) -> Vec<Diagnostic> {
+pub(super) fn remarks(module: &Module, own: &OwnGrids) -> Vec<Diagnostic> {
+    let OwnGrids { grids, misfits, freed } = own;
     if grids.is_empty() {
         return Vec::new();
     }
@@ -65,7 +63,7 @@ pub(super) fn remarks(module: &Module, grids: &ModelGrids, misfits: &Misfits, fr
     let observed = graph.quant.iter().filter_map(|(id, config)| {
         let value = graph.value_at(config.node, config.port)?;
         let origin = graph.quant.grid(id)?.origin;
-        let own = !config.port.is_border() && !grids.has(value) && !free.contains_key(&value);
+        let own = !config.port.is_border() && !grids.has(value) && !freed.contains_key(&value);
         (own && matches!(origin, Origin::Observed | Origin::Coarsened)).then_some(value)
     });
     let observed: BTreeSet<ValueId> = observed.collect();

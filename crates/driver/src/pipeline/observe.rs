@@ -6,9 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use strait_compile::{CompileError, Means};
 use strait_container::{Beside, Digest};
 use strait_core::{Bodies, Module, bytes};
-use strait_execute::{PlanOptions, Tensor, cost};
+use strait_execute::{PlanOptions, Tensor};
 use strait_quantize::{
     Observation, ObserveError, Requests, observe,
     statistics::{self, Coverage, Key},
@@ -18,13 +19,10 @@ use strait_samples::{Kind, Samples, Scratch};
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
     failure,
-    limits::Demand,
-    session::Session,
+    session::{Session, Steps},
     stop::Stop,
     table,
 };
-
-use super::lowered::whole_of;
 
 /// Raised when the same samples give other statistics.
 const VERSION: &str = "strait-statistics 1";
@@ -121,27 +119,19 @@ impl Wanted<'_> {
     }
 
     fn observed(&self, requests: &Requests, session: &Session<'_>) -> Result<Observation, Stop> {
-        let (module, count) = (self.module, self.covered.count());
-        let running = whole_of(self.bodies, module)?;
-        let cost = cost(&running, running.main).map_err(failure::execute)?;
-        let gathered = observe::most_bytes(module, module.main, requests, count);
-        let threads = session.admit(&Demand::new(cost).observed(gathered), count as usize)?;
-        session.phase("observe", Some(count as usize), |done| {
-            let options = PlanOptions {
+        let means = Means {
+            threads: session.threads,
+            limits: session.limits,
+            options: PlanOptions {
                 context: session.context,
                 ..PlanOptions::default()
-            };
-            observe(
-                module,
-                self.bodies,
-                requests,
-                &Adapter(self.samples),
-                &self.covered,
-                threads,
-                &options,
-                &mut |count| done(count),
-            )
-            .map_err(|error| stop(error, self.samples))
+            },
+        };
+        let asked = (requests, &Adapter(self.samples) as &dyn observe::Samples, &self.covered);
+        let observed = strait_compile::observe((self.module, self.bodies), asked, &means, &Steps::new(session, ""));
+        observed.map_err(|error| match error {
+            CompileError::Observe(error) => stop(error, self.samples),
+            other => other.into(),
         })
     }
 }

@@ -17,15 +17,8 @@ use crate::{
 };
 
 use super::{
-    compile::{canonical, read},
-    folded::Layers,
-    inputs, model_grids,
-    outputs::Outputs,
-    record,
-    requests::requests,
-    select::select,
-    selection::Selection,
-    switches::switches,
+    compile::read, folded::Layers, inputs, model_grids, outputs::Outputs, record, requests::requests, select::select,
+    selection::Selection, switches::switches,
 };
 
 /// A model and samples, ready to be observed.
@@ -75,7 +68,9 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
     let bodies = float.module.lay_open(main);
     let (layers, outputs) = (Layers::of(&float.module), Outputs::of(&float.module));
     let switches = switches(loaded, &float.module)?;
-    let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module, &switches.0))?;
+    let (canonical, rewritten) = session.phase("canonicalise", None, |_| {
+        Ok(strait_compile::canonicalise(float.module, &switches.0)?)
+    })?;
     if loaded.config.quantize.given.is_some() && !model_grids::has_some(&canonical) {
         let path = KeyPath::of(&["quantize", "given"]);
         let finding = loaded.error(codes::RULE, &path, "the model has no grids of its own", "");

@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use strait_compile::Settings;
 use strait_core::{Module, NodeId, Port};
 use strait_quantize::annotate::Wish;
 use strait_target::{Recorded, TargetError, spec::WeightPer};
@@ -23,7 +24,6 @@ use crate::{
 };
 
 use super::{
-    directives::Wishes,
     lowered::Job,
     selection::{computes_means, weighs},
 };
@@ -52,7 +52,7 @@ pub(super) fn text(loaded: &Loaded, path: &Path) -> Result<Arc<SourceText>, Diag
 /// # Errors
 /// A text that is no record, a target that reads none, layers that the model does not have, and numbers of channels that are not
 /// theirs.
-pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, wishes: &mut Wishes) -> Result<Vec<Given>, Stop> {
+pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Settings) -> Result<Vec<Given>, Stop> {
     let (module, spec) = (job.canonical, job.target.spec());
     let recorded = job.target.recorded(&record.text).map_err(|error| match error {
         TargetError::Text { at, message } => placed(record, at, Diagnostic::error(codes::RULE, message)),
@@ -85,14 +85,14 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, wishes: &mut Wishes
     if !findings.is_empty() {
         return Err(Diagnostics(findings).into());
     }
-    wishes.directives.weight_per.extend(granularities);
+    settings.directives.weight_per.extend(granularities);
     let others = module
         .main()
         .nodes()
         .filter(|(id, node)| !named.contains(id) && (weighs(node) || computes_means(node)));
     for (id, _) in others {
         let why = format!("the record of `{}` does not name it", spec.id);
-        wishes.placing.entry(id).or_insert(Wish::Float(why));
+        settings.placing.entry(id).or_insert(Wish::Float(why));
     }
     Ok(given)
 }

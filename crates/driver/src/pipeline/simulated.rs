@@ -1,6 +1,7 @@
 //! The simulation of an artifact, from the configuration that it was made with.
 
 use std::borrow::Cow;
+use strait_compile::OfTarget;
 use strait_container::Digest;
 
 use strait_core::Module;
@@ -14,17 +15,17 @@ use crate::{
     diagnostic::{Diagnostic, Diagnostics},
     dialect::expanded,
     failure::codes,
-    session::Session,
+    session::{Session, Steps},
     stop::Stop,
     targets,
 };
 
 use super::{
+    carried::carried,
     compile::settings_digest,
     lowered::{Job, annotated, whole_of},
     observe,
     ready::{Ready, ready},
-    rewritten::of_target,
 };
 
 /// The float graph that rounds where the integers of an artifact are codes: `loaded` is annotated and baked for its target
@@ -86,15 +87,17 @@ pub(crate) fn simulated(
     let observation = observe::statistics((&canonical, &bodies), &requests, &samples, cache, session)?;
     let ranges = Ranges::default();
     let selection = selection.of_target(&loaded.config.quantize, id);
-    let known = (&canonical, &selection, &observation);
-    let of_target = of_target(known, (target.spec(), &switches), session, |module, unmet| {
+    let steps = Steps::new(session, id);
+    let rules = (target.spec(), &switches);
+    let of_target = OfTarget::new((&canonical, &observation), rules, &steps, |module, unmet| {
         observe::statistics((module, &bodies), unmet, &samples, cache, session)
     })?;
+    let selection = carried(selection, &canonical, &of_target.module);
     let job = Job {
         loaded,
         canonical: &of_target.module,
         bodies: &bodies,
-        selection: &of_target.selection,
+        selection: &selection,
         observation: &of_target.observation,
         target,
         origin,

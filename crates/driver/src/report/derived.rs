@@ -13,7 +13,7 @@ use strait_core::{
 use strait_requantize::Per;
 
 use super::{
-    FiredReport, Grid, Layer, Report, Summary, ValueReport, evidence,
+    FiredReport, Grid, Layer, Report, Summary, ValueReport,
     fusions::{fired_by, reason},
 };
 
@@ -108,7 +108,7 @@ pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Opti
             Placement::Accelerator => None,
             Placement::Host(why) => Some(reason(why)),
         },
-        form: evidence::form(node).map(|form| form.kind().name().to_owned()),
+        form: node.requantization().map(|form| form.kind().name().to_owned()),
         free_integers: None,
         from_scales: None,
         clamp: fused.and_then(|fused| fused.clamp),

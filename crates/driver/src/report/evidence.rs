@@ -260,7 +260,7 @@ impl<'a> Grounds<'a> {
         let result = node.outputs.first().and_then(|&id| self.integer.main().value(id));
         let fusion = result.and_then(|value| self.fired.get(self.integer.name(value.name)).copied());
         let read = |node: &Node| node.inputs.first().copied().flatten();
-        let forms: Vec<(&Requantization, Option<Place<'_, 'a>>)> = match form(node) {
+        let forms: Vec<(&Requantization, Option<Place<'_, 'a>>)> = match node.requantization() {
             Some(own) if node.fused.is_some() => {
                 // With something added inside it, what is requantized is the sum.
                 let sums = chain
@@ -275,7 +275,7 @@ impl<'a> Grounds<'a> {
             }
             Some(own) => vec![(own, read(node).map(|value| (&self.bounds, value)))],
             None => (chain.iter())
-                .filter_map(|step| Some((form(step)?, self.lowered_bounds().zip(read(step)))))
+                .filter_map(|step| Some((step.requantization()?, self.lowered_bounds().zip(read(step)))))
                 .collect(),
         };
         let named = self.forms_of(fusion, &ops);
@@ -354,7 +354,7 @@ impl<'a> Grounds<'a> {
             .iter()
             .flatten()
             .filter_map(|&value| lowered.producer(value));
-        let mut brings = makers.filter(|(_, node)| form(node) == Some(&addend.form));
+        let mut brings = makers.filter(|(_, node)| node.requantization() == Some(&addend.form));
         Some((
             &addend.form,
             brings.find_map(|(_, node)| node.inputs.first().copied().flatten())?,
@@ -429,15 +429,6 @@ fn of_rank(support: Support<'_>, rank: Option<usize>) -> Support<'_> {
 /// True if an integer op adds up or multiplies, so that it can leave its accumulator.
 fn sums(op: &Op) -> bool {
     matches!(op.term().kind(), Kind::Accumulates | Kind::Divides)
-}
-
-/// The requantization that a node computes.
-pub(crate) fn form(node: &Node) -> Option<&Requantization> {
-    match (&node.op, &node.fused) {
-        (_, Some(fused)) => Some(&fused.requant),
-        (Op::Requantize(op), None) => Some(&op.form),
-        _ => None,
-    }
 }
 
 /// Counts the layers; `oracle` is the table's.

@@ -22,13 +22,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{diagnostic::Diagnostic, evaluation::Accuracy, shares::Shares};
+use strait_compile::Shares;
+
+use crate::{diagnostic::Diagnostic, evaluation::Accuracy};
 
 pub use agreed::contradictions;
 pub use build::{Material, build};
 pub use data::DataReport;
 pub(crate) use derived::disagreements;
-pub(crate) use evidence::form as requantization;
 pub use evidence::{Counts, EvidenceReport, Ground, Outside, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
 pub use lints::{Lint, PartLoss, RequantizedBy, StatedRange, Taken};

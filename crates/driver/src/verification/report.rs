@@ -11,7 +11,9 @@ use strait_container::{Artifact, Digest};
 use strait_core::{Module, Node};
 use strait_verify::{Analysis, Finding};
 
-use crate::{shares::Shares, table};
+use strait_compile::Shares;
+
+use crate::table;
 
 /// Number of findings that are shown to people.
 const MOST_FINDINGS: usize = 20;

@@ -87,6 +87,11 @@ pub struct Directives {
 }
 
 impl Directives {
+    /// The choice where a bias or a scale of a node does not fit.
+    pub fn unfit(&self, node: NodeId) -> Unfit {
+        self.weights_unfit.get(&node).copied().unwrap_or(self.weight_unfit)
+    }
+
     /// The one for the range of an operand.
     fn of_operand(&self, node: NodeId, port: Port) -> Option<&RangeFrom> {
         match port {

@@ -29,6 +29,8 @@ pub enum Unfit {
     Coarser,
     /// The node runs on the host.
     Float,
+    /// The same, which whoever compiles takes for an error.
+    Error,
 }
 
 /// Weights whose scale is larger than they ask for.
@@ -275,7 +277,7 @@ pub(super) fn weights(
             .collect(),
         false => vec![fallback.max(finest)],
     };
-    let choice = directives.weights_unfit.get(&id).unwrap_or(&directives.weight_unfit);
+    let choice = directives.unfit(id);
     let unfit = asked.iter().enumerate();
     let unfit: Vec<(usize, f64, Reason)> = unfit
         .filter_map(|(channel, asked)| {
@@ -295,12 +297,12 @@ pub(super) fn weights(
         products > f64::from(f32::EPSILON / 2.0) * f64::from(bias.get(channel).copied().unwrap_or(0.0)).abs()
     };
     let seen: Vec<_> = match choice {
-        Unfit::Float => unfit.iter().collect(),
+        Unfit::Float | Unfit::Error => unfit.iter().collect(),
         Unfit::Coarser => unfit.iter().filter(is_seen).collect(),
     };
     let worst = seen.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     let raised = match (worst, choice) {
-        (Some((_, _, reason)), Unfit::Float) => return Err(reason.clone().into()),
+        (Some((_, _, reason)), Unfit::Float | Unfit::Error) => return Err(reason.clone().into()),
         (Some((channel, factor, reason)), Unfit::Coarser) => Some(Raised {
             node: id,
             weights: node.inputs.get(1).copied().flatten().unwrap_or(ValueId::new(0)),

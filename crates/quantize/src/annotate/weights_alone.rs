@@ -128,8 +128,8 @@ fn raised(
     };
     let reason = Reason::new(ReasonCode::WeightScale, "its weights are too small for a scale in f32");
     let directives = &how.directives;
-    match directives.weights_unfit.get(&node).unwrap_or(&directives.weight_unfit) {
-        Unfit::Float => Err(reason.into()),
+    match directives.unfit(node) {
+        Unfit::Float | Unfit::Error => Err(reason.into()),
         Unfit::Coarser => Ok(Some(Raised {
             node,
             weights,

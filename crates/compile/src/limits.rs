@@ -4,18 +4,16 @@
 //! not fit is told then, with the layer. What fits, but not for every thread at a time, is run for fewer samples at a
 //! time. Neither limit changes a byte of any result.
 
-pub(crate) mod machine;
-
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use strait_core::{Def, Graph, GraphId, Module, shape::element_count};
 use strait_execute::{Cost, ExecuteError, Share, cost};
 
-use crate::{diagnostic::Diagnostic, failure::codes, session::Session, stop::Stop, table};
+use crate::Excess;
 
-/// The limits of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The most that runs may take; by default any memory, and a sensible number of operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes; `None` where nobody says how many there are.
     pub memory: Option<u64>,
@@ -42,22 +40,9 @@ const SENSIBLE: u64 = 1_000_000_000_000;
 /// Operations for each byte of weights.
 const FOR_EACH_BYTE: u64 = 100_000;
 
-/// Number of operations of all samples together above which the number is reported.
-const WORTH_SAYING: u64 = 10_000_000_000_000;
-
-impl Default for Limits {
-    /// Four fifths of the memory of the machine, or of what its container allows.
-    fn default() -> Limits {
-        Limits {
-            memory: machine::memory().map(|bytes| bytes / 5 * 4),
-            operations: Operations::Sensible,
-        }
-    }
-}
-
 /// Demand of the runs of one graph or several.
 #[derive(Clone, Debug)]
-pub(crate) struct Demand {
+pub struct Demand {
     weights: u64,
     /// Of weights, once for each plan.
     copies: u64,
@@ -73,7 +58,7 @@ pub(crate) struct Demand {
 
 impl Demand {
     /// Runs of a graph of this cost.
-    pub(crate) fn new(cost: Cost) -> Demand {
+    pub fn new(cost: Cost) -> Demand {
         Demand {
             weights: cost.constants,
             copies: cost.copies,
@@ -87,14 +72,14 @@ impl Demand {
     }
 
     /// With so many bytes of statistics for each sample, and once for all.
-    pub(crate) fn observed(mut self, statistics: u64) -> Demand {
+    pub fn observed(mut self, statistics: u64) -> Demand {
         self.statistics = statistics;
         self.results = self.results.saturating_add(statistics);
         self
     }
 
     /// Another graph beside this one.
-    pub(crate) fn beside(self, other: Demand) -> Demand {
+    pub fn beside(self, other: Demand) -> Demand {
         let larger = |a: Share, b: Share| if b.amount > a.amount { b } else { a };
         Demand {
             weights: self.weights.saturating_add(other.weights),
@@ -117,7 +102,7 @@ impl Demand {
     ///
     /// # Errors
     /// As for [`cost`].
-    pub(crate) fn comparing(module: &Module) -> Result<Demand, ExecuteError> {
+    pub fn comparing(module: &Module) -> Result<Demand, ExecuteError> {
         let fused = Demand::new(cost(module, module.main)?);
         let mut demand = fused.clone();
         demand.values = demand.values.saturating_add(fused.values);
@@ -142,7 +127,7 @@ impl Demand {
     }
 
     /// With so many bytes of values that are kept of a sample.
-    pub(crate) fn keeping(self, bytes: u64) -> Demand {
+    pub fn keeping(self, bytes: u64) -> Demand {
         Demand {
             values: self.values.saturating_add(bytes),
             ..self
@@ -150,8 +135,13 @@ impl Demand {
     }
 
     /// Operations of one sample.
-    pub(crate) fn operations(&self) -> u64 {
+    pub fn operations(&self) -> u64 {
         self.operations
+    }
+
+    /// The node that takes the most of them.
+    pub fn busiest(&self) -> &Share {
+        &self.busiest
     }
 
     fn fixed(&self) -> u64 {
@@ -164,92 +154,48 @@ impl Demand {
     }
 }
 
-impl Session<'_> {
-    /// Number of `samples` that may run at a time: as many as there are threads, or fewer where memory does not
-    /// suffice.
+impl Limits {
+    /// Number of samples that may run at a time: as many as there are threads, or fewer where memory does not suffice.
     ///
     /// # Errors
     /// Not even one fits; or one takes more operations than is allowed.
-    pub(crate) fn admit(&self, demand: &Demand, samples: usize) -> Result<NonZeroUsize, Stop> {
-        let limits = &self.limits;
-        let most = match limits.operations {
+    pub fn admit(&self, demand: &Demand, threads: NonZeroUsize) -> Result<NonZeroUsize, Box<Excess>> {
+        let most = match self.operations {
             Operations::Unlimited => u64::MAX,
             Operations::AtMost(most) => most,
             Operations::Sensible => demand.weights.saturating_mul(FOR_EACH_BYTE).max(SENSIBLE),
         };
         if demand.operations > most {
-            return Err(too_much_work(demand, most).into());
+            return Err(Box::new(Excess::Work {
+                operations: demand.operations,
+                allowed: most,
+                busiest: demand.busiest.clone(),
+            }));
         }
-        let at_a_time = match limits.memory {
-            None => self.threads.get() as u64,
-            Some(memory) => match memory.checked_sub(demand.fixed()) {
-                Some(left) if left >= demand.for_each() => left / demand.for_each().max(1),
-                _ => return Err(too_much_memory(demand, memory).into()),
-            },
+        let Some(memory) = self.memory else { return Ok(threads) };
+        let at_a_time = match memory.checked_sub(demand.fixed()) {
+            Some(left) if left >= demand.for_each() => left / demand.for_each().max(1),
+            _ => {
+                return Err(Box::new(Excess::Memory {
+                    taken: demand.fixed().saturating_add(demand.for_each()),
+                    allowed: memory,
+                    widest: demand.widest.clone(),
+                    weights: demand.weights,
+                    copies: demand.copies,
+                    statistics: demand.statistics,
+                    values: demand.values,
+                    results: demand.results.saturating_mul(2),
+                }));
+            }
         };
-        if demand.operations.saturating_mul(samples as u64) > WORTH_SAYING {
-            self.say(&format!(
-                "{} of about {} operations each, most of them ({}) in `{}`: this takes a while",
-                table::count(samples, "sample"),
-                number(demand.operations),
-                number(demand.busiest.amount),
-                demand.busiest.node
-            ));
-        }
         let at_a_time = usize::try_from(at_a_time).ok().and_then(NonZeroUsize::new);
-        Ok(at_a_time.map_or(self.threads, |most| most.min(self.threads)))
-    }
-}
-
-fn too_much_memory(demand: &Demand, memory: u64) -> Diagnostic {
-    let Share { node, op, .. } = &demand.widest;
-    let message = format!(
-        "a run of one sample takes {}, and {} may be used; the most at `{node}` ({op})",
-        table::bytes(demand.fixed().saturating_add(demand.for_each())),
-        table::bytes(memory)
-    );
-    Diagnostic::error(codes::MEMORY, message)
-        .note(format!(
-            "weights {} and copies of them {}, statistics {}, values of one sample {}, its inputs and results {}",
-            table::bytes(demand.weights),
-            table::bytes(demand.copies),
-            table::bytes(demand.statistics),
-            table::bytes(demand.values),
-            table::bytes(demand.results.saturating_mul(2))
-        ))
-        .help(
-            "`--memory SIZE` sets another limit, by default four fifths of what the machine or its container has; a \
-             smaller input or batch (`bind` in [model]) takes less",
-        )
-}
-
-fn too_much_work(demand: &Demand, most: u64) -> Diagnostic {
-    let Share { node, op, amount } = &demand.busiest;
-    let message = format!(
-        "a run of one sample takes about {} operations, and {} are allowed; {} of them in `{node}` ({op})",
-        number(demand.operations),
-        number(most),
-        number(*amount)
-    );
-    Diagnostic::error(codes::WORK, message).help(format!(
-        "if the model is meant so, `--operations {}` or `--operations unlimited` lifts the limit",
-        number(demand.operations.saturating_add(demand.operations / 10))
-    ))
-}
-
-/// Three digits and an exponent.
-fn number(count: u64) -> String {
-    match count {
-        ..100_000 => count.to_string(),
-        _ => format!("{:.2e}", count as f64),
+        Ok(at_a_time.map_or(threads, |most| most.min(threads)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Silent;
-    use strait_kernels::Context;
 
     fn demand(weights: u64, values: u64, operations: u64) -> Demand {
         let share = |amount| Share {
@@ -268,9 +214,9 @@ mod tests {
     }
 
     fn admitted(threads: usize, limits: Limits, demand: &Demand) -> Result<usize, String> {
-        let session = Session::new(NonZeroUsize::new(threads).unwrap(), Context::detect(), &Silent).with_limits(limits);
-        let found = session.admit(demand, 4);
-        found.map(NonZeroUsize::get).map_err(|stop| stop.to_string())
+        let threads = NonZeroUsize::new(threads).unwrap();
+        let found = limits.admit(demand, threads);
+        found.map(NonZeroUsize::get).map_err(|excess| excess.to_string())
     }
 
     #[test]
@@ -337,7 +283,7 @@ mod tests {
         let small = demand(100, 1, 2 * SENSIBLE);
         let message = admitted(1, limits(Operations::Sensible), &small).unwrap_err();
         assert!(
-            message.contains("2.00e12 operations, and 1.00e12 are allowed"),
+            message.contains("2000000000000 operations, and 1000000000000 are allowed"),
             "{message}"
         );
         assert!(admitted(1, limits(Operations::AtMost(2 * SENSIBLE)), &small).is_ok());

@@ -7,26 +7,21 @@ use strait_execute::{PlanOptions, Tensor, TensorView, Threads, reference};
 use strait_target::{TargetSpec, spec::Row};
 use strait_verify::{Comparison, Fault, Finding, LOWERED, Ranges, VerifyError, VerifyOptions, analyse, verify_module};
 
-use crate::{
-    diagnostic::{Diagnostic, Diagnostics},
-    failure,
-    report::requantization,
-    stop::Stop,
-};
+use crate::{CompileError, Task};
 
-/// The end of a verification with these findings, on one random sample and the target's loops.
-pub(super) fn stop(
-    spec: &TargetSpec,
+/// The error of a verification with these findings, on the target's loops.
+pub(crate) fn error(
+    task: &Task<'_>,
     module: &Module,
     certificates: &[CertificateRecord],
     findings: &[Finding],
-    ranges: &Ranges,
     threads: &Threads,
-) -> Stop {
+) -> CompileError {
+    let (spec, ranges) = (task.target.spec(), task.ranges);
     let said: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    let ours = Stop::Defect(format!("the integer model does not hold: {}", said.join("; ")));
+    let ours = CompileError::Defect(format!("the integer model does not hold: {}", said.join("; ")));
     let by_the_host = VerifyOptions {
-        samples: 1,
+        samples: task.random_inputs,
         ranges: Some(ranges),
         ..VerifyOptions::new(threads)
     };
@@ -34,16 +29,17 @@ pub(super) fn stop(
         Ok(report) if report.is_sound() => {}
         _ => return ours,
     }
-    let layers: Vec<Diagnostic> = (findings.iter())
+    let layers: Vec<String> = (findings.iter())
         .filter_map(|finding| layer(spec, module, certificates, finding, ranges))
         .collect();
-    match layers.is_empty() {
-        false => Diagnostics(layers).into(),
-        true => {
-            let message = format!("the kernels of target `{}` do not hold: {}", spec.id, said.join("; "));
-            failure::of_target(message).into()
-        }
-    }
+    CompileError::Kernels(match layers.is_empty() {
+        false => layers,
+        true => vec![format!(
+            "the kernels of target `{}` do not hold: {}",
+            spec.id,
+            said.join("; ")
+        )],
+    })
 }
 
 /// A layer that a kernel of the target computes wrong: its form, an accumulator and both codes.
@@ -53,7 +49,7 @@ fn layer(
     certificates: &[CertificateRecord],
     finding: &Finding,
     ranges: &Ranges,
-) -> Option<Diagnostic> {
+) -> Option<String> {
     let Fault::Layer {
         element,
         expected,
@@ -64,7 +60,7 @@ fn layer(
         return None;
     };
     let (_, node) = named(module, module.main(), &finding.value)?;
-    let form = requantization(node)?;
+    let form = node.requantization()?;
     let name = spec.form_name(&[], form).unwrap_or_default();
     let accumulator = accumulator(module, certificates, (&finding.value, *element), ranges)
         .ok()
@@ -73,14 +69,13 @@ fn layer(
         Some(accumulator) => format!("of the accumulator {accumulator}"),
         None => format!("in element {element}"),
     };
-    let message = format!(
+    Some(format!(
         "layer `{}` ({}): the kernel of {} of target `{}` makes {found} {of}; by the form's definition it is {expected}",
         module.name(node.name),
         node.op.term(),
         Row::Form(name),
         spec.id,
-    );
-    Some(failure::of_target(message))
+    ))
 }
 
 /// Accumulator that the lowered graph requantizes to this element of a value, on the first random sample.

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 /// Bytes; `None` where the system does not tell.
-pub(super) fn memory() -> Option<u64> {
+pub(crate) fn memory() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let all = [
         field(&read("/proc/meminfo"), "MemTotal:"),

@@ -8,10 +8,7 @@ use strait_core::{Attribute, Elem, Module, Node, Op, Placement};
 use strait_requantize::Requantization;
 use strait_target::Target;
 
-use crate::{
-    diagnostic::{Diagnostic, Diagnostics},
-    failure::codes,
-};
+use crate::LayerError;
 
 /// Numbers of layers with a requantization.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +31,7 @@ impl fmt::Display for Shares {
 ///
 /// # Errors
 /// Whatever stops the model, with the layer.
-pub(crate) fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, Diagnostics> {
+pub fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, LayerError> {
     let mut shares = None;
     // Layers without weights of their own often share a requantization. A form without a model is told so at once, and is not kept:
     // most targets have none, and large models as many forms as layers.
@@ -67,8 +64,11 @@ pub(crate) fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shar
 }
 
 /// An error of the target's own model.
-pub(crate) fn of_layer(module: &Module, node: &Node, text: &str) -> Diagnostics {
-    Diagnostic::error(codes::TARGET, format!("layer `{}`: {text}", module.name(node.name))).into()
+pub(crate) fn of_layer(module: &Module, node: &Node, text: &str) -> LayerError {
+    LayerError {
+        layer: module.name(node.name).to_owned(),
+        text: text.to_owned(),
+    }
 }
 
 /// The nodes of the main graph that the accelerator computes.

@@ -1,79 +1,18 @@
-//! The float graph of one target: the rules that its table switches on, and what is observed for their sake.
+//! The rules of the configuration on the float graph of one target.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use strait_core::{Module, NodeId, Rewritten, Switches, Symbol};
-use strait_quantize::{Observation, Requests};
-use strait_target::{TargetSpec, spec::FloatRule};
+use strait_core::{Module, NodeId, Symbol};
 
-use crate::{session::Session, stop::Stop};
-
-use super::{
-    lowered::{pass, whole},
-    selection::{Selection, united},
-};
-
-/// The canonical graph as a target wants it, with what the configuration and the samples say of it.
-pub(super) struct OfTarget<'a> {
-    pub(super) module: Cow<'a, Module>,
-    pub(super) selection: Cow<'a, Selection>,
-    pub(super) observation: Cow<'a, Observation>,
-    pub(super) rewritten: Rewritten,
-}
-
-/// Applies the rules of a target's table. `observe` is asked for the statistics of values that they have created, and of
-/// those alone.
-///
-/// # Errors
-/// A module that is broken, or whatever stops the observation.
-pub(super) fn of_target<'a>(
-    (canonical, selection, observation): (&'a Module, &'a Selection, &'a Observation),
-    (spec, switches): (&TargetSpec, &Switches),
-    session: &Session<'_>,
-    observe: impl FnOnce(&Module, &Requests) -> Result<Observation, Stop>,
-) -> Result<OfTarget<'a>, Stop> {
-    let mut found = OfTarget {
-        module: Cow::Borrowed(canonical),
-        selection: Cow::Borrowed(selection),
-        observation: Cow::Borrowed(observation),
-        rewritten: Rewritten::default(),
-    };
-    let (module, rewritten) = match spec.rules.is_empty() {
-        true => return Ok(found),
-        false => session.phase(&format!("rewrite ({})", spec.id), None, |_| {
-            run(canonical, &spec.rules, switches)
-        })?,
-    };
-    if rewritten.applied.is_empty() {
-        return Ok(found);
-    }
-    let unmet = Requests::all(&module, module.main).unmet(&module, module.main, observation);
-    if !unmet.is_empty() {
-        found.observation.to_mut().extend(observe(&module, &unmet)?);
-    }
-    found.selection = Cow::Owned(carried(selection, canonical, &module));
-    (found.module, found.rewritten) = (Cow::Owned(module), rewritten);
-    Ok(found)
-}
-
-fn run(canonical: &Module, rules: &[FloatRule], switches: &Switches) -> Result<(Module, Rewritten), Stop> {
-    let mut module = canonical.clone();
-    let main = module.main;
-    let rules = strait_rewrite::of_target(rules).switched(switches);
-    let rewritten = rules.run(&mut module, main).map_err(pass)?;
-    if !rewritten.applied.is_empty() {
-        whole(&module, "rewrite")?;
-    }
-    Ok((module, rewritten))
-}
+use super::selection::{Selection, united};
 
 /// The selection in the rewritten module: a rule of the configuration holds for a new node if it holds for one of the
 /// nodes that the new one answers for, and for a new value if it holds for the one whose name that has. Ids that are in both
 /// modules mean the same.
-fn carried(selection: &Selection, canonical: &Module, module: &Module) -> Selection {
+pub(super) fn carried(selection: Selection, canonical: &Module, module: &Module) -> Selection {
+    if std::ptr::eq(canonical, module) {
+        return selection;
+    }
     let (before, after) = (canonical.main(), module.main());
     let mut by_source: BTreeMap<Symbol, BTreeSet<usize>> = BTreeMap::new();
     for (&id, rules) in &selection.nodes {

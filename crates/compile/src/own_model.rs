@@ -7,12 +7,11 @@ use strait_core::{Elem, Module};
 use strait_kernels::integer::Loops;
 use strait_kernels::{Context, KernelError};
 use strait_requantize::{IntType, Requantization};
-use strait_target::TargetSpec;
+use strait_target::{Target, TargetSpec};
 
-use super::lowered::Job;
 use crate::{
+    LayerError,
     shares::{self, Shares},
-    stop::Stop,
 };
 
 /// The most codes of a channel that are all looked at: those of a type of 16 bits.
@@ -29,8 +28,8 @@ const AT_A_TIME: usize = 1 << 20;
 ///
 /// # Errors
 /// The first accumulator of which the model makes another code than the form, with its layer; whatever stops the model.
-pub(super) fn hold(job: &Job<'_>, module: &Module) -> Result<Option<Shares>, Stop> {
-    let held = shares::shares(job.target.as_ref(), module)?;
+pub(crate) fn hold(target: &dyn Target, module: &Module) -> Result<Option<Shares>, LayerError> {
+    let held = shares::shares(target, module)?;
     if held.is_none() {
         return Ok(None);
     }
@@ -43,15 +42,15 @@ pub(super) fn hold(job: &Job<'_>, module: &Module) -> Result<Option<Shares>, Sto
             }
             compared.push(asked);
             let (form, clamp, wide) = asked;
-            one(job, form, clamp, wide).map_err(|text| shares::of_layer(module, node, &text))?;
+            one(target, form, clamp, wide).map_err(|text| shares::of_layer(module, node, &text))?;
         }
     }
     Ok(held)
 }
 
 /// Compares one requantization.
-fn one(job: &Job<'_>, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool) -> Result<(), String> {
-    let own = job.target.own_loops(form, clamp).map_err(|error| error.to_string())?;
+fn one(target: &dyn Target, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool) -> Result<(), String> {
+    let own = target.own_loops(form, clamp).map_err(|error| error.to_string())?;
     let Some(own) = own else { return Ok(()) };
     let layer = Layer {
         form,
@@ -62,7 +61,7 @@ fn one(job: &Job<'_>, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool
     let Some(differs) = layer.difference().map_err(|error| error.to_string())? else {
         return Ok(());
     };
-    let spec = job.target.spec();
+    let spec = target.spec();
     Err(format!(
         "of the accumulator {} in channel {} the model of the target `{}` makes {}, and its form `{}` says {}",
         differs.accumulator,

@@ -1,0 +1,136 @@
+//! The way of one target, step by step.
+
+use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc};
+
+use strait_container::CertificateRecord;
+use strait_core::{Bodies, Module};
+use strait_execute::Threads;
+use strait_lower::Fusion;
+use strait_quantize::{Observation, annotate::Findings};
+use strait_target::{Target, spec::Nearness};
+use strait_verify::{Ranges, VerifyError, VerifyOptions, verify_module};
+
+use crate::{
+    CompileError, Demand, Limits, OwnGrids, Settings, Shares, Step, TargetLoops, Watch, blame,
+    fuse::{certificates, closed, fused},
+    own_model, quantize, whole,
+};
+
+/// All that the compilation for one target rests on.
+#[derive(Clone)]
+pub struct Task<'a> {
+    /// The float graph, behind the rules of the target's table.
+    pub float: &'a Module,
+    /// The bodies of control flow, which lie open in its main graph.
+    pub bodies: &'a Bodies,
+    /// What was observed of its values.
+    pub observation: &'a Observation,
+    /// For which target.
+    pub target: &'a Arc<dyn Target>,
+    /// What rules say.
+    pub settings: &'a Settings,
+    /// The integers of the samples, by input, which random inputs have.
+    pub ranges: &'a Ranges,
+    /// Random inputs on which the fused graph is held against the lowered one.
+    pub random_inputs: usize,
+    /// The most that a run may take.
+    pub limits: Limits,
+    /// Threads to work on. They change no bit.
+    pub threads: NonZeroUsize,
+}
+
+/// The integer model of one target.
+#[derive(Debug)]
+pub struct Built {
+    /// The lowered graph, and the fused one, which is `main`, over one pool of tensors.
+    pub module: Module,
+    /// The same where there are bodies of control flow, with these open in both graphs.
+    pub open: Option<Module>,
+    /// The annotated float graph that it was made from, with its parameters baked.
+    pub annotated: Module,
+    /// Findings of annotation, which cost accuracy.
+    pub findings: Findings,
+    /// What became of the grids that the model came with.
+    pub own_grids: OwnGrids,
+    /// The rows of the target's table by which nodes of the lowered graph were made, by the nodes' names.
+    pub origins: BTreeMap<String, String>,
+    /// Nearness of requantizations to the ideal, by their names.
+    pub nearness: BTreeMap<String, Nearness>,
+    /// The fusions, and those that were refused.
+    pub fusion: Fusion,
+    /// Claims of the fusions.
+    pub certificates: Vec<CertificateRecord>,
+    /// The layers that were held against the target's own model of its arithmetic, where it has one and [`compile`] has asked it.
+    pub own_model: Option<Shares>,
+}
+
+impl Built {
+    /// The module with the bodies of control flow open in both graphs.
+    pub fn open(&self) -> &Module {
+        self.open.as_ref().unwrap_or(&self.module)
+    }
+}
+
+/// Compiles for one target, and holds the result against what it was made from: [`build`], then [`verify`].
+///
+/// # Errors
+/// Those of both; an interruption.
+pub fn compile(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> {
+    let mut built = build(task, watch)?;
+    built.own_model = watch.step(Step::Verify, None, |_| {
+        task.limits.admit(&Demand::comparing(built.open())?, task.threads)?;
+        let held = own_model::hold(task.target.as_ref(), built.open())?;
+        verify(task, &built)?;
+        Ok::<_, CompileError>(held)
+    })?;
+    Ok(built)
+}
+
+/// Places, annotates, bakes and lowers, in turns; then fuses.
+///
+/// # Errors
+/// Nodes that settings want in integers and that cannot be; code of the target that fails; a defect.
+pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> {
+    let quantized = watch.step(Step::Quantize, None, |_| quantize(task))?;
+    let lowered = quantized.lowered;
+    let (module, fusion) = watch.step(Step::Fuse, None, |_| fused(task, lowered.module))?;
+    let (module, open) = closed(task.bodies, module)?;
+    Ok(Built {
+        module,
+        open,
+        annotated: quantized.annotated,
+        findings: quantized.findings,
+        own_grids: quantized.own_grids,
+        origins: lowered.origins,
+        nearness: lowered.nearness,
+        certificates: certificates(&fusion),
+        fusion,
+        own_model: None,
+    })
+}
+
+/// Holds the fused graph against the lowered one, by other means than those that made it, on the target's loops. What does
+/// not hold is our defect, or that of the target's code ([`blame`]).
+///
+/// # Errors
+/// The layers that do not hold; a run that fails.
+pub fn verify(task: &Task<'_>, built: &Built) -> Result<(), CompileError> {
+    let (module, certificates) = (built.open(), built.certificates.as_slice());
+    whole(module, "fuse")?;
+    let threads = Threads::new(task.threads)?;
+    let loops = TargetLoops(task.target.clone());
+    let options = VerifyOptions {
+        samples: task.random_inputs,
+        ranges: Some(task.ranges),
+        loops: &loops,
+        ..VerifyOptions::new(&threads)
+    };
+    let report = verify_module(module, certificates, &options).map_err(|error| match error {
+        VerifyError::Execute { source, .. } => CompileError::Execute(source),
+        error => CompileError::Defect(format!("the integer model cannot be verified: {error}")),
+    })?;
+    match report.is_sound() {
+        true => Ok(()),
+        false => Err(blame::error(task, module, certificates, &report.findings, &threads)),
+    }
+}

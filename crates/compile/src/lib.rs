@@ -1,0 +1,33 @@
+//! The compiler in memory: a float graph, what was observed of it, a target and settings go in, and the integer model with
+//! its certificates comes out. There is no file, no console, no folder and no clock in this crate; whoever calls it watches
+//! the steps ([`Watch`]) and may stop them.
+//!
+//! [`Model::new`] applies the rules that know no target, [`observe()`] runs the samples once, for any number of targets,
+//! [`OfTarget::new`] applies the rules of one target's table, and [`compile()`] does the rest.
+
+mod blame;
+mod compile;
+mod error;
+mod fuse;
+pub mod limits;
+mod loops;
+mod model;
+mod observed;
+mod of_target;
+mod own_model;
+mod quantize;
+mod settings;
+pub mod shares;
+mod watch;
+
+pub use compile::{Built, Task, build, compile, verify};
+pub use error::{CompileError, Denied, Excess, LayerError};
+pub use limits::{Demand, Limits, Operations};
+pub use loops::{OwnLoops, TargetLoops};
+pub use model::{Means, Model, canonicalise, observe, whole};
+pub use observed::{InMemory, Observed};
+pub use of_target::OfTarget;
+pub use quantize::{Misfits, OwnGrids, Quantized, is_unfit, quantize};
+pub use settings::{GivenGrid, Settings, policy};
+pub use shares::Shares;
+pub use watch::{Silent, Step, Watch};

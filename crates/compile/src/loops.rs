@@ -1,0 +1,35 @@
+//! A target's loops, as the executor asks for them.
+
+use std::sync::Arc;
+
+use strait_execute::{LoopsFor, StepError};
+use strait_kernels::integer::Loops;
+use strait_requantize::Requantization;
+use strait_target::{Target, TargetError};
+
+/// The loops of a target.
+#[derive(Clone)]
+pub struct TargetLoops(pub Arc<dyn Target>);
+
+/// The loops of a target's own model of its arithmetic, and its other loops for forms that the model does not compute.
+#[derive(Clone)]
+pub struct OwnLoops(pub Arc<dyn Target>);
+
+fn failed(error: TargetError) -> StepError {
+    StepError::Target(error.to_string())
+}
+
+impl LoopsFor for TargetLoops {
+    fn loops_for(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, StepError> {
+        self.0.loops(form, clamp).map_err(failed)
+    }
+}
+
+impl LoopsFor for OwnLoops {
+    fn loops_for(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, StepError> {
+        match self.0.own_loops(form, clamp).map_err(failed)? {
+            Some(loops) => Ok(loops),
+            None => self.0.loops(form, clamp).map_err(failed),
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! From the float graph to integers that are not fused: the model's own grids taken, placed, annotated, baked and lowered,
+//! in turns.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal, ValueId};
+use strait_execute::both;
+use strait_lower::{LowerError, Lowered, Turns};
+use strait_quantize::{
+    Annotation, annotate,
+    annotate::{
+        Findings, ModelGrids, Progress, Unfit, denied, place, refuse, refused_by_code, requantized, take_model_grids,
+        widen,
+    },
+};
+
+use crate::{CompileError, Denied, Settings, Task, whole};
+
+/// Values whose grids of the model a node could not have: the node, and why.
+pub type Misfits = BTreeMap<ValueId, (NodeId, Reason)>;
+
+/// A model in integers whose requantizations are operations of their own.
+#[derive(Debug)]
+pub struct Quantized {
+    /// The annotated float graph, with its parameters baked.
+    pub annotated: Module,
+    /// The lowered graph.
+    pub lowered: Lowered,
+    /// Findings of annotation, which cost accuracy.
+    pub findings: Findings,
+    /// What became of the grids that the model came with.
+    pub own_grids: OwnGrids,
+}
+
+/// What became of the grids that a quantized model came with.
+#[derive(Debug)]
+pub struct OwnGrids {
+    /// All of them.
+    pub grids: ModelGrids,
+    /// The values whose grids a node could not have, so that it runs on the host.
+    pub misfits: Misfits,
+    /// The values that were given other grids.
+    pub freed: Misfits,
+}
+
+/// Annotates and lowers. Where settings requantize, values whose grids of the model a node could not have are set free of
+/// them, and all is done once more: each time more of them are free, so that this comes to an end.
+///
+/// # Errors
+/// Nodes that settings want in integers and that cannot be; the target's code; a defect.
+pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
+    let mut freed = Misfits::new();
+    loop {
+        let done = attempt(task, &freed)?;
+        let is_new = |value: &ValueId| !freed.contains_key(value);
+        let misfits = &done.own_grids.misfits;
+        if !task.settings.requantizes || !misfits.keys().any(is_new) {
+            hold_to_integers(task.settings, &done.annotated)?;
+            return Ok(done);
+        }
+        done.own_grids.misfits.into_iter().for_each(|(value, why)| {
+            freed.entry(value).or_insert(why);
+        });
+    }
+}
+
+/// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value.
+fn attempt(task: &Task<'_>, freed: &Misfits) -> Result<Quantized, CompileError> {
+    let (settings, spec) = (task.settings, task.target.spec());
+    let mut module = task.float.clone();
+    let main = module.main;
+    let (mut types, mut directives) = (settings.types.clone(), settings.directives.clone());
+    for given in &settings.given {
+        let known = given.annotation(&mut module);
+        directives.given.insert((given.node, given.port), known);
+    }
+    let grids = take_model_grids(&mut module, main).map_err(CompileError::defect)?;
+    let free: BTreeSet<ValueId> = freed.keys().copied().collect();
+    grids
+        .keep((&mut module, main), spec, &free, &mut types, &mut directives)
+        .map_err(CompileError::defect)?;
+    widen(&module, main, spec, &settings.placing, &directives, &mut types);
+    let mut progress = place(&mut module, main, spec, &settings.placing, &types);
+    let refused = refused_by_code(&module, main, task.target.as_ref());
+    let refused = refused.map_err(|error| CompileError::Target(error.to_string()))?;
+    let placing = &settings.placing;
+    refuse(module.main_mut(), spec, placing, &types, &mut progress, refused);
+    let how = Annotation {
+        spec,
+        observation: task.observation,
+        observer: settings.observer.clone(),
+        weight_per: settings.weight_per,
+        weight_block: settings.weight_block,
+        types,
+        alignments: settings.alignments,
+        directives,
+        placing,
+    };
+    let own = grids.iter();
+    let own = own.filter_map(|(value, grid)| Some((module.main().data_of(value)?, grid.clone())));
+    let mut turns = Turns::with_scales(own.collect());
+    // What is on the host for the sake of a grid may come back.
+    let is_final = grids.is_empty() || !settings.requantizes;
+    let lowered = turned(&mut module, &mut progress, &how, |module, progress| {
+        if is_final {
+            hold_to_integers(settings, module)?;
+        }
+        annotate(module, main, &how, progress).map_err(CompileError::defect)?;
+        if is_final {
+            hold_to_integers(settings, module)?;
+        }
+        turns.touch(progress.touched());
+        match turns.lower(module, spec) {
+            Ok(lowered) => Ok(Turn::Done(lowered)),
+            Err(LowerError::Nodes(nodes)) => Ok(Turn::Refused(nodes)),
+            Err(LowerError::Ours(text)) => Err(CompileError::Defect(text)),
+        }
+    })?;
+    both(
+        task.threads,
+        || whole(&module, "annotate"),
+        || whole(&lowered.module, "lower"),
+    )?;
+    let mut findings = progress.findings(&module, &how);
+    findings.requantized = requantized(&module, &grids, freed).map_err(CompileError::defect)?;
+    let misfits = progress.misfits().iter().filter(|(value, _)| grids.has(**value));
+    let misfits = misfits.map(|(&value, why)| (value, why.clone())).collect();
+    Ok(Quantized {
+        annotated: module,
+        lowered,
+        findings,
+        own_grids: OwnGrids {
+            grids,
+            misfits,
+            freed: freed.clone(),
+        },
+    })
+}
+
+/// Outcome of one turn of annotating and lowering.
+enum Turn<T> {
+    Done(T),
+    /// These nodes cannot be lowered.
+    Refused(Vec<Refusal>),
+}
+
+/// Repeats a turn until it refuses nothing. What it refuses gets a coarser grid, or moves to the host and stays there, all
+/// of it at once. Grids become coarser only so often, so that the turns come to an end.
+fn turned<T>(
+    module: &mut Module,
+    progress: &mut Progress,
+    how: &Annotation<'_>,
+    mut turn: impl FnMut(&mut Module, &mut Progress) -> Result<Turn<T>, CompileError>,
+) -> Result<T, CompileError> {
+    loop {
+        match turn(module, progress)? {
+            Turn::Done(done) => return Ok(done),
+            Turn::Refused(nodes) => {
+                if !refuse(module.main_mut(), how.spec, how.placing, &how.types, progress, nodes) {
+                    return Err(CompileError::defect("a node on the host was refused"));
+                }
+            }
+        }
+    }
+}
+
+/// Holds the nodes that settings want in integers to that: wherever one moves to the host, and for whatever reason.
+fn hold_to_integers(settings: &Settings, module: &Module) -> Result<(), CompileError> {
+    let graph = module.main();
+    let name = |id: NodeId| graph.node(id).map_or("", |node| module.name(node.name)).to_owned();
+    let mut found: Vec<Denied> = denied(graph, &settings.placing)
+        .into_iter()
+        .map(|(node, reason)| Denied {
+            node,
+            name: name(node),
+            reason,
+            is_unfit: false,
+        })
+        .collect();
+    let unfit = graph.nodes().filter_map(|(node, on)| match &on.place {
+        Placement::Host(reason) if is_unfit(reason) && settings.directives.unfit(node) == Unfit::Error => {
+            Some(Denied {
+                node,
+                name: name(node),
+                reason: (**reason).clone(),
+                is_unfit: true,
+            })
+        }
+        _ => None,
+    });
+    found.extend(unfit);
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(CompileError::Denied(found)),
+    }
+}
+
+/// True of a node that runs on the host because a bias or a scale of its weights does not fit.
+pub fn is_unfit(reason: &Reason) -> bool {
+    matches!(reason.code, ReasonCode::BiasWidth | ReasonCode::WeightScale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strait_core::{Placement, Reason, ReasonCode, text::parse};
+    use strait_quantize::annotate::Placing;
+    use strait_quantize::statistics::Observation;
+    use strait_target::{Options, Table, TargetSpec};
+
+    /// `count` convolutions of one weight in a row.
+    fn row(count: usize) -> Module {
+        let attributes = "{stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}";
+        let line = |n: usize| format!("  %v{}: f32[1,1,2,2] = conv(%v{n}, @w) {attributes}\n", n + 1);
+        let lines: String = (0..count).map(line).collect();
+        let text = format!(
+            "strait 1 float\ngraph @main(%v0: f32[1,1,2,2]) {{\n{lines}  return %v{count}\n}}\n\
+             data @w: f32[1,1,1,1] = splat 1.0\n"
+        );
+        parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    fn spec() -> TargetSpec {
+        let text = include_str!("../../../configs/targets/acme-npu2.toml");
+        let table = Table::parse("acme-npu2.toml", text).expect("a table");
+        table.spec(&Options::new()).expect("a sound table")
+    }
+
+    #[test]
+    fn refusals_end_by_themselves_however_many_turns_they_take() {
+        let (mut module, spec) = (row(200), spec());
+        let (observation, placing) = (Observation::default(), Placing::new());
+        let how = Annotation::new(&spec, &observation, &placing);
+        let mut count = 0;
+        let done = turned(&mut module, &mut Progress::default(), &how, |module, _| {
+            count += 1;
+            // Each turn finds one more: what it depends on has only just moved.
+            let first = module.main().nodes().find(|(_, n)| n.place == Placement::Accelerator);
+            let why = || Reason::new(ReasonCode::NoForm, "another one");
+            Ok(first.map_or(Turn::Done(module.main().node_bound()), |(id, _)| {
+                Turn::Refused(vec![(id, why()).into()])
+            }))
+        });
+        assert_eq!((done.ok(), count), (Some(200), 201));
+    }
+
+    #[test]
+    fn a_refusal_that_moves_nothing_is_a_defect() {
+        let (mut module, spec) = (row(2), spec());
+        let (observation, placing) = (Observation::default(), Placing::new());
+        let how = Annotation::new(&spec, &observation, &placing);
+        let id = module.main().nodes().next().expect("a node").0;
+        let error = turned(&mut module, &mut Progress::default(), &how, |_, _| {
+            let why = Reason::new(ReasonCode::NoForm, "again and again");
+            Ok(Turn::<()>::Refused(vec![(id, why).into()]))
+        });
+        assert!(matches!(error, Err(CompileError::Defect(_))));
+    }
+}

@@ -1,0 +1,4 @@
+//! The kit. One program, so that it is linked once.
+
+mod kit;
+mod targets;

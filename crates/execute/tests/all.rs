@@ -1,0 +1,14 @@
+//! Plans against the plain interpreter. One program, so that it is linked once.
+
+mod common;
+
+mod border;
+mod element_types;
+mod evaluate;
+mod float_ops;
+mod golden;
+mod integer_graphs;
+mod joins;
+mod late;
+mod limits;
+mod plans;

@@ -1,0 +1,14 @@
+//! Kernels against their definitions, on every instruction set. One program, so that it is linked once.
+
+mod support;
+
+mod exhaustive;
+mod float_functions;
+mod float_products;
+mod integer_elementwise;
+mod integer_products;
+mod integer_wide_elementwise;
+mod integer_wide_products;
+mod mixed;
+mod requantize;
+mod requantize_wide;

@@ -1,0 +1,23 @@
+//! Integers against the arithmetic that they stand for. One program, so that it is linked once.
+
+#[path = "bounds/main.rs"]
+mod bounds;
+mod dilated;
+mod divisors;
+mod given;
+mod grids;
+mod holes;
+mod interpolated;
+mod litert;
+mod masks;
+mod numbers;
+mod other_ways;
+mod overrides;
+mod resampled;
+mod residual;
+mod same_numbers;
+mod simulation;
+mod spelled_out;
+mod sums_of_16_bits;
+mod turns;
+mod weights_alone;

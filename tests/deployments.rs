@@ -1,0 +1,22 @@
+//! Deployments as users make them. One program, so that it is linked once.
+
+mod frozen;
+
+mod acme;
+mod amct;
+#[path = "end_to_end/main.rs"]
+mod end_to_end;
+mod images;
+mod kernels;
+#[path = "keys/main.rs"]
+mod keys;
+#[path = "metrics/main.rs"]
+mod metrics;
+mod nhwc;
+#[path = "quantized/main.rs"]
+mod quantized;
+mod record;
+mod report;
+#[path = "sanity/main.rs"]
+mod sanity;
+mod tflite_models;
