@@ -1,4 +1,5 @@
 //! Integers against the arithmetic that they stand for. One program, so that it is linked once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "bounds/main.rs"]
 mod bounds;

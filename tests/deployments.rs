@@ -1,4 +1,5 @@
 //! Deployments as users make them. One program, so that it is linked once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod frozen;
 

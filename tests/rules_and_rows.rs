@@ -1,4 +1,5 @@
 //! Rules, rows of tables and operators, each at least once. One program, so that it is linked once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod admits;
 mod custom_verb;

@@ -23,11 +23,11 @@ pub struct Task<'a> {
     pub float: &'a Module,
     /// The bodies of control flow, which lie open in its main graph.
     pub bodies: &'a Bodies,
-    /// What was observed of its values.
+    /// The statistics of its values.
     pub observation: &'a Observation,
     /// For which target.
     pub target: &'a Arc<dyn Target>,
-    /// What rules say.
+    /// The settings.
     pub settings: &'a Settings,
     /// The integers of the samples, by input, which random inputs have.
     pub ranges: &'a Ranges,
@@ -50,7 +50,7 @@ pub struct Built {
     pub annotated: Module,
     /// Findings of annotation, which cost accuracy.
     pub findings: Findings,
-    /// What became of the grids that the model came with.
+    /// The fate of the grids that the model came with.
     pub own_grids: OwnGrids,
     /// The rows of the target's table by which nodes of the lowered graph were made, by the nodes' names.
     pub origins: BTreeMap<String, String>,

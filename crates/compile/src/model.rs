@@ -19,7 +19,7 @@ pub struct Model {
     pub module: Module,
     /// The bodies of control flow, which lie open in its main graph.
     pub bodies: Bodies,
-    /// What the rules did.
+    /// The steps that the rules took.
     pub rewritten: Rewritten,
 }
 
@@ -30,7 +30,7 @@ pub struct Means<'a> {
     pub threads: NonZeroUsize,
     /// The most that they may take.
     pub limits: Limits,
-    /// How plans are made.
+    /// Options of the plans.
     pub options: PlanOptions<'a>,
 }
 

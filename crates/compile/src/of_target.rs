@@ -13,9 +13,9 @@ use crate::{CompileError, Step, Watch, whole};
 pub struct OfTarget<'a> {
     /// The graph. Ids that are in the canonical one mean the same here.
     pub module: Cow<'a, Module>,
-    /// What was observed of its values.
+    /// The statistics of its values.
     pub observation: Cow<'a, Observation>,
-    /// What the rules did.
+    /// The steps that the rules took.
     pub rewritten: Rewritten,
 }
 

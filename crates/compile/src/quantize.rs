@@ -28,11 +28,11 @@ pub struct Quantized {
     pub lowered: Lowered,
     /// Findings of annotation, which cost accuracy.
     pub findings: Findings,
-    /// What became of the grids that the model came with.
+    /// The fate of the grids that the model came with.
     pub own_grids: OwnGrids,
 }
 
-/// What became of the grids that a quantized model came with.
+/// The fate of the grids that a quantized model came with.
 #[derive(Debug)]
 pub struct OwnGrids {
     /// All of them.

@@ -1,4 +1,4 @@
-//! What rules say of one target's float graph, resolved to its nodes and values.
+//! Settings: the rules for one target's float graph, resolved to its nodes and values.
 
 use std::num::NonZeroU32;
 
@@ -18,7 +18,7 @@ use strait_target::{
 pub struct Settings {
     /// Where single nodes are to run.
     pub placing: Placing,
-    /// What is said of single nodes and values.
+    /// Choices for single nodes and values.
     pub directives: Directives,
     /// The observer where nothing says another.
     pub observer: ObserverChoice,

@@ -3,24 +3,20 @@
 
 use std::cell::RefCell;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use strait_builtin as _;
 use strait_conformance::{Examination, Group, Kit, Line, Progress, Recording, examine};
-use strait_core::{Reason, ReasonCode};
 use strait_identify::{Layer, Scales, Vectors};
 use strait_kernels::{
     KernelError,
     integer::{Loops, ThroughTile, Tile, TileKernel, standard},
 };
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
-use strait_target::{
-    Candidate, Entry, FormKernel, Make, Options, Origin, Registry, Table, TableTarget, Target, TargetError,
-    TargetFactory, TargetSpec,
-};
+use strait_target::{Entry, FormKernel, Options, Origin, Registry, Table, TargetFactory};
 
-fn examined(entry: &Entry, recordings: &[Recording]) -> Kit {
+pub(crate) fn examined(entry: &Entry, recordings: &[Recording]) -> Kit {
     let how = Examination {
         options: &Options::new(),
         library: None,
@@ -91,7 +87,7 @@ fn tables_alone_pass_and_what_was_not_checked_is_said() {
 }
 
 /// The table with which a project begins: one form, `scale31`.
-static TABLE: LazyLock<String> =
+pub(crate) static TABLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../cli/templates/target.toml").replace("NAME", "vendor-npu"));
 
 /// The kit on a kernel for the form `scale31`.
@@ -116,7 +112,7 @@ fn of_code(table: &'static str, kernel: FormKernel) -> Kit {
 }
 
 /// The lines that fail.
-fn failed(kit: &Kit, group: Group) -> Vec<&str> {
+pub(crate) fn failed(kit: &Kit, group: Group) -> Vec<&str> {
     let lines = kit
         .lines
         .iter()
@@ -131,39 +127,6 @@ fn tf_lite(form: &Requantization, change: impl FnOnce(&mut Narrowing)) -> Requan
     let mut its: form::TfLite = its.clone();
     change(&mut its.narrowing);
     its.into()
-}
-
-/// A target whose code refuses every node.
-struct Refuses(TableTarget);
-
-impl Target for Refuses {
-    fn spec(&self) -> &TargetSpec {
-        self.0.spec()
-    }
-
-    fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
-        self.0.loops(form, clamp)
-    }
-
-    fn admits(&self, _: &Candidate<'_>) -> Result<(), TargetError> {
-        Err(Reason::new(ReasonCode::TargetCode, "not today").into())
-    }
-}
-
-#[test]
-fn code_that_refuses_every_node_fails_at_each_network() {
-    let mut registry = Registry::default();
-    let code: &Make = &|table| Ok(Arc::new(Refuses(table)));
-    let kernels: &'static [FormKernel] = Box::leak(Box::new([FormKernel::host("scale31")]));
-    let factory = TargetFactory::new("a test", &TABLE).kernels(kernels).code(code);
-    registry.add(&factory).unwrap();
-    let kit = examined(registry.entry("vendor-npu").unwrap(), &[]);
-    let networks = failed(&kit, Group::Networks);
-    assert!(networks.len() >= 6, "{kit}");
-    assert!(
-        kit.to_string().contains("refuses all") && kit.to_string().contains("not today"),
-        "{kit}"
-    );
 }
 
 #[test]

@@ -268,9 +268,7 @@ pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
         ReadError::Unsupported(nodes) => {
             let message = format!("{} of the layers of {file} cannot be read", nodes.len());
             let finding = Diagnostic::error(codes::OPERATOR, message);
-            (alike(nodes).into_iter())
-                .fold(finding, |finding, note| finding.note(note))
-                .into()
+            (alike(nodes).into_iter()).fold(finding, Diagnostic::note).into()
         }
         ReadError::FreeDimensions { reason, free } => {
             let mut findings: Vec<Diagnostic> = free.iter().map(free_dimension).collect();

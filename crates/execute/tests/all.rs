@@ -1,4 +1,5 @@
 //! Plans against the plain interpreter. One program, so that it is linked once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod common;
 

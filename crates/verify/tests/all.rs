@@ -1,4 +1,5 @@
-//! What the verifier finds, and what it does not. One program, so that it is linked once.
+//! The findings of the verifier. One program, so that it is linked once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod support;
 

@@ -108,7 +108,7 @@ pub(super) struct Made {
     /// The nodes that the target's code refuses, with its reasons.
     refused: Vec<String>,
     pub(super) fusion: Fusion,
-    /// What does not hold.
+    /// The first thing that does not hold.
     pub(super) fault: Option<String>,
     /// The largest difference that a fusion may make.
     pub(super) most: u32,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use strait_compile::{OfTarget, Shares, TargetLoops};
-use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
+use strait_container::{ArtifactWriter, Digest, Sources, sha256};
 use strait_core::{Module, Reason, ReasonCode, Rewritten};
 use strait_execute::PlanOptions;
 use strait_quantize::Observation;
@@ -16,12 +16,11 @@ use crate::{
         KeyPath, Loaded,
         types::{Data, Evaluation, Metric, MetricTable},
     },
-    deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
     diagnostic::Diagnostic,
     dialect::expanded,
     evaluation::{Accuracy, Asked, Measure, Note, Output, Share, Side, Subject, doubts, measures, notes, unexpected},
     failure::{self, codes},
-    report::{self, DataReport, Material, Quantization, Report},
+    report::{self, DataReport, Material, Report},
     sanity::{self, Reference},
     session::{Session, Steps},
     stop::Stop,
@@ -37,6 +36,7 @@ use super::{
     nan, observe,
     read::{FloatModel, Reading},
     ready::{Ready, ready},
+    write::write,
 };
 
 /// The file of the report in an artifact.
@@ -107,7 +107,7 @@ struct Before<'a> {
     float: Option<Side>,
     /// Its outputs for the first samples.
     reference: Option<Reference<'a>>,
-    /// What metrics note of it.
+    /// The notes that metrics make of it.
     float_notes: Option<Vec<Vec<Note>>>,
     /// Remarks on the model and on the data, told already.
     remarks: Vec<Diagnostic>,
@@ -163,12 +163,12 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
     about_data.iter().for_each(|warning| session.remark(warning));
     let mut sources = Sources {
         config: sha256(b""),
-        data: BTreeMap::from([("calibration".to_owned(), ready.calibration.clone())]),
-        model: ready.model.clone(),
+        data: BTreeMap::from([("calibration".to_owned(), ready.calibration)]),
+        model: ready.model,
         not_for_deployment: is_random.then(|| RANDOM.to_owned()),
         readers: BTreeMap::new(),
     };
-    let switched = ready.switches.1.clone().map(|digest| ("switches".to_owned(), digest));
+    let switched = ready.switches.1.map(|digest| ("switches".to_owned(), digest));
     sources.data.extend(switched);
     if let Some(samples) = of_evaluation {
         let digest = samples.digest().map_err(failure::data)?;
@@ -537,73 +537,4 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
 pub(super) fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, Stop> {
     let settings = serde_json::to_vec(&loaded.settings_for(target)).map_err(|error| Stop::Defect(error.to_string()))?;
     Ok(sha256(&settings))
-}
-
-fn write(
-    job: &Job<'_>,
-    lowered: &Lowered,
-    (report, rewritten, qdq): (&Report, &Rewritten, Option<Module>),
-    sources: Sources,
-    writer: ArtifactWriter,
-    session: &Session<'_>,
-) -> Result<Digest, Stop> {
-    let spec = job.target.spec();
-    let own = || {
-        let model = writer.add_model(&lowered.built.module, &lowered.built.certificates);
-        model.map_err(failure::writing)?;
-        documents(job, lowered, report, &writer).map(|()| None)
-    };
-    let [_, left_out] = session.both(own, || emit::emit(job, lowered, (rewritten, qdq), &writer))?;
-    left_out.iter().for_each(|remark| session.remark(remark));
-    let provenance = Provenance {
-        sources,
-        target: TargetVersion {
-            id: spec.id.to_string(),
-            origin: targets::recorded(&job.origin, &spec.bases),
-            table: Digest(spec.digest),
-            version: spec.version.to_string(),
-        },
-        tool: ToolVersion {
-            name: "strait".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        },
-    };
-    let manifest = writer.commit(provenance).map_err(failure::writing)?;
-    Ok(manifest.digest())
-}
-
-/// Writes the report, the configs of all operands, and the deployment.
-fn documents(job: &Job<'_>, lowered: &Lowered, report: &Report, writer: &ArtifactWriter) -> Result<(), Stop> {
-    writer
-        .add_with(REPORT_FILE, |out| report.write_json(out))
-        .map_err(failure::writing)?;
-    let quantization = Quantization::of(&lowered.built.annotated);
-    writer
-        .add_with(QUANTIZATION_FILE, |out| quantization.write_json(out))
-        .map_err(failure::writing)?;
-    let mut deployment =
-        serde_json::to_vec_pretty(&deployment(job)).map_err(|error| Stop::Defect(error.to_string()))?;
-    deployment.push(b'\n');
-    writer.add_bytes(DEPLOYMENT_FILE, &deployment).map_err(failure::writing)
-}
-
-fn deployment(job: &Job<'_>) -> Deployment {
-    let config = &job.loaded.config;
-    Deployment {
-        schema: SCHEMA,
-        reading: Reading::new(&config.model),
-        inputs: inputs::inputs(job.canonical, job.bodies)
-            .into_iter()
-            .map(|input| DeployedInput {
-                preprocess: inputs::preprocessing(job.loaded, &input.name).clone(),
-                range: job.ranges.0.get(&input.name).copied(),
-                name: input.name,
-            })
-            .collect(),
-        options: (config.target)
-            .plain(&job.target.spec().id, |name| {
-                job.target.spec().options.contains_key(name)
-            })
-            .unwrap_or_default(),
-    }
 }

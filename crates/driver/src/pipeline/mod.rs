@@ -33,6 +33,7 @@ pub(crate) mod select;
 mod selection;
 mod simulated;
 mod switches;
+mod write;
 
 pub use calibrate::{Calibrated, Share, calibrate};
 pub use compile::{Compiled, QUANTIZATION_FILE, REPORT_FILE, compile};
