@@ -5,6 +5,7 @@
 //! defines, up to one step of the result's grid.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+mod codes_at_outputs;
 #[path = "../../crates/tflite/tests/common/mod.rs"]
 mod flat;
 mod narrow;

@@ -110,7 +110,7 @@ pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> 
 }
 
 /// Holds the fused graph against the lowered one, by other means than those that made it, on the target's loops. What does
-/// not hold is our defect, or that of the target's code ([`blame`]).
+/// not hold is our defect, or that of the target's code (`blame.rs`).
 ///
 /// # Errors
 /// The layers that do not hold; a run that fails.

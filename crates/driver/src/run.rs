@@ -76,7 +76,7 @@ pub fn on_samples(
     raw: bool,
     session: &Session<'_>,
 ) -> Result<Vec<PathBuf>, Stop> {
-    let Side { plan, demand } = opened.plan(session, !raw)?;
+    let Side { plan, demand, .. } = opened.plan(session, !raw)?;
     let threads = session.admit(&demand, samples.count())?;
     let outputs = outputs(opened, &plan, raw);
     let folder = outputs.len() != 1 || output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', '\\']);

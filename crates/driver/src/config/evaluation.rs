@@ -31,8 +31,8 @@ pub struct Evaluation {
     /// these samples is warned of where their number cannot explain it. Needs `labels`.
     #[schemars(range(min = 0, max = 100))]
     pub expect_float: Option<f64>,
-    /// Metrics that are computed, as they are by default. Absent, where there is no `[[evaluation.metric]]`: `agreement`, and `top1`
-    /// where there are `labels`.
+    /// Metrics that are computed, as they are by default. An output of codes that have a grid is judged as the numbers that
+    /// they stand for. Absent, where there is no `[[evaluation.metric]]`: `agreement`, and `top1` where there are `labels`.
     #[schemars(length(min = 1))]
     pub metrics: Option<Vec<Metric>>,
     /// Metrics with settings of their own, and metrics of your own, which a command computes.

@@ -30,4 +30,4 @@ pub(crate) use parts::Parts;
 pub(crate) use set::{Subject, measures};
 pub use share::{Paired, Share};
 pub use side::Side;
-pub(crate) use side::{notes, views};
+pub(crate) use side::{grid, notes, reals, views};

@@ -1,7 +1,8 @@
 //! Runs models over samples, and lets metrics note down what they see.
 
-use strait_core::Module;
+use strait_core::{Elem, Module, Parts, QuantParams, Value};
 use strait_execute::{Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
+use strait_requantize::quantize::dequantize;
 use strait_samples::{Sample, Samples, Scratch};
 
 use crate::{failure, limits::Demand, session::Session, stop::Stop};
@@ -15,6 +16,8 @@ use super::{
 pub struct Side {
     pub(crate) plan: Plan,
     pub(crate) demand: Demand,
+    /// By output: its grid, where a quantized model leaves codes there.
+    grids: Vec<Option<QuantParams>>,
 }
 
 impl Side {
@@ -26,11 +29,27 @@ impl Side {
         let demand = Demand::new(cost(module, module.main).map_err(failure::execute)?);
         session.admit(&demand, 1)?;
         let plan = Plan::new(module, module.main, options).map_err(failure::execute)?;
-        Ok(Side { plan, demand })
+        let graph = module.main();
+        let outputs = graph.outputs().iter().take(plan.outputs().len());
+        let grids = outputs.map(|&id| graph.value(id).and_then(grid).cloned());
+        Ok(Side {
+            grids: grids.collect(),
+            plan,
+            demand,
+        })
     }
 
-    /// The outputs, in the order of the graph.
+    /// The outputs as they are judged, in the order of the graph: codes stand for real numbers.
     pub(crate) fn outputs(&self) -> Vec<Output> {
+        let mut outputs = self.written();
+        for (output, _) in outputs.iter_mut().zip(&self.grids).filter(|(_, grid)| grid.is_some()) {
+            output.elem = Elem::F32;
+        }
+        outputs
+    }
+
+    /// The outputs as a run leaves them.
+    fn written(&self) -> Vec<Output> {
         let output = |port: &strait_execute::Port| Output {
             name: port.name.clone(),
             elem: port.elem,
@@ -38,6 +57,43 @@ impl Side {
         };
         self.plan.outputs().map(output).collect()
     }
+
+    /// What a run has left, as it is judged.
+    pub(crate) fn judged(&self, mut left: Vec<Tensor>) -> Result<Vec<Tensor>, Stop> {
+        for (tensor, grid) in left.iter_mut().zip(&self.grids) {
+            let Some(grid) = grid else { continue };
+            let defect = || Stop::Defect("an output does not fit its grid".into());
+            let numbers = on_grid(grid, tensor.view()).ok_or_else(defect)?;
+            *tensor = Tensor::from_values(tensor.shape(), &numbers).map_err(|error| Stop::Defect(error.to_string()))?;
+        }
+        Ok(left)
+    }
+}
+
+/// The grid of a value of codes, where it has one.
+pub(crate) fn grid(value: &Value) -> Option<&QuantParams> {
+    value.ty.elem.int_type()?;
+    value.quant.as_deref()
+}
+
+/// The real numbers of a value; `None` for integers without a grid.
+pub(crate) fn reals(value: &Value, tensor: TensorView<'_>) -> Option<Vec<f32>> {
+    match tensor.values::<f32>() {
+        Ok(numbers) => Some(numbers.to_vec()),
+        Err(_) => on_grid(value.quant.as_deref()?, tensor),
+    }
+}
+
+/// The real numbers of codes.
+fn on_grid(grid: &QuantParams, tensor: TensorView<'_>) -> Option<Vec<f32>> {
+    let codes = tensor.to_tensor().to_data().ok()?.to_i64().ok()?;
+    let parts = Parts::of_grid(grid, tensor.shape())?;
+    let real = |(index, &code): (usize, &i64)| {
+        let part = parts.of(index);
+        let zero = grid.zero_point.get(part).copied().unwrap_or(0);
+        dequantize(code, grid.scale.get(part).copied().unwrap_or(1.0), zero)
+    };
+    Some(codes.iter().enumerate().map(real).collect())
 }
 
 /// A sample as a run takes it.
@@ -78,9 +134,15 @@ pub(crate) fn notes(
         let sample = samples.sample(index, scratch).map_err(failure::data)?;
         let views = views(&sample)?;
         let mut runs: Vec<Vec<Tensor>> = Vec::with_capacity(sides.len());
+        // Commands are given what the model leaves.
+        let mut left = None;
         for (side, space) in sides.iter().zip(spaces) {
             let ran = side.plan.run(space, &views);
-            runs.push(ran.map_err(|error| failure::execute_sample(error, index))?);
+            let ran = ran.map_err(|error| failure::execute_sample(error, index))?;
+            if runs.is_empty() {
+                left = commands.map(|_| ran.clone());
+            }
+            runs.push(side.judged(ran)?);
         }
         let mut seen = runs.iter().map(Vec::as_slice);
         let seen = Seen {
@@ -91,10 +153,10 @@ pub(crate) fn notes(
         };
         let notes = measures.iter().map(|measure| measure.meter.note(&seen));
         let notes = notes.collect::<Result<Vec<Note>, Stop>>()?;
-        Ok::<_, Stop>((notes, runs.into_iter().next().filter(|_| commands.is_some())))
+        Ok::<_, Stop>((notes, left))
     };
     let mut dump = commands
-        .map(|_| Dump::create(&side.outputs(), samples.count()))
+        .map(|_| Dump::create(&side.written(), samples.count()))
         .transpose()?;
     let mut notes = session.phase(phase, Some(samples.count()), |done| {
         let mut notes: Vec<Vec<Note>> = measures.iter().map(|_| Vec::with_capacity(samples.count())).collect();

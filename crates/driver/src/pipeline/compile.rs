@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use strait_compile::{OfTarget, Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources, sha256};
-use strait_core::{Module, Reason, ReasonCode, Rewritten};
+use strait_core::{Elem, Module, Reason, ReasonCode, Rewritten};
 use strait_execute::PlanOptions;
 use strait_quantize::Observation;
 use strait_samples::{InputSpec, Samples};
@@ -18,7 +18,9 @@ use crate::{
     },
     diagnostic::Diagnostic,
     dialect::expanded,
-    evaluation::{Accuracy, Asked, Measure, Note, Output, Share, Side, Subject, doubts, measures, notes, unexpected},
+    evaluation::{
+        Accuracy, Asked, Measure, Note, Output, Share, Side, Subject, doubts, grid, measures, notes, unexpected,
+    },
     failure::{self, codes},
     report::{self, DataReport, Material, Report},
     sanity::{self, Reference},
@@ -432,7 +434,7 @@ fn outputs(module: &Module) -> Vec<Output> {
         let extents = value.ty.shape.iter().map(|extent| extent.fixed().unwrap_or(0) as usize);
         Some(Output {
             name: module.name(value.name).to_owned(),
-            elem: value.ty.elem,
+            elem: grid(value).map_or(value.ty.elem, |_| Elem::F32),
             shape: extents.collect(),
         })
     };

@@ -6,13 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strait_core::{Graph, Kind, Module, NodeId, QuantParams, Value, ValueId, shape::element_count};
+use strait_core::{Graph, Kind, Module, NodeId, ValueId, shape::element_count};
 use strait_execute::{LoopsFor, Plan, PlanOptions, TensorView, Threads, Workspace, cost};
-use strait_requantize::quantize::dequantize;
 use strait_samples::Scratch;
 
 use crate::{
-    evaluation::{Parts, views},
+    evaluation::{Parts, reals, views},
     failure,
     limits::Demand,
     pipeline::whole_of,
@@ -152,7 +151,7 @@ fn squares(
         let mut compare = |id: ValueId, tensor: TensorView<'_>| {
             let float = in_other.get(&id).and_then(|value| Some((*value, seen.get(value)?)));
             let Some((value, float)) = float else { return };
-            let Some(own) = other_graph.value(id).and_then(|own| reals(own, &tensor)) else {
+            let Some(own) = other_graph.value(id).and_then(|own| reals(own, tensor)) else {
                 return;
             };
             if own.len() == float.len() {
@@ -165,22 +164,6 @@ fn squares(
             .map_err(failed)?;
     }
     Ok(all)
-}
-
-/// The real numbers of a value of the integer graph; `None` for integers without a grid.
-fn reals(value: &Value, tensor: &TensorView<'_>) -> Option<Vec<f32>> {
-    if let Ok(numbers) = tensor.values::<f32>() {
-        return Some(numbers.to_vec());
-    }
-    let grid: &QuantParams = value.quant.as_deref()?;
-    let codes = tensor.to_tensor().to_data().ok()?.to_i64().ok()?;
-    let parts = strait_core::Parts::of_grid(grid, tensor.shape())?;
-    let real = |(index, &code): (usize, &i64)| {
-        let part = parts.of(index);
-        let zero = grid.zero_point.get(part).copied().unwrap_or(0);
-        dequantize(code, grid.scale.get(part).copied().unwrap_or(1.0), zero)
-    };
-    Some(codes.iter().enumerate().map(real).collect())
 }
 
 /// The layers at which the error jumps, in the order of the graph; the largest step where none is a jump.

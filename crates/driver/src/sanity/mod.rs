@@ -13,7 +13,7 @@ mod simulated;
 
 use std::ops::ControlFlow;
 
-use strait_core::{Bodies, Kind, Module, Op, ValueId};
+use strait_core::{Bodies, Kind, Module, Node, Op, ValueId};
 use strait_execute::{LoopsFor, SampleError, Tensor, Threads, Workspace, map_in_order};
 use strait_samples::{Samples, Scratch};
 use strait_target::TargetSpec;
@@ -197,7 +197,9 @@ fn reading(module: &Module, output: ValueId) -> Option<Reading> {
         return None;
     }
     let mut maker = graph.producer(output);
-    while let Some((_, node)) = maker.filter(|(_, node)| node.op.term().kind() == Kind::Rearranges) {
+    // A quantized model leaves the codes of what its last operator makes.
+    let passes = |node: &Node| matches!(node.op, Op::Quantize(_)) || node.op.term().kind() == Kind::Rearranges;
+    while let Some((_, node)) = maker.filter(|(_, node)| passes(node)) {
         maker = node
             .inputs
             .first()
@@ -226,7 +228,7 @@ fn ran(
     let work = |(space, scratch): &mut (Workspace, Scratch), index: usize| {
         let sample = samples.sample(index, scratch).map_err(failure::data)?;
         let ran = side.plan.run(space, &views(&sample)?);
-        ran.map_err(|error| failure::execute_sample(error, index))
+        side.judged(ran.map_err(|error| failure::execute_sample(error, index))?)
     };
     session.phase(phase, Some(count), |done| {
         let mut outputs = Vec::with_capacity(count);
