@@ -58,7 +58,7 @@ impl Side {
         self.plan.outputs().map(output).collect()
     }
 
-    /// What a run has left, as it is judged.
+    /// The outputs of a run, as they are judged.
     pub(crate) fn judged(&self, mut left: Vec<Tensor>) -> Result<Vec<Tensor>, Stop> {
         for (tensor, grid) in left.iter_mut().zip(&self.grids) {
             let Some(grid) = grid else { continue };
