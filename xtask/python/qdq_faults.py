@@ -39,7 +39,21 @@ def moved_pair():
     onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
 
 
-FAULTS = [shared_weights, moved_pair]
+def half_way():
+    """OpenVINO: numbers half way between two codes become others than ONNX says, also with float32: of pixels x / 127.5 - 1 every fourth."""
+    import openvino
+    from onnx import TensorProto, helper, numpy_helper
+    pixels, names = np.float32([np.arange(256) / 127.5 - 1]), {"s": np.float32(2 / 255), "z": np.uint8(128)}
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])]
+    ports = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 256])] for name in "xy"]
+    graph = helper.make_graph(nodes, "g", *ports, [numpy_helper.from_array(value, name) for name, value in names.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+    core = openvino.Core()
+    codes = core.compile_model(core.read_model(model), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})(pixels)[0] / names["s"]
+    assert np.array_equal(np.rint(codes), np.clip(np.rint(pixels / names["s"]), -128, 127))
+
+
+FAULTS = [shared_weights, moved_pair, half_way]
 
 
 def fixed():
