@@ -11,9 +11,9 @@ use strait_target::{Target, spec::Nearness};
 use strait_verify::{Ranges, VerifyError, VerifyOptions, verify_module};
 
 use crate::{
-    CompileError, Demand, Limits, OwnGrids, Settings, Shares, Step, TargetLoops, Watch, blame,
+    CompileError, Demand, Limits, OwnGrids, Settings, Shares, Step, TargetLoops, Watch, blame, check_invariants,
     fuse::{certificates, closed, fused},
-    own_model, quantize, whole,
+    own_model, quantize,
 };
 
 /// All that the compilation for one target rests on.
@@ -60,7 +60,7 @@ pub struct Built {
     pub fusion: Fusion,
     /// Claims of the fusions.
     pub certificates: Vec<CertificateRecord>,
-    /// The layers that were held against the target's own model of its arithmetic, where it has one and [`compile`] has asked it.
+    /// The layers that were held against the target's own model of its arithmetic, where it has one and [`hold`] has asked it.
     pub own_model: Option<Shares>,
 }
 
@@ -71,19 +71,30 @@ impl Built {
     }
 }
 
-/// Compiles for one target, and holds the result against what it was made from: [`build`], then [`verify`].
+/// Compiles for one target, and holds the result against what it was made from: [`build`], then [`hold`].
 ///
 /// # Errors
 /// Those of both; an interruption.
 pub fn compile(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> {
     let mut built = build(task, watch)?;
+    hold(task, &mut built, watch)?;
+    Ok(built)
+}
+
+/// Holds what was built against the target's own model of its arithmetic, and the fused graph against the lowered one.
+///
+/// # Errors
+/// Layers that do not hold; a run that fails or takes more than it may; an interruption.
+pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<(), CompileError> {
+    let demand = Demand::comparing(built.open())?;
+    task.limits.admit(&demand, task.threads)?;
+    watch.admitted(&demand, 1);
     built.own_model = watch.step(Step::Verify, None, |_| {
-        task.limits.admit(&Demand::comparing(built.open())?, task.threads)?;
         let held = own_model::hold(task.target.as_ref(), built.open())?;
-        verify(task, &built)?;
+        verify(task, built)?;
         Ok::<_, CompileError>(held)
     })?;
-    Ok(built)
+    Ok(())
 }
 
 /// Places, annotates, bakes and lowers, in turns; then fuses.
@@ -116,7 +127,7 @@ pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> 
 /// The layers that do not hold; a run that fails.
 pub fn verify(task: &Task<'_>, built: &Built) -> Result<(), CompileError> {
     let (module, certificates) = (built.open(), built.certificates.as_slice());
-    whole(module, "fuse")?;
+    check_invariants(module, "fuse")?;
     let threads = Threads::new(task.threads)?;
     let loops = TargetLoops(task.target.clone());
     let options = VerifyOptions {

@@ -57,7 +57,7 @@ impl Model {
 pub fn canonicalise(mut module: Module, switches: &Switches) -> Result<(Module, Rewritten), CompileError> {
     let (rules, main) = (strait_rewrite::canonical(), module.main);
     let rewritten = rules.switched(switches).run(&mut module, main)?;
-    whole(&module, "canonicalise")?;
+    check_invariants(&module, "canonicalise")?;
     Ok((module, rewritten))
 }
 
@@ -100,6 +100,6 @@ pub fn observe(
 ///
 /// # Errors
 /// A defect of the step that it stands behind.
-pub fn whole(module: &Module, step: &str) -> Result<(), CompileError> {
+pub fn check_invariants(module: &Module, step: &str) -> Result<(), CompileError> {
     verifier::verify(module).map_err(|violations| CompileError::Defect(format!("behind {step}: {violations}")))
 }

@@ -6,7 +6,7 @@ use strait_core::{Module, Rewritten, Switches};
 use strait_quantize::{Observation, Requests};
 use strait_target::TargetSpec;
 
-use crate::{CompileError, Step, Watch, whole};
+use crate::{CompileError, Step, Watch, check_invariants};
 
 /// The canonical graph as a target wants it, with what the samples say of it.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl<'a> OfTarget<'a> {
             let rewritten = rules.switched(switches).run(&mut module, main);
             let rewritten = rewritten.map_err(CompileError::from)?;
             if !rewritten.applied.is_empty() {
-                whole(&module, "rewrite")?;
+                check_invariants(&module, "rewrite")?;
             }
             Ok::<_, CompileError>((module, rewritten))
         })?;

@@ -14,7 +14,7 @@ use strait_quantize::{
     },
 };
 
-use crate::{CompileError, Denied, Settings, Task, whole};
+use crate::{CompileError, Denied, Settings, Task, check_invariants};
 
 /// Values whose grids of the model a node could not have: the node, and why.
 pub type Misfits = BTreeMap<ValueId, (NodeId, Reason)>;
@@ -118,8 +118,8 @@ fn attempt(task: &Task<'_>, freed: &Misfits) -> Result<Quantized, CompileError> 
     })?;
     both(
         task.threads,
-        || whole(&module, "annotate"),
-        || whole(&lowered.module, "lower"),
+        || check_invariants(&module, "annotate"),
+        || check_invariants(&lowered.module, "lower"),
     )?;
     let mut findings = progress.findings(&module, &how);
     findings.requantized = requantized(&module, &grids, freed).map_err(CompileError::defect)?;

@@ -13,7 +13,7 @@ use strait_target::{
     spec::{Alignments, Difference, WeightPer},
 };
 
-/// See the module.
+/// The rules for one target's float graph, resolved to its nodes and values.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where single nodes are to run.
@@ -78,13 +78,13 @@ impl Settings {
             alignments: spec.passes.alignment,
             given: Vec::new(),
             requantizes: false,
-            fusion: policy(spec, None, None),
+            fusion: fusion_policy(spec, None, None),
         }
     }
 }
 
 /// Which fusions are made: as `accept` and `most` LSB say, else as the target's table does.
-pub fn policy(spec: &TargetSpec, accept: Option<Difference>, most: Option<u32>) -> FusionPolicy {
+pub fn fusion_policy(spec: &TargetSpec, accept: Option<Difference>, most: Option<u32>) -> FusionPolicy {
     let default = &spec.fusion_default;
     match accept.unwrap_or(default.accept) {
         Difference::Exact => FusionPolicy::Exact,

@@ -15,7 +15,7 @@ use crate::op::{Op, RoundTo};
 use crate::patch::{NewNode, Patch, Source};
 use crate::quant::{Granularity, Parts, Policy, QuantParams, Scheme};
 use crate::stage::Stage;
-use crate::tensor::TensorData;
+use crate::tensor::{TensorData, TensorError};
 use crate::term::Kind;
 use crate::use_list::Use;
 use smallvec::smallvec;
@@ -55,12 +55,30 @@ impl QuantParams {
     pub fn has_numbers_of(&self, (grid, elem): (&QuantParams, Elem)) -> bool {
         let own = self.codes.and_then(Elem::integers).zip(elem.integers());
         own.is_some_and(|((own, most), (other, end))| {
-            let points = self.zero_point.map(|zero| i64::from(*zero) - own);
-            most - own == end - other
+            let codes = most.checked_sub(own);
+            let points = self.zero_point.map(|zero| i64::from(*zero).checked_sub(own));
+            codes.is_some()
+                && codes == end.checked_sub(other)
                 && (self.axis, self.block) == (grid.axis, grid.block)
                 && self.scale == grid.scale
-                && points == grid.zero_point.map(|zero| i64::from(*zero) - other)
+                && points == grid.zero_point.map(|zero| i64::from(*zero).checked_sub(other))
         })
+    }
+
+    /// The real numbers of codes on the grid; `None` where its blocks do not fill their axis.
+    ///
+    /// # Errors
+    /// A tensor of other numbers than integers.
+    pub fn reals(&self, codes: &TensorData) -> Result<Option<Vec<f32>>, TensorError> {
+        let shape: Vec<usize> = codes.shape().iter().map(|&extent| extent as usize).collect();
+        let Some(parts) = Parts::of_grid(self, &shape) else {
+            return Ok(None);
+        };
+        let real = |(index, &code): (usize, &i64)| {
+            let part = parts.of(index);
+            Some(dequantize(code, *self.scale.get(part)?, *self.zero_point.get(part)?))
+        };
+        Ok(codes.to_i64()?.iter().enumerate().map(real).collect())
     }
 
     /// The least and the greatest number of each part of a grid that a model gives.
@@ -173,5 +191,37 @@ fn roundings(graph: &Graph) -> Vec<Patch> {
     match graph.stage() {
         Stage::Float => graph.values().filter_map(|(id, _)| rounding(id)).collect(),
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_the_other_sign_and_of_no_other_type_stand_for_the_same_numbers() {
+        let own = QuantParams::tensor(0.5, 100).of_codes(Elem::U8);
+        for (zero, elem, expected) in [
+            (100, Elem::U8, true),
+            (-28, Elem::I8, true),
+            (100, Elem::I8, false),
+            (100, Elem::U16, false),
+            (0, Elem::I64, false),
+        ] {
+            let found = own.has_numbers_of((&QuantParams::tensor(0.5, zero), elem));
+            assert_eq!(found, expected, "{zero} {elem}");
+        }
+        let other = QuantParams::tensor(0.25, 100);
+        assert!(!own.has_numbers_of((&other, Elem::U8)));
+        // Too many codes to be counted in 64 bits.
+        let wide = QuantParams::tensor(0.5, 1).of_codes(Elem::I64);
+        assert!(!wide.has_numbers_of((&wide, Elem::I64)));
+    }
+
+    #[test]
+    fn codes_become_real_numbers_by_the_scale_of_their_channel() {
+        let grid = QuantParams::channel([0.5, 2.0][..].into(), 1);
+        let codes = TensorData::from_integers(Elem::I8, &[2, 2], &[1, 2, -3, 4]).unwrap();
+        assert_eq!(grid.reals(&codes).unwrap(), Some(vec![0.5, 4.0, -1.5, 8.0]));
     }
 }

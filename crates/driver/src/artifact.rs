@@ -169,7 +169,7 @@ impl Opened {
             )));
         }
         if let (Computed::OwnModel, Some(TargetOrigin::Library { package, .. })) = (&computed, &version.origin) {
-            let found = shares::shares(target.as_ref(), &self.model.module)
+            let found = shares(target.as_ref(), &self.model.module)
                 .map_err(CompileError::from)?
                 .unwrap_or_default();
             if found.own == 0 {

@@ -6,7 +6,7 @@ use crate::cut::Cut;
 use crate::error::NodeFault;
 use crate::wiring::{TensorId, Wiring};
 
-/// The most groups of nodes that are told how to be left out. Where there are more, no cut helps.
+/// The most groups of nodes that are told how to be left out, the first ones. Where there are more, no cut helps.
 const MOST_GROUPS: usize = 16;
 
 /// The most nodes of a group that are named.
@@ -77,7 +77,7 @@ fn groups(
     groups.into_values().collect()
 }
 
-/// The nodes of a group in a sentence, beginning with this one, which the sentence is about, or which what it is about is inside of.
+/// The nodes of a group in a sentence, beginning with the node of the fault, or with the node that contains it.
 fn named(wiring: &Wiring<'_>, node: usize, is_inside: bool, group: &BTreeSet<usize>) -> String {
     let name = |node: usize| format!("`{}`", wiring.node_name(node));
     let first = match is_inside {

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 use strait_core::{Parts, QuantParams, TensorData, TensorError};
-use strait_requantize::quantize::{dequantize, quantize};
+use strait_requantize::quantize::quantize;
 use strait_requantize::{Per, Rounding};
 
 /// Rounding of a parameter to its grid.
@@ -70,17 +70,6 @@ pub(crate) fn codes(
         }
     };
     Ok(values.iter().enumerate().map(code).collect())
-}
-
-/// The real numbers of codes.
-pub(crate) fn reals(codes: &TensorData, grid: &QuantParams) -> Result<Vec<f32>, TensorError> {
-    let part = parts(grid, codes.shape());
-    let real = |(index, &code): (usize, &i64)| {
-        let part = part.of(index);
-        let zero = grid.zero_point.get(part).copied().unwrap_or(0);
-        dequantize(code, grid.scale.get(part).copied().unwrap_or(1.0), zero)
-    };
-    Ok(codes.to_i64()?.iter().enumerate().map(real).collect())
 }
 
 /// The smallest scales that hold a tensor, one for each of `like`; that itself for zeros alone.

@@ -9,7 +9,6 @@
 //! It differs from the integer graph in that sums and functions are of real numbers, and are rounded once, at the end: by
 //! a step of the result where the target's own arithmetic is not exact to one. Q/DQ files are this graph.
 
-use crate::codes::reals;
 use crate::lowering::LowerError;
 use crate::part::Part;
 use crate::walk::{Basis, Build, Walk, quantize};
@@ -237,7 +236,10 @@ impl<'a> Build<'a> for Simulation<'a> {
             (Basis::Codes(codes), Some(grid)) => {
                 let (name, tensor) = (walk.name_of(value), walk.parameter(codes)?);
                 if self.form == Parameters::Reals || tensor.elem() == Elem::I64 {
-                    let tensor = TensorData::from_values(tensor.shape(), &reals(tensor, &grid)?)?;
+                    let numbers = grid.reals(tensor)?;
+                    let numbers =
+                        numbers.ok_or_else(|| Failure::defect("the blocks of a grid do not fill its axis"))?;
+                    let tensor = TensorData::from_values(tensor.shape(), &numbers)?;
                     return Ok(walk.data(&format!("{name}_dequantized"), tensor, None));
                 }
                 let base = format!("{name}_quantized");

@@ -156,7 +156,8 @@ pub(crate) trait Build<'a>: Sized {
         Ok(made)
     }
 
-    /// True of a config on which the model has a value behind its own grid, which is another: codes of the other sign are the same.
+    /// True of a config on which the model has a value behind its own grid. The same numbers in codes of the other sign are no
+    /// other grid.
     fn is_behind(&mut self, value: ValueId, config: &Self::Config) -> bool {
         let graph = self.walk().graph;
         let is_given = |grid: &QuantParams| self.given(value, grid).as_ref() == Some(config);

@@ -288,7 +288,7 @@ fn cut_and_flipped_files_do_no_harm() {
     }
 }
 
-/// Bytes of real models, mutated: `STRAIT_MUTATED=10000 cargo test -p strait-tflite --test files --release mutated`.
+/// Bytes of real models, mutated: `STRAIT_MUTATED=10000 cargo test -p strait-tflite --test all --release mutated`.
 #[test]
 fn mutated_models_do_no_harm() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/models");

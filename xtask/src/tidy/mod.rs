@@ -17,6 +17,7 @@ mod names;
 mod prose;
 mod repository;
 mod source;
+mod tests_run;
 mod unsafe_code;
 
 use crate::{Command, Outcome, Stop, workspace};
@@ -45,6 +46,7 @@ Checks the invariants of ARCHITECTURE.md that a program can check, on the files 
   debug       no error and no Display in Rust's debug form
   manifests   every crate takes the workspace's lints and stands in ARCHITECTURE.md
   prose       no documentation of an item begins with What, How or Whether
+  tests       each file of tests is part of a program of tests
 
 A line is excused by a comment on it or above it:   // tidy: allow(hash): only ever looked up
 
@@ -81,6 +83,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("debug", debug::check),
     ("manifests", manifests::check),
     ("prose", prose::check),
+    ("tests", tests_run::check),
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Outcome {

@@ -6,7 +6,7 @@ use super::{
     lines::{Group, Line},
 };
 use std::sync::Arc;
-use strait_compile::{CompileError, InMemory, Model, Settings, Silent, build, policy, verify};
+use strait_compile::{CompileError, InMemory, Model, Settings, Silent, build, fusion_policy, verify};
 use strait_core::text::{parse, random::SplitMix64};
 use strait_core::{Module, Placement, ReasonCode, Switches};
 use strait_execute::Tensor;
@@ -108,7 +108,7 @@ pub(super) struct Made {
     /// The nodes that the target's code refuses, with its reasons.
     refused: Vec<String>,
     pub(super) fusion: Fusion,
-    /// The first thing that does not hold.
+    /// The findings of the verification.
     pub(super) fault: Option<String>,
     /// The largest difference that a fusion may make.
     pub(super) most: u32,
@@ -121,7 +121,7 @@ pub(super) fn integers(target: &Arc<dyn Target>, text: &str, asked: &Asked) -> R
     let (samples, spec) = (InMemory(samples), target.spec());
     let fusion = match asked.most {
         Some(most) => FusionPolicy::Bounded(most),
-        None => policy(spec, None, None),
+        None => fusion_policy(spec, None, None),
     };
     let settings = |module: &Module| {
         Ok::<_, CompileError>(Settings {

@@ -31,7 +31,7 @@ pub struct Gate {
 #[serde(rename_all = "lowercase")]
 pub enum SanityGate {
     /// An error in the place of a warning: of an output with an SNR below 10 dB, one that is constant where that of the float
-    /// model is not, one with two answers that are others than the float model's. A compilation without samples does not meet it.
+    /// model is not, one with two answers that differ from the float model's. A compilation without samples does not meet it.
     Error,
 }
 

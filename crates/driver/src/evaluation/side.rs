@@ -1,8 +1,7 @@
 //! Runs models over samples, and lets metrics note down what they see.
 
-use strait_core::{Elem, Module, Parts, QuantParams, Value};
+use strait_core::{Elem, Module, QuantParams, Value};
 use strait_execute::{Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
-use strait_requantize::quantize::dequantize;
 use strait_samples::{Sample, Samples, Scratch};
 
 use crate::{failure, limits::Demand, session::Session, stop::Stop};
@@ -86,14 +85,7 @@ pub(crate) fn reals(value: &Value, tensor: TensorView<'_>) -> Option<Vec<f32>> {
 
 /// The real numbers of codes.
 fn on_grid(grid: &QuantParams, tensor: TensorView<'_>) -> Option<Vec<f32>> {
-    let codes = tensor.to_tensor().to_data().ok()?.to_i64().ok()?;
-    let parts = Parts::of_grid(grid, tensor.shape())?;
-    let real = |(index, &code): (usize, &i64)| {
-        let part = parts.of(index);
-        let zero = grid.zero_point.get(part).copied().unwrap_or(0);
-        dequantize(code, grid.scale.get(part).copied().unwrap_or(1.0), zero)
-    };
-    Some(codes.iter().enumerate().map(real).collect())
+    grid.reals(&tensor.to_tensor().to_data().ok()?).ok().flatten()
 }
 
 /// A sample as a run takes it.

@@ -1,6 +1,6 @@
 //! Directives of the configuration for single layers and values, as placing and annotating take them for one target.
 
-use strait_compile::{Denied, Settings, is_unfit, policy};
+use strait_compile::{Denied, Settings, fusion_policy, is_unfit};
 use strait_core::{Module, Placement, Reason, ValueId};
 use strait_quantize::{
     ObserverChoice,
@@ -147,7 +147,7 @@ pub(super) fn settings(
         alignments: alignments(&quantize.alignment, spec.passes.alignment),
         given: Vec::new(),
         requantizes: quantize.given == Some(GivenGrids::Requantize),
-        fusion: policy(spec, fusion.accept, fusion.max_lsb),
+        fusion: fusion_policy(spec, fusion.accept, fusion.max_lsb),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
-use strait_compile::{CompileError, Settings, whole};
+use strait_compile::{CompileError, Settings, check_invariants};
 use strait_container::ArtifactWriter;
 use strait_core::{
     ConfigId, Counts, Elem, GraphId, Module, PassError, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term,
@@ -143,7 +143,7 @@ fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), 
         Some(Ok(free)) => (free, None),
         Some(Err(fixed)) => (module, Some(fixed)),
     };
-    whole(&module, "rewrite")?;
+    check_invariants(&module, "rewrite")?;
     Ok((module, fixed))
 }
 

@@ -66,12 +66,13 @@ pub(super) struct Lowered {
 /// Compiles, and holds the result to what the configuration asks for.
 pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
     let settings = settings(job)?;
-    let built = strait_compile::compile(&job.task(&settings, session), &Steps::new(session, job.id()));
-    let built = built.map_err(|error| stop(job, error))?;
+    let (task, steps) = (job.task(&settings, session), Steps::new(session, job.id()));
+    let mut built = strait_compile::build(&task, &steps).map_err(|error| stop(job, error))?;
     if job.has_nothing_measured() {
         model_grids::without_samples(job.loaded, &built.annotated)?;
     }
     unfused(job.loaded, &built.fusion)?;
+    strait_compile::hold(&task, &mut built, &steps).map_err(|error| stop(job, error))?;
     let mut remarks = model_grids::remarks(&built.annotated, &built.own_grids);
     remarks.extend(job.has_nothing_measured().then(model_grids::nothing_measured));
     Ok(Lowered {

@@ -75,7 +75,7 @@ pub enum Fault {
     Noise,
     /// It is constant, and the float model's is not.
     Constant,
-    /// At least two answers are others than the float model's.
+    /// At least two answers differ from the float model's.
     Answers,
     /// It has no elements, and the float model's has some.
     Empty,
@@ -175,7 +175,7 @@ impl Display for SanityOutput {
 impl Unjudged {
     fn told(self) -> &'static str {
         match self {
-            Unjudged::Extents => "its extents are others than the float model's",
+            Unjudged::Extents => "its extents differ from the float model's",
             Unjudged::Empty => "it is empty in both models",
             Unjudged::Integers => "it holds integers",
             Unjudged::NotANumber => "the float model's is NaN or infinite throughout",

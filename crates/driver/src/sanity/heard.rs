@@ -21,6 +21,9 @@ const GAIN: f64 = 0.5;
 /// The same of a channel of an output, of which chance alone makes some.
 const CHANNEL_GAIN: f64 = 10.0;
 
+/// Numbers of a channel, of all samples, by which it can be judged.
+const LEAST_NUMBERS: usize = 32;
+
 /// A channel with a better SNR, in dB, has lost nothing.
 const LOST: f64 = 30.0;
 
@@ -90,10 +93,11 @@ impl Reference<'_> {
                 with.zip(without).is_some_and(|(with, without)| with >= without + by)
             };
             let is_heard = outputs.any(|(with, without)| gains((with.snr, without.snr), GAIN));
-            let channels = self
+            let outputs = self
                 .channels(&with.runs)?
                 .into_iter()
                 .zip(self.channels(&without.runs)?);
+            let channels = outputs.flat_map(|(with, without)| with.into_iter().zip(without));
             let lost = |(_, without): &(Squares, Squares)| without.snr().is_some_and(|snr| snr < LOST);
             let mut lost = channels.filter(lost);
             if is_heard || lost.any(|(with, without)| gains((with.snr(), without.snr()), CHANNEL_GAIN)) {
@@ -103,8 +107,9 @@ impl Reference<'_> {
         Ok(is_refused)
     }
 
-    /// The sums of squares of the channels of all outputs: of what lies at one place of their second axis.
-    fn channels(&self, outputs: &[Vec<Tensor>]) -> Result<Vec<Squares>, Stop> {
+    /// The sums of squares of the channels of each output: of what lies at one place of its second axis. A channel of few numbers
+    /// gains by chance, so that an output of such has none.
+    fn channels(&self, outputs: &[Vec<Tensor>]) -> Result<Vec<Vec<Squares>>, Stop> {
         let mut all: Vec<Vec<Squares>> = self.of_float.iter().map(|_| Vec::new()).collect();
         for (float, other) in self.outputs.iter().zip(outputs) {
             for (all, (float, other)) in all.iter_mut().zip(float.iter().zip(other)) {
@@ -114,13 +119,16 @@ impl Reference<'_> {
                 if float.shape() != other.shape() || channels == 0 || !float.elem().is_float() {
                     continue;
                 }
-                all.resize(channels, Squares::default());
                 let inner: usize = inner.iter().product();
+                if inner * outputs.len() < LEAST_NUMBERS {
+                    continue;
+                }
+                all.resize(channels, Squares::default());
                 for (at, (&x, y)) in floats(float)?.iter().zip(floats(other)?).enumerate() {
                     all[at / inner.max(1) % channels].add(x, y);
                 }
             }
         }
-        Ok(all.concat())
+        Ok(all)
     }
 }

@@ -129,7 +129,12 @@ impl<'a> Reference<'a> {
                 module: subject.integer,
                 loops: subject.loops,
             };
-            let jumps = integer.jumps(self, &sanity.outputs, subject, session)?;
+            // Both models beside each other may take more than one of them may.
+            let jumps = match integer.jumps(self, &sanity.outputs, subject, session) {
+                Ok(jumps) => jumps,
+                Err(Stop::Found(_)) => return Ok(sanity),
+                Err(stop) => return Err(stop),
+            };
             let named = jumps.iter().take(NAMED).filter_map(|jump| jump.told(subject.canonical));
             sanity.layers = named.collect();
             sanity.rule = remedy::remedy(self, &sanity.outputs, subject, &jumps, session)?;

@@ -119,7 +119,8 @@ impl Judged {
         pairs().for_each(|(x, y)| squares.add(x, y));
         let snr = squares.snr().filter(|_| is_float);
         let is_one_integer = !is_float && compared.iter().all(|(x, _)| x.len() == 1);
-        let differ = (reading.is_some() || is_one_integer).then(|| {
+        let is_answer = !compared.is_empty() && (reading.is_some() || is_one_integer);
+        let differ = is_answer.then(|| {
             let differ = |(x, y): &&(Vec<f32>, Vec<f32>)| match is_one_integer {
                 true => x != y,
                 false => is_another(x, y, reading),
@@ -277,6 +278,19 @@ mod tests {
             let found = judged(&[1, float[0].len()], float, integer, None);
             assert_eq!(found.faults, expected, "{name}: {found:?}");
             assert_eq!(found.differ, None);
+        }
+    }
+
+    #[test]
+    fn where_no_sample_has_the_same_extents_nothing_is_an_answer() {
+        for reading in [None, Some(Reading::Class), Some(Reading::Scores)] {
+            let [float, integer] = [2, 4].map(|rows| tensor(&[rows, 1], &vec![1.0; rows]));
+            let found = Judged::of(&[(&float, &integer)], None, reading).unwrap();
+            assert_eq!(
+                (found.differ, found.unjudged),
+                (None, Some(Unjudged::Extents)),
+                "{reading:?}"
+            );
         }
     }
 

@@ -28,10 +28,11 @@ const ROUNDS: usize = 3;
 /// A rule that gains less helps little, in dB.
 const GAIN: f64 = 3.0;
 
-/// The first rule that mends all outputs, or else the one that helps most; none where each helps little. `outputs` are those of the integer model.
+/// The first rule that mends all outputs, or else the one that helps most; none where each helps little. `outputs` are those of
+/// the integer model.
 ///
 /// # Errors
-/// A run that fails, or that takes more memory than it may; an interruption.
+/// A run that fails, an interruption.
 pub(super) fn remedy(
     reference: &Reference<'_>,
     outputs: &[SanityOutput],
@@ -51,7 +52,24 @@ pub(super) fn remedy(
             break;
         }
     }
-    Ok(best)
+    // A rule is looked for on a few samples, and told by what it does on all of them.
+    let all = reference.outputs.len();
+    let Some(best) = best else { return Ok(None) };
+    if all <= SEARCHED {
+        return Ok(Some(best));
+    }
+    let rule = std::slice::from_ref(&best.toml);
+    let told = Simulated::with(rule, reference, all, subject, session)?;
+    Ok(told.map(|simulated| remedy_of(best.toml.clone(), &simulated)))
+}
+
+/// A rule by what a simulation with it gives.
+fn remedy_of(toml: String, simulated: &Simulated) -> Remedy {
+    Remedy {
+        toml,
+        snr: least(&simulated.outputs),
+        mends: simulated.outputs.iter().all(|output| output.faults.is_empty()),
+    }
 }
 
 /// The rule of one kind; none where it fits none of the layers.
@@ -92,11 +110,7 @@ fn with(
             else {
                 continue;
             };
-            let remedy = Remedy {
-                toml: rule,
-                snr: least(&simulated.outputs),
-                mends: simulated.outputs.iter().all(|output| output.faults.is_empty()),
-            };
+            let remedy = remedy_of(rule, &simulated);
             let helps = remedy.mends || remedy.snr > reached.map(|snr| snr + GAIN);
             let is_better = best.as_ref().is_none_or(|(.., best)| remedy.snr > best.snr);
             if remedy.mends || is_better {
@@ -109,7 +123,12 @@ fn with(
         let Some((tried, simulated, remedy)) = best else { break };
         reached = remedy.snr;
         let mends = remedy.mends;
-        found = Some(remedy);
+        if found
+            .as_ref()
+            .is_none_or(|known: &Remedy| mends || remedy.snr > known.snr)
+        {
+            found = Some(remedy);
+        }
         if mends || round == ROUNDS {
             break;
         }
@@ -117,7 +136,11 @@ fn with(
             module: &simulated.module,
             loops: &Standard,
         };
-        jumps = model.jumps(reference, &simulated.outputs, subject, session)?;
+        jumps = match model.jumps(reference, &simulated.outputs, subject, session) {
+            Ok(jumps) => jumps,
+            Err(Stop::Found(_)) => break,
+            Err(stop) => return Err(stop),
+        };
         nodes = tried;
     }
     Ok(found)

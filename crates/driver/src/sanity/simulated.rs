@@ -92,10 +92,11 @@ pub(super) struct Simulated {
 }
 
 impl Simulated {
-    /// The one with these rules on the first samples of the reference; none where the configuration does not take the rules.
+    /// The one with these rules on the first samples of the reference; none where the configuration does not take the rules, and
+    /// where it takes more memory or work than it may.
     ///
     /// # Errors
-    /// A run that fails, or that takes more memory than it may; an interruption.
+    /// A run that fails, an interruption.
     pub(super) fn with(
         rules: &[String],
         reference: &Reference<'_>,
@@ -117,7 +118,12 @@ impl Simulated {
             context: session.context,
             ..PlanOptions::default()
         };
-        let side = Side::new(&module, &options, session)?;
+        // A simulation takes more than the model: where that is too much, nothing is known.
+        let side = match Side::new(&module, &options, session) {
+            Ok(side) => side,
+            Err(Stop::Found(_)) => return Ok(None),
+            Err(stop) => return Err(stop),
+        };
         let phase = format!("simulate ({})", subject.spec.id);
         let runs = ran(&side, reference.samples, samples, session, &phase)?;
         Ok(Some(Simulated {

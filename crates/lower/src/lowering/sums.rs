@@ -68,8 +68,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Rounds a constant that the host adds to sums of products of two activations, which it alone reads, to one of these sums: so
-    /// the result is that of a target that adds it to the sums themselves.
+    /// Where a host node alone reads the sums of a product of two activations and adds a constant to them, rounds the constant to
+    /// a whole number of these sums: so the result is that of a target that adds it to the sums themselves. It is done for every
+    /// target, and moves a number by half the step of the sums at most.
     pub(super) fn round_to_sums(&mut self, node: &Node, operands: &mut [Option<ValueId>]) -> Result<(), Failure> {
         let graph = self.graph();
         let &[Some(first), Some(second)] = node.inputs.as_slice() else {
