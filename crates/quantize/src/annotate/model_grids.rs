@@ -375,7 +375,14 @@ impl ModelGrids {
                 types.activations.entry(id).or_insert(Activation::from(activation));
             }
             if let Some(weight_type) = weight_type.filter(|_| blocks.is_none()) {
-                types.weights.entry(id).or_insert(weight_type.into());
+                // A rule may want activations beside which the target has no such weights: then the codes that are given do not fit.
+                let wanted = types.activations.get(&id).copied();
+                let has_pair = spec.pairs_of(node.op.term()).any(|pair| {
+                    wanted.is_none_or(|wanted| wanted == pair.activation) && pair.weight == weight_type.into()
+                });
+                if has_pair {
+                    types.weights.entry(id).or_insert(weight_type.into());
+                }
                 let per = operand(node, 1)
                     .and_then(|w| by_value.get(&w))
                     .map(|grid| granularity(grid));

@@ -1,0 +1,49 @@
+//! Settings that contradict what a quantized model has.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use strait_builtin as _;
+use strait_compile::{CompileError, InMemory, Model, Settings};
+use strait_core::text::parse;
+use strait_core::{Module, Placement, ReasonCode, Switches};
+use strait_execute::Tensor;
+use strait_target::spec::{Activation, Integer};
+use strait_target::{Options, Registry};
+
+const TEXT: &str = "strait 1 float
+graph @main(%x: f32[1,2,2,2] scale=0.5 zero=3 codes=i8) {
+  %y: f32[1,2,2,2] scale=0.5 zero=-5 codes=i8 = conv(%x, @w) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+  return %y
+}
+data @w: f32[2,2,1,1] scale=0.5 zero=0 codes=i4 = inline [1.0, 0.5, -1.0, 2.0]";
+
+/// Where the convolution runs, with its activations in a type of their own.
+fn place(activation: Option<Activation>) -> Placement {
+    let model = Model::new(parse(TEXT).unwrap(), &Switches::default()).unwrap();
+    let samples = InMemory(vec![vec![Tensor::from_values(&[1, 2, 2, 2], &[1.0_f32; 8]).unwrap()]]);
+    let observed = model.observe(&samples).unwrap();
+    let target = Registry::builtin()
+        .unwrap()
+        .get("generic-int8", &Options::default())
+        .unwrap();
+    let built = observed.compile(&target, |module: &Module| {
+        let mut settings = Settings::new(target.spec());
+        let nodes = module.main().nodes().map(|(id, _)| id);
+        settings.types.activations = nodes.filter_map(|id| Some((id, activation?))).collect();
+        Ok::<_, CompileError>(settings)
+    });
+    let built = built.unwrap();
+    let mut nodes = built.annotated.main().nodes();
+    let (_, conv) = nodes.find(|(_, node)| built.annotated.name(node.name) == "y").unwrap();
+    conv.place.clone()
+}
+
+/// The target multiplies codes of 4 bits by those of 8 bits alone.
+#[test]
+fn weights_that_a_wider_activation_has_no_pair_for_move_their_node_to_the_host() {
+    assert_eq!(place(None), Placement::Accelerator);
+    let Placement::Host(reason) = place(Some(Integer::Int16.into())) else {
+        panic!("it runs on the accelerator");
+    };
+    assert_eq!(reason.code, ReasonCode::GivenGrid, "{}", reason.text);
+}
