@@ -13,6 +13,7 @@ mod litert;
 mod masks;
 mod numbers;
 mod other_ways;
+mod outputs;
 mod overrides;
 mod resampled;
 mod residual;

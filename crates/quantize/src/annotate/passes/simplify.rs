@@ -6,7 +6,7 @@
 //! same range share theirs. If all others want one grid of the producer's type, the producer leaves its result on that:
 //! what only a concatenation reads is made on the grid of the concatenation. Nodes that move codes hand on what is wanted
 //! behind them: as long as all readers agree it travels up to the producer, and where they do not, moved codes stay on the
-//! grid of the producer and are requantized behind the moves. A grid that was given stays what it is. Where readers differ,
+//! grid of the producer and are requantized behind the moves. An output of the graph is read by somebody who agrees with nobody. A grid that was given stays what it is. Where readers differ,
 //! the producer leaves its own, and those of another grid are requantized; but where the table narrows operands, what is
 //! left is the sum, and each reader narrows that. Under `force_overlap`, and where the target requantizes no codes, the grid
 //! of an aligned operand is that of the producer and of all readers; who did not ask for it is told. Where `simplify` is off, a
@@ -113,7 +113,9 @@ fn agree(
         let kept = draft.table.derivation(leaves).is_some() || draft.is_given(leaves);
         let agreed = fixed.first().copied().filter(|&first| {
             let root = draft.table.root(first);
+            // Whoever reads an output of the graph wants all of its numbers, which a bound in front of other readers cuts off.
             free.is_empty()
+                && !site.graph.is_output(value)
                 && !kept
                 && simplifies(site, draft, leaves)
                 && equal(draft, first)
