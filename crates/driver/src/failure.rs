@@ -183,7 +183,12 @@ pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
         true => String::new(),
         false => format!("; `{own} = 1` is for this dimension alone"),
     };
-    let help = format!("give it one: `bind = {{ {key} = 1 }}` in [model], or `--set model.bind.{key}=1`{alone}");
+    // A shell takes quotes away that are not in others.
+    let set = match key.to_string() {
+        plain if !plain.contains('"') => format!("--set model.bind.{plain}=1"),
+        quoted => format!("--set 'model.bind.{quoted}=1'"),
+    };
+    let help = format!("give it one: `bind = {{ {key} = 1 }}` in [model], or `{set}`{alone}");
     Diagnostic::error(codes::FREE_DIMENSION, message)
         .about(KeyPath::of(&["model", "bind"]))
         .help(help)

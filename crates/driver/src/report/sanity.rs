@@ -199,7 +199,7 @@ impl Fault {
 impl Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.mends, self.snr) {
-            (true, Some(snr)) => write!(f, "with this rule a simulation has {snr:.1} dB:"),
+            (true, Some(snr)) => write!(f, "with this rule a simulation has nothing to warn of, at {snr:.1} dB:"),
             (true, None) => write!(f, "with this rule a simulation has nothing to warn of:"),
             (false, Some(snr)) => write!(f, "this rule alone does not mend it, a simulation has {snr:.1} dB:"),
             (false, None) => write!(f, "this rule alone does not mend it:"),

@@ -119,7 +119,9 @@ impl Judged {
         pairs().for_each(|(x, y)| squares.add(x, y));
         let snr = squares.snr().filter(|_| is_float);
         let is_one_integer = !is_float && compared.iter().all(|(x, _)| x.len() == 1);
-        let is_answer = !compared.is_empty() && (reading.is_some() || is_one_integer);
+        // Of NaN alone none is the largest.
+        let is_known = pairs().any(|(x, _)| x.is_finite());
+        let is_answer = is_known && (reading.is_some() || is_one_integer);
         let differ = is_answer.then(|| {
             let differ = |(x, y): &&(Vec<f32>, Vec<f32>)| match is_one_integer {
                 true => x != y,
@@ -292,6 +294,12 @@ mod tests {
                 "{reading:?}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_nan_throughout_is_no_answer() {
+        let found = judged(&[1, 2], &[&[f32::NAN; 2]], &[&[f32::NAN; 2]], Some(Reading::Class));
+        assert_eq!((found.differ, found.unjudged), (None, Some(Unjudged::NotANumber)));
     }
 
     #[test]
