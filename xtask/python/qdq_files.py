@@ -124,7 +124,8 @@ def real_case(maker, model, target, name):
     # Samples that ranges were not found on, where the configuration knows some.
     has_others = "[evaluation]" in config.read_text()
     source = next(iter(model.evaluations.values()))[0] if has_others else model.calibration
-    stored = work / "samples.npy"
+    # Cases of one model run beside each other.
+    stored = work / f"samples-{target}.npy"
     if not stored.exists():
         np.save(stored, np.load(arguments.data / f"{source}.npy", mmap_mode="r")[:SAMPLES])
     samples = np.load(stored)

@@ -21,6 +21,7 @@ EVEN = "pixels lie half way between two codes: this target rounds them to even w
 TIES = "pixels lie half way between two codes, and OpenVINO quantizes with the reciprocal of the scale: another code for 25 % of them"
 FEW_BITS = "this target corrects products of two activations by a factor of 7 bits (requantization.md), the file by none"
 SUMS = "sums of float32 are rounded where the target rounds sums of integers by a rule of its own: some codes in 1000 are another one, in each layer"
+LITTLE = "little of this network is left in 8 bits, 6 to 7 dB: single codes that differ grow as far as its distance from float"
 PLAIN = "chance: at default settings the file is about as far from float as the integers are, and nearer without optimizations"
 
 MISSES = [
@@ -52,6 +53,12 @@ MISSES = [
     Miss("mobilenet_v2_1.0_224, sima", "openvino", 25.3, TIES),
     Miss("mobilenet_v2_1.0_224, ascend", "onnxruntime", 26.2, EVEN),
     Miss("mobilenet_v2_1.0_224, ascend", "openvino", 26.2, EVEN),
+    Miss("yolox_nano, generic-int8", "onnxruntime", 14.5, LITTLE),
+    Miss("yolox_nano, generic-int8", "openvino", 14.5, LITTLE),
+    Miss("yolox_nano, sima", "onnxruntime", 18.4, LITTLE),
+    Miss("yolox_nano, sima", "openvino", 19.1, LITTLE),
+    Miss("yolox_nano, ascend", "onnxruntime", 20.2, LITTLE),
+    Miss("yolox_nano, ascend", "openvino", 20.3, LITTLE),
 ]
 
 
