@@ -28,8 +28,8 @@ const ROUNDS: usize = 3;
 /// A rule that gains less helps little, in dB.
 const GAIN: f64 = 3.0;
 
-/// The first rule that mends all outputs, or else the one that helps most; none where each helps little. `outputs` are those of
-/// the integer model.
+/// The first rule that mends all outputs, or else the one that helps most; none where each helps little on the samples that it is
+/// looked for on. `outputs` are those of the integer model.
 ///
 /// # Errors
 /// A run that fails, an interruption.
