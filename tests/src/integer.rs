@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 pub use strait_compile::InMemory;
 use strait_compile::{CompileError, Limits, Model, Observed, Settings, Silent, Task, compile};
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_core::{GraphId, Module, Switches};
 use strait_lower::{Fused, Fusion, FusionPolicy};
 use strait_quantize::annotate::{Coarser, TypeWishes};

@@ -8,8 +8,8 @@ use crate::copy;
 use std::fs;
 
 use copy::{Copy, repository, strait};
-use strait_container::{Artifact, CertificateRecord};
-use strait_core::{Module, text};
+use strait_container::Artifact;
+use strait_core::{CertificateRecord, Module, text};
 
 /// The text form with every element of every tensor.
 fn whole() -> text::PrintOptions<'static> {

@@ -1,7 +1,7 @@
 //! Whose fault it is that a fused layer computes something else than the lowered graph: the target's, where the host's own
 //! loops hold and the target's do not; ours, where the host's do not hold either.
 
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, Node, Op, ValueId};
 use strait_execute::{PlanOptions, Tensor, TensorView, Threads, reference};
 use strait_target::{TargetSpec, spec::Row};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc};
 
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_core::{Bodies, Module};
 use strait_execute::Threads;
 use strait_lower::Fusion;

@@ -1,6 +1,6 @@
 //! From the lowered graph to the one that is deployed.
 
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_core::{Bodies, GraphId, Module};
 use strait_lower::{Fusion, fuse};
 

@@ -2,23 +2,10 @@
 
 use crate::model::ModelError;
 use serde::{Deserialize, Serialize};
-use strait_requantize::Certificate;
+use strait_core::CertificateRecord;
 
 /// The most bytes that the section may have: four kilobytes for each of 65536 channels.
 const MAX_BYTES: usize = 1 << 28;
-
-/// Claim of one fusion, and its node.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CertificateRecord {
-    /// The name of the value that the fused node computes: the first result's, which is that of the requantization
-    /// before the fusion too.
-    pub node: String,
-    /// The row of the target's fusion table that fired.
-    pub row: String,
-    /// The claim.
-    pub certificate: Certificate,
-}
 
 /// The section: JSON, because it is small and people want to read it.
 #[derive(Serialize, Deserialize)]

@@ -29,7 +29,6 @@ mod writer;
 
 pub use artifact::{Artifact, Finding};
 pub use beside::Beside;
-pub use certificates::CertificateRecord;
 pub use compare::{Difference, compare};
 pub use digest::sha256;
 pub use error::ArtifactError;

@@ -1,12 +1,12 @@
 //! The sections of `model.strait`: the graphs as IR bytes, their tensors, and the certificates of the fusions.
 
-use crate::certificates::{self, CertificateRecord};
+use crate::certificates;
 use crate::format::{self, ALIGNMENT, FormatError, Integrity, NewSection, Sections};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use strait_core::bytes::BytesError;
-use strait_core::{Module, TensorData};
+use strait_core::{CertificateRecord, Module, TensorData};
 
 /// IR bytes of the module.
 const GRAPHS: &str = "graphs";

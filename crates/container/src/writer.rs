@@ -1,6 +1,5 @@
 //! Writing an artifact.
 
-use crate::certificates::CertificateRecord;
 use crate::digest::Hashing;
 use crate::exchange::sync_folder;
 use crate::folder::{artifact_around, check_replaceable};
@@ -15,7 +14,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use strait_core::Module;
+use strait_core::{CertificateRecord, Module};
 
 /// An artifact in the making, in a folder beside its destination. Unless it is committed, the destination stays as it
 /// was and the folder goes away with this value; what an interrupted run leaves is removed by the next one. Threads may

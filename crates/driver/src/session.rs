@@ -16,7 +16,6 @@ use strait_kernels::Context;
 use crate::{
     diagnostic::Diagnostic,
     limits::{self, Demand, Limits},
-    machine,
     stop::Stop,
 };
 
@@ -244,7 +243,7 @@ impl Watch for Steps<'_> {
 /// The most memory that this process has had in use so far.
 #[cfg(target_os = "linux")]
 fn peak_bytes() -> Option<u64> {
-    machine::field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+    crate::machine::field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
 #[cfg(not(target_os = "linux"))]

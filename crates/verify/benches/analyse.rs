@@ -9,7 +9,7 @@ mod shared;
 
 use shared::{Numbers, mobilenet_v2};
 use std::{error::Error, fmt::Write, hint::black_box, process::ExitCode, time::Instant};
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_core::{Module, text::parse};
 use strait_requantize::{Argument, Certificate, Per, Requantization, Step};
 use strait_verify::{Fault, LOWERED, analyse, derived_from, intervals};

@@ -8,7 +8,7 @@ use crate::intervals::{Budget, Intervals, intervals_within};
 use crate::structure::Correspondence;
 use crate::{grounds, structure};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, ValueId};
 use strait_requantize::certificate::Digest;
 

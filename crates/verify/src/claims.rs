@@ -13,7 +13,7 @@ use crate::intervals::{Interval, Intervals, Range, extents};
 use crate::structure::{Constants, FusedSite, SiteKind};
 use crate::{contradiction, facts, grounds};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_core::{Graph, Module, Node, Op, ValueId};
 use strait_requantize::{Argument, FromFloat, Per, Step, Verdict, certificate::ordered};
 

@@ -1,4 +1,4 @@
-//! Checks an artifact against itself, without the compiler that made it.
+//! Checks an integer module against itself, without the compiler that made it.
 //!
 //! 1. The fused graph is the lowered one with requantizations and clamps taken into their producers, and nothing else.
 //! 2. Every such fusion has a certificate that holds: its own comparison can be repeated, it is about the steps that
@@ -46,8 +46,7 @@ pub use functions::Undecided;
 pub use intervals::{Interval, Intervals, Range, intervals};
 pub use samples::Ranges;
 
-use strait_container::{Artifact, CertificateRecord, Integrity, Model};
-use strait_core::{Bodies, GraphId, Module};
+use strait_core::{Bodies, CertificateRecord, GraphId, Module};
 use strait_execute::{LoopsFor, PlanOptions, Standard, Tensor, TensorView, Threads};
 
 /// The name of the graph before the fusions; the main graph is the one after them.
@@ -119,16 +118,6 @@ pub fn lay_open(module: &mut Module) -> Bodies {
     };
     let bodies = module.lay_open(lowered);
     module.lay_open_like(module.main, &bodies)
-}
-
-/// Verifies an artifact.
-pub fn verify(artifact: &Artifact, options: &VerifyOptions<'_>) -> Result<VerifyReport, VerifyError> {
-    let Model {
-        mut module,
-        certificates,
-    } = artifact.model(Integrity::Full)?;
-    lay_open(&mut module);
-    verify_module(&module, &certificates, options)
 }
 
 /// Verifies a module that holds the graph [`LOWERED`] and, as its main graph, the fused one. One sample after the

@@ -4,7 +4,7 @@
 
 use crate::support;
 
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_core::Module;
 use strait_execute::{LoopsFor, Standard, StepError, Threads};
 use strait_kernels::integer::Loops;

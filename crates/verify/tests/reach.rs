@@ -4,7 +4,7 @@
 
 use crate::support;
 
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_core::Module;
 use strait_requantize::{Argument, Because, IntType, Per, Verdict};
 use strait_verify::{Fault, Interval, VerifyReport};

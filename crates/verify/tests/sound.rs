@@ -4,7 +4,7 @@
 
 use crate::support;
 
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_requantize::certificate::ordered;
 use strait_requantize::quantize::ZeroPoint;
 use strait_requantize::{Argument, Certificate, FromFloat, IntType, Per, Rounding, Step, Verdict};
@@ -116,7 +116,9 @@ fn an_artifact_is_verified_from_its_folder() {
     writer.commit(provenance).unwrap();
     let artifact = Artifact::open(&root.path().join("out")).unwrap();
     let threads = strait_execute::Threads::one().unwrap();
-    let report = strait_verify::verify(&artifact, &strait_verify::VerifyOptions::new(&threads)).unwrap();
+    let model = artifact.model(strait_container::Integrity::Full).unwrap();
+    let options = strait_verify::VerifyOptions::new(&threads);
+    let report = strait_verify::verify_module(&model.module, &model.certificates, &options).unwrap();
     assert!(report.is_sound() && report.exact == 3, "{:?}", report.findings);
 }
 

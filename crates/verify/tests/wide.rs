@@ -4,7 +4,7 @@
 
 use crate::support;
 
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_core::{Elem, Module};
 use strait_requantize::{IntType, Per, Requantization, Step, form};
 use strait_verify::{Fault, Interval, VerifyReport, analyse};

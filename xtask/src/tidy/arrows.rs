@@ -43,14 +43,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("quantize", &["requantize", "core", "target", "execute"]),
     ("lower", &["requantize", "core", "target", "execute"]),
     // Shares as little as possible with what it verifies.
-    ("verify", &["requantize", "core", "container", "execute"]),
+    ("verify", &["requantize", "core", "execute"]),
     (
         "compile",
         &[
             "requantize",
             "core",
             "kernels",
-            "container",
             "target",
             "execute",
             "rewrite",

@@ -8,8 +8,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use strait_container::{Artifact, ArtifactWriter, CertificateRecord, Digest, Integrity, MODEL_FILE, Provenance};
-use strait_core::Module;
+use strait_container::{Artifact, ArtifactWriter, Digest, Integrity, MODEL_FILE, Provenance};
+use strait_core::{CertificateRecord, Module};
 use tempfile::TempDir;
 
 pub(crate) fn repository(path: &str) -> PathBuf {

@@ -2,10 +2,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::path::Path;
-use strait_container::{
-    ArtifactWriter, CertificateRecord, Manifest, Provenance, Sources, TargetVersion, ToolVersion, sha256,
-};
-use strait_core::Module;
+use strait_container::{ArtifactWriter, Manifest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
+use strait_core::{CertificateRecord, Module};
 use strait_requantize::{Argument, Certificate, IntType, Narrowing, Requantization, Rounding, form};
 
 /// Two graphs over one pool: a convolution before and after its requantization is fused. `@b` and `@c` are equal.

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use strait_container::CertificateRecord;
+use strait_core::CertificateRecord;
 use strait_core::Module;
 use strait_execute::Threads;
 use strait_requantize::certificate::Digest;
