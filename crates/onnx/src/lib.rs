@@ -11,11 +11,13 @@
 
 mod elements;
 mod error;
+mod format;
 mod proto;
 mod read;
 mod write;
 
 pub use error::WriteError;
+pub use format::Onnx;
 pub use read::{LFS_POINTER, Model, Operator, operators, read};
 pub use write::{DataFile, Encoded, MOST_BYTES, encode, left_out, write};
 

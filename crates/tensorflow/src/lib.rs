@@ -9,6 +9,7 @@
 //! between two transposes; rules of the canonical graph move and cancel these.
 
 mod elements;
+mod format;
 mod graph;
 mod node;
 mod ops;
@@ -20,6 +21,7 @@ mod tensor;
 mod tests;
 mod types;
 
+pub use format::TensorFlow;
 pub use ops::operators;
 pub use state::FREEZE;
 

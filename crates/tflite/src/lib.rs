@@ -10,6 +10,7 @@
 //! the file has them so. A fused activation is a node of its own, with the result's grid in front of it and behind it: where the
 //! runtime saturates once, both do.
 
+mod format;
 mod graph;
 pub mod names;
 pub mod read;
@@ -25,5 +26,6 @@ pub mod read;
 )]
 mod schema;
 
+pub use format::TfLite;
 pub use read::{Model, Operator, operators, read};
 pub use strait_import::{FreeDimension, NodeFault, ReadError, ReadOptions, free_dimensions};

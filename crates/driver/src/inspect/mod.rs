@@ -17,7 +17,7 @@ use crate::{
     config::Glob,
     diagnostic::Diagnostic,
     failure::{self, codes},
-    model::Model,
+    model,
     pipeline::{REPORT_FILE, select::matches_layer},
     recognise,
     report::{Layer, Report},
@@ -89,7 +89,7 @@ impl Inspected {
             let reported = report(subject, &artifact)?.layers;
             (model.module, Some(artifact.manifest().digest()), reported)
         } else {
-            let model = Model::open(subject).and_then(|model| model.read(&ReadOptions::default()));
+            let model = model::open(subject).and_then(|model| model.read(&ReadOptions::default()));
             (
                 model.map_err(|error| failure::model(&error, subject))?,
                 None,

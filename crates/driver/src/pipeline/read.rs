@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use strait_container::{Digest, sha256};
 use strait_core::Module;
 use strait_document::nearest;
-use strait_import::{Assumed, ReadError, ReadOptions};
+use strait_import::{Assumed, Decoded, ReadError, ReadOptions};
 
 use crate::{
     config::{Glob, KeyPath, types},
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
-    model::{MOST_BYTES, Model},
+    model::{self, MOST_BYTES},
     recognise,
 };
 
@@ -78,7 +78,7 @@ impl Reading {
             recognise::folder(file).unwrap_or_else(unreadable)
         })?;
         let folder = file.parent().unwrap_or(Path::new(""));
-        let model = Model::decode(bytes.clone(), folder).map_err(named)?;
+        let model = model::decode(bytes.clone(), folder).map_err(named)?;
         if self.hybrid_as_float && !model.may_be_hybrid() {
             let text = "`model.hybrid` is about layers of TFLite, and the model is of another format";
             let finding = Diagnostic::error(codes::MODEL, text).about(KeyPath::of(&["model", "hybrid"]));
@@ -87,8 +87,8 @@ impl Reading {
         let file_digest = sha256(&bytes);
         let options = ReadOptions {
             bind: self.bind.clone(),
-            inputs: resolve(&model, "inputs", &self.inputs)?,
-            outputs: resolve(&model, "outputs", &self.outputs)?,
+            inputs: resolve(model.as_ref(), "inputs", &self.inputs)?,
+            outputs: resolve(model.as_ref(), "outputs", &self.outputs)?,
             hybrid_as_float: self.hybrid_as_float,
         };
         let (module, assumed) = model.read_single(&options).map_err(named)?;
@@ -118,7 +118,7 @@ fn whole(file: Digest, data_files: &[(String, bytes::Bytes)]) -> Digest {
 
 /// The names that patterns stand for, in the order of the patterns and then of the file. A pattern with wildcards
 /// stands for tensors if it matches any, otherwise for layers, so that no tensor is named twice.
-fn resolve(model: &Model, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
+fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
     let mut names: Vec<String> = Vec::new();
     let mut findings = Vec::new();
     let (tensors, nodes) = (model.tensors(), model.nodes());

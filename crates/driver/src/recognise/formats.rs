@@ -1,9 +1,11 @@
 //! The formats that are told apart, and what turns each into a model that is read.
 
+use strait_import::{
+    Format as _,
+    wire::{Value, fields},
+};
 use strait_onnx::LFS_POINTER;
-use strait_tensorflow::FREEZE;
-
-use super::wire::{Value, fields};
+use strait_tensorflow::{FREEZE, TensorFlow};
 
 /// A format of files that are taken for something else.
 #[derive(Debug)]
@@ -204,7 +206,7 @@ fn is_saved_model(bytes: &[u8]) -> bool {
 fn is_meta_graph(bytes: &[u8]) -> bool {
     let mut outer = fields(bytes);
     match (outer.next(), outer.next()) {
-        (Some((1, Value::Bytes(_))), Some((2, Value::Bytes(graph)))) => is_graph_def(graph),
+        (Some((1, Value::Bytes(_))), Some((2, Value::Bytes(graph)))) => TensorFlow.recognises(graph),
         _ => false,
     }
 }
@@ -217,19 +219,6 @@ fn is_graph_text(bytes: &[u8]) -> bool {
             .is_some_and(|rest| rest.trim_ascii_start().starts_with(b"{"))
     };
     begins(b"node") || begins(b"meta_info_def") || text.starts_with(b"saved_model_schema_version:")
-}
-
-/// Nodes, which begin with a name and an operator.
-pub(super) fn is_graph_def(bytes: &[u8]) -> bool {
-    let Some((1, Value::Bytes(node))) = fields(bytes).next() else {
-        return false;
-    };
-    let mut node = fields(node);
-    let text = |field: Option<(u64, Value<'_>)>, number: u64| match field {
-        Some((n, Value::Bytes(text))) => n == number && !text.is_empty() && text.iter().all(u8::is_ascii_graphic),
-        _ => false,
-    };
-    text(node.next(), 1) && text(node.next(), 2)
 }
 
 /// Protobuf's text form, that of ONNX itself, or JSON.

@@ -5,52 +5,24 @@
 //! for something else.
 
 mod formats;
-mod wire;
 
 use std::{fs, path::Path};
 
 use bytes::Bytes;
 use strait_container::MANIFEST_FILE;
-use strait_tensorflow::FREEZE;
+use strait_import::{
+    Format as _, recognised,
+    wire::{Value, fields},
+};
+use strait_tensorflow::{FREEZE, TensorFlow};
 
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
+    model,
 };
 
-use formats::{FORMATS, Format, TORCH, is_graph_def, start_of_text};
-use wire::{Value, fields};
-
-/// The graph of a model, by its number in the format.
-const GRAPH: u64 = 7;
-
-/// A format of models that is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Onnx,
-    TensorFlow,
-    TfLite,
-}
-
-impl Kind {
-    /// By the first bytes of a file, whatever its name is.
-    pub(crate) fn of(bytes: &[u8]) -> Option<Kind> {
-        let kinds: [(Kind, fn(&[u8]) -> bool); 3] = [
-            (Kind::TfLite, strait_tflite::Model::is_it),
-            (Kind::TensorFlow, is_graph_def),
-            (Kind::Onnx, is_onnx),
-        ];
-        kinds.iter().find(|(_, is)| is(bytes)).map(|&(kind, _)| kind)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::Onnx => "ONNX",
-            Kind::TensorFlow => "TensorFlow",
-            Kind::TfLite => "TFLite",
-        }
-    }
-}
+use formats::{FORMATS, Format, TORCH, start_of_text};
 
 /// A file that the reader of a format has refused, in these words.
 pub(crate) fn refused_model(file: &Path, read_as: &str, words: &str) -> Diagnostic {
@@ -130,7 +102,7 @@ pub fn configuration(file: &Path) -> Result<(), Diagnostics> {
     let Some(bytes) = content(file).filter(|bytes| !bytes.is_empty()) else {
         return Ok(());
     };
-    if let Some(kind) = Kind::of(&bytes) {
+    if let Some(kind) = recognised(model::FORMATS, &bytes) {
         let help = format!(
             "name it as one: `strait compile --model {name} --calibration SAMPLES.npy --target generic-int8 \
              --out build/generic-int8`, or write a configuration with `file = \"{name}\"` in [model]"
@@ -157,7 +129,7 @@ pub(crate) fn no_artifact(file: &Path) -> Option<Diagnostic> {
         Some(Diagnostic::error(codes::ARTIFACT, message).help(help))
     };
     let bytes = content(file).unwrap_or_default();
-    if let Some(kind) = Kind::of(&bytes) {
+    if let Some(kind) = recognised(model::FORMATS, &bytes) {
         let help = format!(
             "compile it first: `strait compile --model {name} --calibration SAMPLES.npy --target generic-int8 --out \
              build/generic-int8`, and name the folder `build/generic-int8`"
@@ -191,19 +163,12 @@ fn help(format: &Format, file: &Path) -> String {
     format.help.replace("{file}", &file.display().to_string())
 }
 
-/// True if this is the beginning of an ONNX model in the wire format: its version, and then known fields up to the graph.
-fn is_onnx(bytes: &[u8]) -> bool {
-    let mut fields = fields(bytes);
-    matches!(fields.next(), Some((1, Value::Number(_))))
-        && fields.any(|(number, value)| number == GRAPH && matches!(value, Value::Bytes(_) | Value::Cut { .. }))
-}
-
 /// Number of bytes that are missing at the end of a model.
 fn missing(bytes: &[u8]) -> Option<u64> {
     let found = fields(bytes).last();
     match found {
         Some((_, Value::Cut { missing }))
-            if matches!(fields(bytes).next(), Some((1, Value::Number(_)))) || is_graph_def(bytes) =>
+            if matches!(fields(bytes).next(), Some((1, Value::Number(_)))) || TensorFlow.recognises(bytes) =>
         {
             Some(missing)
         }

@@ -110,19 +110,20 @@ fn a_model_that_is_read_is_told_by_its_bytes_and_is_no_configuration() {
     let onnx = [&b"\x08\x08\x12\x02me"[..], &bytes_field(7, b"")].concat();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("model");
-    for (bytes, kind) in [
-        (&graph[..], Kind::TensorFlow),
-        (&onnx, Kind::Onnx),
-        (b"\x1c\0\0\0TFL3\x14\0", Kind::TfLite),
+    for (bytes, name) in [
+        (&graph[..], "TensorFlow"),
+        (&onnx, "ONNX"),
+        (b"\x1c\0\0\0TFL3\x14\0", "TFLite"),
     ] {
-        assert_eq!(Kind::of(bytes), Some(kind));
+        let found = recognised(model::FORMATS, bytes).map(strait_import::Format::name);
+        assert_eq!(found, Some(name));
         assert!(format(bytes).is_none());
         fs::write(&file, bytes).unwrap();
         let text = configuration(&file).unwrap_err().to_string();
-        let expected = format!("model is a model of {}, not a configuration", kind.name());
+        let expected = format!("model is a model of {name}, not a configuration");
         assert!(text.contains(&expected), "{text}");
     }
-    assert_eq!(Kind::of(b"\x08\x08\x12\x02me"), None);
+    assert!(recognised(model::FORMATS, b"\x08\x08\x12\x02me").is_none());
     fs::write(&file, [&graph[..], b"\x0a\x50cut"].concat()).unwrap();
     let found = refused_model(&file, "TensorFlow", "words");
     let expected = "is cut: at least 77 bytes of the TensorFlow model are missing";

@@ -18,7 +18,7 @@ use strait_core::Module;
 use strait_import::{Assumed, Cut, FreeDimension, ReadError, ReadOptions, Scope, Wiring};
 
 /// Offsets in a flatbuffer have 31 bits; larger files have their buffers behind it.
-const MOST_BYTES: u64 = 1 << 40;
+pub(crate) const MOST_BYTES: u64 = 1 << 40;
 
 /// A file that is a model of this format. Its weights are slices of the mapped file.
 #[derive(Clone, Debug)]
@@ -37,11 +37,6 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Module, ReadError> {
 }
 
 impl Model {
-    /// True if bytes are of this format, by what stands at their begin.
-    pub fn is_it(bytes: &[u8]) -> bool {
-        bytes.get(4..8) == Some(crate::graph::IDENTIFIER)
-    }
-
     /// Maps and decodes the file at `path`, which must not change while the model or a module read from it is in use.
     ///
     /// # Errors

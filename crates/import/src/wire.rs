@@ -1,20 +1,23 @@
-//! The outermost fields of a protobuf message.
+//! The outermost fields of a message in Protocol Buffers, by which formats are told apart before anything is decoded.
 
 /// The content of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value<'a> {
+pub enum Value<'a> {
+    /// A number of variable length.
     Number(u64),
     /// Four or eight bytes.
     Fixed,
+    /// A text, bytes, or another message.
     Bytes(&'a [u8]),
     /// Bytes of which only so many are there.
     Cut {
+        /// Number of bytes that are not.
         missing: u64,
     },
 }
 
 /// The fields of a message with their numbers, up to the first that is not whole or is none.
-pub(super) fn fields(message: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
+pub fn fields(message: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
     let mut rest = message;
     std::iter::from_fn(move || field(&mut rest))
 }

@@ -1,0 +1,58 @@
+//! The format, as whoever opens files of several formats knows it.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use strait_core::Module;
+use strait_import::{
+    Assumed, Decoded, Format, ReadError, ReadOptions,
+    wire::{Value, fields},
+};
+
+use crate::Model;
+
+/// The graph of a model, by its number in the format.
+const GRAPH: u64 = 7;
+
+/// ONNX.
+#[derive(Clone, Copy, Debug)]
+pub struct Onnx;
+
+impl Format for Onnx {
+    fn name(&self) -> &'static str {
+        "ONNX"
+    }
+
+    /// A version, and then known fields up to the graph.
+    fn recognises(&self, bytes: &[u8]) -> bool {
+        let mut fields = fields(bytes);
+        matches!(fields.next(), Some((1, Value::Number(_))))
+            && fields.any(|(number, value)| number == GRAPH && matches!(value, Value::Bytes(_) | Value::Cut { .. }))
+    }
+
+    fn decode(&self, bytes: Bytes, folder: &Path) -> Result<Box<dyn Decoded>, ReadError> {
+        Ok(Box::new(Model::decode(bytes, folder)?))
+    }
+}
+
+impl Decoded for Model {
+    fn tensors(&self) -> Vec<&str> {
+        Model::tensors(self).collect()
+    }
+
+    fn nodes(&self) -> Vec<&str> {
+        Model::nodes(self).collect()
+    }
+
+    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
+        Model::read(self, options)
+    }
+
+    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
+        Model::read_single(self, options)
+    }
+
+    fn data_files(&self) -> Vec<(String, Bytes)> {
+        Model::data_files(self)
+    }
+}

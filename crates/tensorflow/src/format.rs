@@ -1,0 +1,57 @@
+//! The format, as whoever opens files of several formats knows it.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use strait_core::Module;
+use strait_import::{
+    Assumed, Decoded, Format, ReadError, ReadOptions,
+    wire::{Value, fields},
+};
+
+use crate::{FORMAT, Model};
+
+/// Frozen graphs of TensorFlow.
+#[derive(Clone, Copy, Debug)]
+pub struct TensorFlow;
+
+impl Format for TensorFlow {
+    fn name(&self) -> &'static str {
+        FORMAT
+    }
+
+    /// Nodes, which begin with a name and an operator.
+    fn recognises(&self, bytes: &[u8]) -> bool {
+        let Some((1, Value::Bytes(node))) = fields(bytes).next() else {
+            return false;
+        };
+        let mut node = fields(node);
+        let text = |field: Option<(u64, Value<'_>)>, number: u64| match field {
+            Some((n, Value::Bytes(text))) => n == number && !text.is_empty() && text.iter().all(u8::is_ascii_graphic),
+            _ => false,
+        };
+        text(node.next(), 1) && text(node.next(), 2)
+    }
+
+    fn decode(&self, bytes: Bytes, _: &Path) -> Result<Box<dyn Decoded>, ReadError> {
+        Ok(Box::new(Model::decode(bytes)?))
+    }
+}
+
+impl Decoded for Model {
+    fn tensors(&self) -> Vec<&str> {
+        Model::tensors(self).collect()
+    }
+
+    fn nodes(&self) -> Vec<&str> {
+        Model::nodes(self).collect()
+    }
+
+    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
+        Model::read(self, options)
+    }
+
+    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
+        Model::read_single(self, options)
+    }
+}
