@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 pub use strait_compile::InMemory;
-use strait_compile::{CompileError, Limits, Model, Observed, Settings, Silent, Task, compile};
+use strait_compile::{CompileError, Means, Model, Observed, Settings, Silent, Task, compile};
 use strait_core::CertificateRecord;
 use strait_core::{GraphId, Module, Switches};
 use strait_lower::{Fused, Fusion, FusionPolicy};
@@ -95,7 +96,9 @@ pub fn integer_wanting(
     let text = |error: CompileError| error.to_string();
     let target = crate::passes::target(target)?;
     let model = Model::new(float.clone(), &Switches::default()).map_err(text)?;
-    let Observed { model, observation, .. } = model.observe(samples).map_err(text)?;
+    let Observed { model, observation, .. } = model
+        .observe(Arc::new(samples.clone()), Means::default(), &Silent)
+        .map_err(text)?;
     let task = Task {
         float: &model.module,
         bodies: &model.bodies,
@@ -108,7 +111,7 @@ pub fn integer_wanting(
         },
         ranges: &Ranges::default(),
         random_inputs: 1,
-        limits: Limits::default(),
+        limits: strait_execute::Limits::default(),
         threads: NonZeroUsize::MIN,
     };
     let built = compile(&task, &Silent).map_err(text)?;

@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc};
 
 use strait_core::CertificateRecord;
 use strait_core::{Bodies, Module};
-use strait_execute::Threads;
+use strait_execute::{Demand, Limits, Threads};
 use strait_lower::Fusion;
 use strait_quantize::{Observation, annotate::Findings};
 use strait_target::{Target, spec::Nearness};
 use strait_verify::{Ranges, VerifyError, VerifyOptions, verify_module};
 
 use crate::{
-    CompileError, Demand, Limits, OwnGrids, Settings, Shares, Step, TargetLoops, Watch, blame, check_invariants,
+    CompileError, OwnGrids, Settings, Shares, Step, TargetLoops, Watch, blame, check_invariants,
     fuse::{certificates, closed, fused},
     own_model, quantize,
 };

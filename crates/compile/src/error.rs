@@ -1,7 +1,7 @@
 //! Reasons why nothing was compiled, by whose fault it is.
 
 use strait_core::{NodeId, PassError, Reason};
-use strait_execute::{ExecuteError, Share};
+use strait_execute::{Excess, ExecuteError};
 use strait_quantize::ObserveError;
 
 /// Reason why nothing was compiled.
@@ -61,41 +61,6 @@ pub struct LayerError {
     pub layer: String,
     /// The fault.
     pub text: String,
-}
-
-/// A run that takes more than it may.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Excess {
-    /// Of memory.
-    #[error("a run of one sample takes {taken} bytes, and {allowed} may be used; the most at `{}` ({})", widest.node, widest.op)]
-    Memory {
-        /// Bytes that one sample takes, with all that runs share.
-        taken: u64,
-        /// Bytes that there are.
-        allowed: u64,
-        /// Where the most values are.
-        widest: Share,
-        /// Bytes of weights.
-        weights: u64,
-        /// Bytes of copies of them.
-        copies: u64,
-        /// Bytes of statistics.
-        statistics: u64,
-        /// Bytes of the values of a sample.
-        values: u64,
-        /// Bytes of its inputs and results.
-        results: u64,
-    },
-    /// Of work.
-    #[error("a run of one sample takes {operations} operations, and {allowed} are allowed; the most in `{}` ({})", busiest.node, busiest.op)]
-    Work {
-        /// Operations of one sample.
-        operations: u64,
-        /// Those that are allowed.
-        allowed: u64,
-        /// The node that takes the most.
-        busiest: Share,
-    },
 }
 
 fn denied(nodes: &[Denied]) -> String {

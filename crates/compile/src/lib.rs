@@ -9,7 +9,6 @@ mod blame;
 mod compile;
 mod error;
 mod fuse;
-mod limits;
 mod loops;
 mod model;
 mod observed;
@@ -21,8 +20,7 @@ mod shares;
 mod watch;
 
 pub use compile::{Built, Task, build, compile, hold, verify};
-pub use error::{CompileError, Denied, Excess, LayerError};
-pub use limits::{Demand, Limits, Operations};
+pub use error::{CompileError, Denied, LayerError};
 pub use loops::{OwnLoops, TargetLoops};
 pub use model::{Means, Model, canonicalise, check_invariants, observe};
 pub use observed::{InMemory, Observed};

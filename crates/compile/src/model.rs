@@ -3,14 +3,14 @@
 use std::num::NonZeroUsize;
 
 use strait_core::{Bodies, Module, Rewritten, Switches, verifier};
-use strait_execute::{PlanOptions, cost};
+use strait_execute::{Demand, Limits, PlanOptions, cost};
 use strait_quantize::{
     Observation, ObserveError, Requests,
     observe::{self, Samples},
     statistics::Coverage,
 };
 
-use crate::{CompileError, Demand, Limits, Step, Watch};
+use crate::{CompileError, Step, Watch};
 
 /// A canonical model.
 #[derive(Clone, Debug)]

@@ -1,20 +1,24 @@
-//! The whole way for samples in memory.
+//! A model that was observed once, and its way to any number of targets.
 
 use std::{num::NonZeroUsize, sync::Arc};
 
 use strait_core::{Module, Switches};
-use strait_execute::{PlanOptions, Tensor};
+use strait_execute::{Limits, PlanOptions, Tensor};
 use strait_quantize::{Observation, Requests, observe::Samples, statistics::Coverage};
 use strait_target::Target;
 use strait_verify::Ranges;
 
-use crate::{Built, CompileError, Limits, Means, Model, OfTarget, Settings, Silent, Task, compile, observe};
+use crate::{Built, CompileError, Means, Model, OfTarget, Settings, Task, Watch, compile, observe};
 
 /// Samples in memory, each with the graph's inputs in their order.
 #[derive(Clone, Debug, Default)]
 pub struct InMemory(pub Vec<Vec<Tensor>>);
 
 impl Samples for InMemory {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
         let sample = self.0.get(index).cloned();
         sample.ok_or_else(|| format!("there is no sample {index}"))
@@ -22,20 +26,23 @@ impl Samples for InMemory {
 }
 
 /// A model and what was observed of it, for any number of targets.
-pub struct Observed<'a> {
+pub struct Observed {
     /// The canonical model.
     pub model: Model,
     /// Statistics of its values.
     pub observation: Observation,
-    samples: &'a InMemory,
+    samples: Arc<dyn Samples>,
+    means: Means<'static>,
 }
 
-/// One thread, without limits.
-fn means() -> Means<'static> {
-    Means {
-        threads: NonZeroUsize::MIN,
-        limits: Limits::default(),
-        options: PlanOptions::default(),
+impl Default for Means<'_> {
+    /// One thread, and the default limits.
+    fn default() -> Self {
+        Means {
+            threads: NonZeroUsize::MIN,
+            limits: Limits::default(),
+            options: PlanOptions::default(),
+        }
     }
 }
 
@@ -44,20 +51,31 @@ impl Model {
     ///
     /// # Errors
     /// As for [`observe()`].
-    pub fn observe(self, samples: &InMemory) -> Result<Observed<'_>, CompileError> {
+    pub fn observe(
+        self,
+        samples: Arc<dyn Samples>,
+        means: Means<'static>,
+        watch: &dyn Watch,
+    ) -> Result<Observed, CompileError> {
         let requests = Requests::all(&self.module, self.module.main);
-        let covered = Coverage::all(samples.0.len() as u64);
-        let asked = (&requests, samples as &dyn Samples, &covered);
-        let observation = observe((&self.module, &self.bodies), asked, &means(), &Silent)?;
+        let covered = Coverage::all(samples.count() as u64);
+        let asked = (&requests, samples.as_ref(), &covered);
+        let observation = observe((&self.module, &self.bodies), asked, &means, watch)?;
         Ok(Observed {
             model: self,
             observation,
             samples,
+            means,
         })
     }
 }
 
-impl Observed<'_> {
+impl Observed {
+    /// The samples.
+    pub fn samples(&self) -> &dyn Samples {
+        self.samples.as_ref()
+    }
+
     /// Compiles for one target. `settings` are asked for with the float graph behind the rules of its table, to whose nodes and
     /// values they are resolved.
     ///
@@ -67,8 +85,9 @@ impl Observed<'_> {
         &self,
         target: &Arc<dyn Target>,
         settings: impl FnOnce(&Module) -> Result<Settings, E>,
+        watch: &dyn Watch,
     ) -> Result<Built, E> {
-        self.with(target, settings, |task| Ok(compile(task, &Silent)?))
+        self.with(target, settings, watch, |task| Ok(compile(task, watch)?))
     }
 
     /// Does `work` with the task of compiling for one target.
@@ -79,15 +98,16 @@ impl Observed<'_> {
         &self,
         target: &Arc<dyn Target>,
         settings: impl FnOnce(&Module) -> Result<Settings, E>,
+        watch: &dyn Watch,
         work: impl FnOnce(&Task<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let (module, bodies) = (&self.model.module, &self.model.bodies);
-        let covered = Coverage::all(self.samples.0.len() as u64);
+        let covered = Coverage::all(self.samples.count() as u64);
         let switches = Switches::default();
         let rules = (target.spec(), &switches);
-        let own = OfTarget::new((module, &self.observation), rules, &Silent, |module, unmet| {
-            let asked = (unmet, self.samples as &dyn Samples, &covered);
-            observe((module, bodies), asked, &means(), &Silent)
+        let own = OfTarget::new((module, &self.observation), rules, watch, |module, unmet| {
+            let asked = (unmet, self.samples.as_ref(), &covered);
+            observe((module, bodies), asked, &self.means, watch)
         })?;
         work(&Task {
             float: &own.module,
@@ -97,8 +117,8 @@ impl Observed<'_> {
             settings: &settings(&own.module)?,
             ranges: &Ranges::default(),
             random_inputs: 3,
-            limits: Limits::default(),
-            threads: NonZeroUsize::MIN,
+            limits: self.means.limits,
+            threads: self.means.threads,
         })
     }
 }

@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use crate::{CompileError, Demand};
+use strait_execute::Demand;
+
+use crate::CompileError;
 
 /// A step that is worth a line on a console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

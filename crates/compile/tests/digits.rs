@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use strait_builtin as _;
-use strait_compile::{CompileError, InMemory, Model, Settings};
+use strait_compile::{CompileError, InMemory, Means, Model, Settings, Silent};
 use strait_core::{Module, Switches};
 use strait_execute::{Tensor, Threads};
 use strait_import::{ReadOptions, free_dimensions};
@@ -47,7 +47,7 @@ fn digits() -> Module {
 fn the_digits_model_is_sound_for_every_target() {
     let model = Model::new(digits(), &Switches::default()).unwrap();
     let samples = noise(&model.module);
-    let observed = model.observe(&samples).unwrap();
+    let observed = model.observe(Arc::new(samples), Means::default(), &Silent).unwrap();
     let registry = Registry::builtin().unwrap();
     let threads = Threads::one().unwrap();
     let mut fused = 0;
@@ -59,7 +59,7 @@ fn the_digits_model_is_sound_for_every_target() {
                 ..Settings::new(target.spec())
             })
         };
-        let built = observed.compile(&target, settings).unwrap();
+        let built = observed.compile(&target, settings, &Silent).unwrap();
         let report = verify_module(&built.module, &built.certificates, &VerifyOptions::new(&threads)).unwrap();
         assert_eq!(report.findings, [], "{id}");
         assert!(

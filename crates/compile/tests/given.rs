@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::sync::Arc;
+
 use strait_builtin as _;
-use strait_compile::{CompileError, InMemory, Model, Settings};
+use strait_compile::{CompileError, InMemory, Means, Model, Settings, Silent};
 use strait_core::text::parse;
 use strait_core::{Module, Placement, ReasonCode, Switches};
 use strait_execute::Tensor;
@@ -21,18 +23,18 @@ data @w: f32[2,2,1,1] scale=0.5 zero=0 codes=i4 = inline [1.0, 0.5, -1.0, 2.0]";
 fn place(activation: Option<Activation>) -> Placement {
     let model = Model::new(parse(TEXT).unwrap(), &Switches::default()).unwrap();
     let samples = InMemory(vec![vec![Tensor::from_values(&[1, 2, 2, 2], &[1.0_f32; 8]).unwrap()]]);
-    let observed = model.observe(&samples).unwrap();
+    let observed = model.observe(Arc::new(samples), Means::default(), &Silent).unwrap();
     let target = Registry::builtin()
         .unwrap()
         .get("generic-int8", &Options::default())
         .unwrap();
-    let built = observed.compile(&target, |module: &Module| {
+    let settings = |module: &Module| {
         let mut settings = Settings::new(target.spec());
         let nodes = module.main().nodes().map(|(id, _)| id);
         settings.types.activations = nodes.filter_map(|id| Some((id, activation?))).collect();
         Ok::<_, CompileError>(settings)
-    });
-    let built = built.unwrap();
+    };
+    let built = observed.compile(&target, settings, &Silent).unwrap();
     let mut nodes = built.annotated.main().nodes();
     let (_, conv) = nodes.find(|(_, node)| built.annotated.name(node.name) == "y").unwrap();
     conv.place.clone()

@@ -2,10 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-pub use strait_compile::{Demand, Limits, Operations};
+pub use strait_execute::{Demand, Limits, Operations};
 
-use strait_compile::Excess;
-use strait_execute::Share;
+use strait_execute::{Excess, Share};
 
 use crate::{diagnostic::Diagnostic, failure::codes, machine, session::Session, stop::Stop, table};
 

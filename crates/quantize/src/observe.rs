@@ -13,9 +13,17 @@ use strait_execute::{
 };
 
 /// The calibration data, ready for the graph.
-pub trait Samples: Sync {
+pub trait Samples: Send + Sync {
+    /// Number of samples.
+    fn count(&self) -> usize;
+
     /// The graph's inputs for the sample at a position of the data, in the graph's order. The text of an error says what is wrong with the data.
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
+
+    /// SHA-256 of what the samples are, by which artifacts say what they were made from; none where nobody knows it.
+    fn digest(&self) -> Option<[u8; 32]> {
+        None
+    }
 }
 
 /// Reason why nothing was observed.
@@ -234,6 +242,10 @@ mod tests {
     struct Ramp;
 
     impl Samples for Ramp {
+        fn count(&self) -> usize {
+            2
+        }
+
         /// Each element in a bin of its own.
         fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
             let ramp: Vec<f32> = (0..512).map(|i| (2 * i + index) as f32).collect();

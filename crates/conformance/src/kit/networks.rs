@@ -6,7 +6,7 @@ use super::{
     lines::{Group, Line},
 };
 use std::sync::Arc;
-use strait_compile::{CompileError, InMemory, Model, Settings, Silent, build, fusion_policy, verify};
+use strait_compile::{CompileError, InMemory, Means, Model, Settings, Silent, build, fusion_policy, verify};
 use strait_core::text::{parse, random::SplitMix64};
 use strait_core::{Module, Placement, ReasonCode, Switches};
 use strait_execute::Tensor;
@@ -118,7 +118,7 @@ pub(super) struct Made {
 pub(super) fn integers(target: &Arc<dyn Target>, text: &str, asked: &Asked) -> Result<Made, String> {
     let float = parse(text).map_err(|error| error.to_string())?;
     let samples = (0..4).map(|seed| inputs(&float, seed)).collect::<Result<_, _>>()?;
-    let (samples, spec) = (InMemory(samples), target.spec());
+    let (samples, spec) = (Arc::new(InMemory(samples)), target.spec());
     let fusion = match asked.most {
         Some(most) => FusionPolicy::Bounded(most),
         None => fusion_policy(spec, None, None),
@@ -131,9 +131,9 @@ pub(super) fn integers(target: &Arc<dyn Target>, text: &str, asked: &Asked) -> R
         })
     };
     let model = Model::new(float, &Switches::default());
-    let observed = model.and_then(|model| model.observe(&samples));
+    let observed = model.and_then(|model| model.observe(samples, Means::default(), &Silent));
     let built = observed.and_then(|observed| {
-        observed.with(target, settings, |task| {
+        observed.with(target, settings, &Silent, |task| {
             let built = build(task, &Silent)?;
             let fault = verify(task, &built).err();
             Ok((built, fault))

@@ -166,6 +166,10 @@ pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Ob
 struct Adapter<'a>(&'a Samples);
 
 impl observe::Samples for Adapter<'_> {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
         let sample = self.0.sample(index, &mut Scratch::default());
         let sample = sample.map_err(|error| error.sentence())?;

@@ -7,10 +7,8 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
+use crate::{Cost, ExecuteError, Share, cost};
 use strait_core::{Def, Graph, GraphId, Module, shape::element_count};
-use strait_execute::{Cost, ExecuteError, Share, cost};
-
-use crate::Excess;
 
 /// The most that runs may take; by default any memory, and a sensible number of operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +30,41 @@ pub enum Operations {
     AtMost(u64),
     /// Any number.
     Unlimited,
+}
+
+/// A run that takes more than it may.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Excess {
+    /// Of memory.
+    #[error("a run of one sample takes {taken} bytes, and {allowed} may be used; the most at `{}` ({})", widest.node, widest.op)]
+    Memory {
+        /// Bytes that one sample takes, with all that runs share.
+        taken: u64,
+        /// Bytes that there are.
+        allowed: u64,
+        /// Where the most values are.
+        widest: Share,
+        /// Bytes of weights.
+        weights: u64,
+        /// Bytes of copies of them.
+        copies: u64,
+        /// Bytes of statistics.
+        statistics: u64,
+        /// Bytes of the values of a sample.
+        values: u64,
+        /// Bytes of its inputs and results.
+        results: u64,
+    },
+    /// Of work.
+    #[error("a run of one sample takes {operations} operations, and {allowed} are allowed; the most in `{}` ({})", busiest.node, busiest.op)]
+    Work {
+        /// Operations of one sample.
+        operations: u64,
+        /// Those that are allowed.
+        allowed: u64,
+        /// The node that takes the most.
+        busiest: Share,
+    },
 }
 
 /// The smallest limit of [`Operations::Sensible`].
