@@ -19,7 +19,6 @@ class Miss:
 AWAY = "pixels lie half way between two codes: this target rounds them away from zero, ONNX to even, another code for 28 % of the pixels"
 EVEN = "pixels lie half way between two codes: this target rounds them to even with the zero point, ONNX without it, another code for 56 % of them"
 TIES = "pixels lie half way between two codes, and OpenVINO quantizes with the reciprocal of the scale: another code for 25 % of them"
-FEW_BITS = "this target corrects products of two activations by a factor of 7 bits (requantization.md), the file by none"
 SUMS = "sums of float32 are rounded where the target rounds sums of integers by a rule of its own: some codes in 1000 are another one, in each layer"
 LITTLE = "little of this network is left in 8 bits, 6 to 7 dB: single codes that differ grow as far as its distance from float"
 PLAIN = "chance: at default settings the file is about as far from float as the integers are, and nearer without optimizations"
@@ -37,7 +36,6 @@ MISSES = [
     Miss("cifar_resnet56, generic-int8", "onnxruntime", 29.9, SUMS),
     Miss("cifar_resnet56, generic-int8", "openvino", 27.2, SUMS),
     Miss("cifar_resnet56, sima", "openvino", 28.4, SUMS),
-    Miss("kwt1_transformer, sima", "steps", 2, FEW_BITS),
     Miss("squeezenet1.1, generic-int8", "onnxruntime", 29.0, SUMS),
     Miss("squeezenet1.1, generic-int8", "openvino", 27.7, SUMS),
     Miss("squeezenet1.1, sima", "openvino", 29.1, SUMS),
