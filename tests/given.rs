@@ -321,7 +321,7 @@ fn compiled(given: Vec<config::Given>) -> Result<serde_json::Value, String> {
     let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
     let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session);
     compiled.map_err(|stop| stop.to_string())?;
-    let text = std::fs::read_to_string(out.join(pipeline::QUANTIZATION_FILE)).unwrap();
+    let text = std::fs::read_to_string(out.join(strait_container::QUANTIZATION_FILE)).unwrap();
     Ok(serde_json::from_str::<serde_json::Value>(&text).unwrap()["layers"].take())
 }
 

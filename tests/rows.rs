@@ -8,8 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use strait_container::Quantization;
 use strait_core::{Elem, Graph, Module, Node, Op, Placement, Term, ValueId};
-use strait_driver::report::{Quantization, contradictions};
+use strait_driver::report::contradictions;
 use strait_target::spec::{Integer, OpRow, Pair, RecipeName};
 use strait_target::{Target, TargetSpec};
 use strait_tests::passes::target;

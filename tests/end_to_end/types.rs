@@ -125,7 +125,7 @@ fn a_rule_says_what_scales_of_weights_are_for_then_the_configuration_then_the_ro
             .fold(Setting::new(folder.path()), |setting, set| setting.set(*set));
         let compiled = setting.compile(target).unwrap();
         let found = strait_driver::inspect::quantization(&compiled.folder, None).unwrap();
-        let by_channel = |layer: &strait_driver::report::QuantizedLayer| {
+        let by_channel = |layer: &strait_container::QuantizedLayer| {
             let weights = layer.configs.iter().find(|config| config.port == "operand 1")?;
             Some((layer.op.clone(), weights.scale.len() > 1))
         };

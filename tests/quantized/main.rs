@@ -24,7 +24,6 @@ use strait_driver::{
     artifact::Opened,
     config::{self, Override},
     pipeline,
-    report::Quantization,
     session::{Session, Silent},
     targets,
 };
@@ -76,8 +75,8 @@ fn compiled(text: &str, target: &str, settings: &[&str]) -> String {
         Err(stop) => return format!("{stop}\n"),
     };
     let mut out = String::new();
-    let quantization = fs::read_to_string(compiled.folder.join(pipeline::QUANTIZATION_FILE)).unwrap();
-    let quantization: Quantization = serde_json::from_str(&quantization).unwrap();
+    let quantization = fs::read_to_string(compiled.folder.join(strait_container::QUANTIZATION_FILE)).unwrap();
+    let quantization: strait_container::Quantization = serde_json::from_str(&quantization).unwrap();
     for layer in &quantization.layers {
         for config in layer.configs.iter().filter(|config| !config.scale.is_empty()) {
             let origin = config.origin.as_deref().unwrap_or("none");

@@ -5,8 +5,11 @@
 
 #![deny(unused_crate_dependencies)]
 
+#[cfg(feature = "ascend")] // tidy: allow(names): a feature links the crate
 use strait_target_ascend as _;
+#[cfg(feature = "generic-int8")] // tidy: allow(names): a feature links the crate
 use strait_target_generic_int8 as _;
+#[cfg(feature = "sima-mla")]
 use strait_target_sima_mla as _;
 
 // For the tests in `tests/`.

@@ -1,3 +1,4 @@
+use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 use std::io;
 use strait_requantize::certificate::Digest;
@@ -5,6 +6,17 @@ use strait_requantize::certificate::Digest;
 /// The SHA-256 digest of some bytes.
 pub fn sha256(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())
+}
+
+/// The digest of a file and of others that belong to it: of a text with a line for each, `DIGEST  NAME`, as `sha256sum` prints it;
+/// that of the file itself comes first, and without a name. Without others it is the file's.
+pub fn of_files(file: Digest, others: &[(String, Bytes)]) -> Digest {
+    if others.is_empty() {
+        return file;
+    }
+    let line = |(name, bytes): &(String, Bytes)| format!("{}  {name}\n", sha256(bytes));
+    let lines: String = others.iter().map(line).collect();
+    sha256(format!("{file}\n{lines}").as_bytes())
 }
 
 /// Passes bytes on, and counts and hashes them on the way.
@@ -49,6 +61,16 @@ mod tests {
 
     /// FIPS 180-4, the example of one block.
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    #[test]
+    fn the_digest_of_a_file_covers_those_that_belong_to_it() {
+        let file = sha256(b"model");
+        let with =
+            |name: &str, content: &'static [u8]| of_files(file, &[(name.to_owned(), Bytes::from_static(content))]);
+        assert_eq!(of_files(file, &[]), file);
+        let one = with("weights", b"1");
+        assert!(one != file && one != with("weights", b"2") && one != with("other", b"1"));
+    }
 
     #[test]
     fn the_digest_is_sha_256_and_survives_as_text() {

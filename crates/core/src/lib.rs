@@ -16,6 +16,7 @@ mod calls;
 mod carrier;
 mod certificate_record;
 mod channels;
+pub mod codes;
 mod control;
 pub mod elem;
 mod failure;

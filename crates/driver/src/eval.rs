@@ -17,7 +17,7 @@ use crate::{
     diagnostic::Diagnostic,
     evaluation::{Accuracy, Asked, Share, Side, Subject, doubts, measures, notes},
     failure::{self, codes},
-    pipeline,
+    pipeline::{self, read::read_model},
     session::Session,
     stop::Stop,
 };
@@ -195,7 +195,7 @@ fn measured(
 
 /// The float model, read as the one that was compiled.
 fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
-    let read = opened.deployment.reading.read(float.file)?;
+    let read = read_model(&opened.deployment.reading, float.file)?;
     let expected = opened.artifact.manifest().sources.model;
     if float.any || read.digest == expected {
         return Ok(read.module);

@@ -67,6 +67,15 @@ pub enum Excess {
     },
 }
 
+impl Excess {
+    /// The node that takes the most.
+    pub fn layer(&self) -> &str {
+        match self {
+            Excess::Memory { widest: share, .. } | Excess::Work { busiest: share, .. } => &share.node,
+        }
+    }
+}
+
 /// The smallest limit of [`Operations::Sensible`].
 const SENSIBLE: u64 = 1_000_000_000_000;
 

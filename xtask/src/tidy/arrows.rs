@@ -88,6 +88,27 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "plugin-host",
         ],
     ),
+    (
+        "strait",
+        &[
+            "mapped",
+            "document",
+            "core",
+            "import",
+            "onnx",
+            "tensorflow",
+            "tflite",
+            "container",
+            "target",
+            "execute",
+            "quantize",
+            "lower",
+            "verify",
+            "compile",
+            "plugin-host",
+            "builtin",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

@@ -1,6 +1,9 @@
 //! `strait inspect`
 
-use strait_driver::inspect::{self, Inspected};
+use strait_driver::{
+    inspect::{self, Inspected},
+    report::QuantizationTable,
+};
 
 use crate::{
     arguments::{GraphForm, Inspect},
@@ -19,7 +22,7 @@ pub(crate) fn run(arguments: &Inspect) -> Exit {
     if arguments.quant {
         return match inspect::quantization(&arguments.subject, arguments.pattern.as_deref()) {
             Ok(found) if arguments.json => console::print_json(&serde_json::json!(found)),
-            Ok(found) => console::print(&found.to_string()),
+            Ok(found) => console::print(&QuantizationTable(&found).to_string()),
             Err(stop) => console::stopped(&stop, arguments.json),
         };
     }

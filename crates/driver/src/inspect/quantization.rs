@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::{config::Glob, pipeline::QUANTIZATION_FILE, report::Quantization, stop::Stop};
+use strait_container::{QUANTIZATION_FILE, Quantization};
+
+use crate::{config::Glob, stop::Stop};
 
 /// Reads the configs of the artifact in a folder. `pattern` chooses layers by their source names, inputs and outputs
 /// by their own.

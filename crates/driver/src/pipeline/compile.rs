@@ -36,16 +36,13 @@ use super::{
     emit, gates, inputs,
     lowered::{Job, Lowered, annotated_with, lowered, whole_of},
     nan, observe,
-    read::{FloatModel, Reading},
+    read::{FloatModel, read_model, reading},
     ready::{Ready, ready},
     write::write,
 };
 
 /// The file of the report in an artifact.
 pub const REPORT_FILE: &str = "report.json";
-
-/// The file in an artifact that has the quantization of each operand and result.
-pub const QUANTIZATION_FILE: &str = "quantization.json";
 
 /// An artifact that was written.
 #[derive(Clone, Debug)]
@@ -349,7 +346,7 @@ fn unheld(job: &Job<'_>, held: Option<Shares>) -> Option<Diagnostic> {
 /// A file that cannot be read, or is not the one that is asked for.
 pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
     let model = &loaded.config.model;
-    let read = Reading::new(model).read(model.file.as_ref()).map_err(|mut found| {
+    let read = read_model(&reading(model), model.file.as_ref()).map_err(|mut found| {
         for finding in &mut found.0 {
             let key = finding.key.take().unwrap_or(KeyPath::of(&["model", "file"]));
             finding.excerpt = loaded.error("", &key, "", "").excerpt;

@@ -36,7 +36,7 @@ mod switches;
 mod write;
 
 pub use calibrate::{Calibrated, Share, calibrate};
-pub use compile::{Compiled, QUANTIZATION_FILE, REPORT_FILE, compile};
+pub use compile::{Compiled, REPORT_FILE, compile};
 pub(crate) use lowered::whole_of;
 pub use merge::merge;
 pub use seen::{Seen, SeenInput, Wanted as SeenWanted, seen};

@@ -1,9 +1,8 @@
 //! Read, bind and cut: from a file to a float module whose shapes are fixed.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-use strait_container::{Digest, sha256};
+use strait_container::{Digest, Reading, of_files, sha256};
 use strait_core::Module;
 use strait_document::nearest;
 use strait_import::{Assumed, Decoded, ReadError, ReadOptions};
@@ -19,22 +18,6 @@ use crate::{
 /// Number of names that an error lists.
 const MOST_NAMES: usize = 3;
 
-/// Which part of a model is read, and with which sizes: what of `[model]` also holds for another file of the same
-/// model.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reading {
-    /// Sizes of symbolic dimensions.
-    pub bind: BTreeMap<String, u64>,
-    /// Patterns over the names of tensors and layers where the graph begins.
-    pub inputs: Vec<String>,
-    /// Patterns over the names of tensors and layers where the graph ends.
-    pub outputs: Vec<String>,
-    /// True where weights of codes beside real activations are read as numbers.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub hybrid_as_float: bool,
-}
-
 /// A model that was read.
 #[derive(Debug)]
 pub struct FloatModel {
@@ -48,72 +31,58 @@ pub struct FloatModel {
     pub assumed: Assumed,
 }
 
-impl Reading {
-    /// Reading of a model as the configuration describes it.
-    pub fn new(model: &types::Model) -> Reading {
-        let texts =
-            |patterns: &[crate::config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
-        Reading {
-            bind: model
-                .bind
-                .iter()
-                .map(|(name, &size)| (name.clone(), size.into()))
-                .collect(),
-            inputs: texts(&model.inputs),
-            outputs: texts(&model.outputs),
-            hybrid_as_float: model.hybrid == Some(types::Hybrid::Float),
-        }
-    }
-
-    /// Reads the model. A batch that is not bound is bound to 1. Findings have no place; what they are about is in
-    /// their codes.
-    ///
-    /// # Errors
-    /// A file that is no model, or has parts that are not known; a cut that is not possible; a dimension without a
-    /// size.
-    pub fn read(&self, file: &Path) -> Result<FloatModel, Diagnostics> {
-        let named = |error: ReadError| failure::model_findings(&error, file);
-        let bytes = strait_mapped::map(file, MOST_BYTES).map_err(|error| {
-            let unreadable = || Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display()));
-            recognise::folder(file).unwrap_or_else(unreadable)
-        })?;
-        let folder = file.parent().unwrap_or(Path::new(""));
-        let model = model::decode(bytes.clone(), folder).map_err(named)?;
-        if self.hybrid_as_float && !model.may_be_hybrid() {
-            let text = "`model.hybrid` is about layers of TFLite, and the model is of another format";
-            let finding = Diagnostic::error(codes::MODEL, text).about(KeyPath::of(&["model", "hybrid"]));
-            return Err(Diagnostics(vec![finding]));
-        }
-        let file_digest = sha256(&bytes);
-        let options = ReadOptions {
-            bind: self.bind.clone(),
-            inputs: resolve(model.as_ref(), "inputs", &self.inputs)?,
-            outputs: resolve(model.as_ref(), "outputs", &self.outputs)?,
-            hybrid_as_float: self.hybrid_as_float,
-        };
-        let (module, assumed) = model.read_single(&options).map_err(named)?;
-        let free = strait_import::free_dimensions(&module);
-        if !free.is_empty() {
-            return Err(Diagnostics(free.iter().map(failure::free_dimension).collect()));
-        }
-        Ok(FloatModel {
-            module,
-            file: file_digest,
-            digest: whole(file_digest, &model.data_files()),
-            assumed,
-        })
+/// Reading of a model as the configuration describes it.
+pub(super) fn reading(model: &types::Model) -> Reading {
+    let texts = |patterns: &[crate::config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
+    Reading {
+        bind: model
+            .bind
+            .iter()
+            .map(|(name, &size)| (name.clone(), size.into()))
+            .collect(),
+        inputs: texts(&model.inputs),
+        outputs: texts(&model.outputs),
+        hybrid_as_float: model.hybrid == Some(types::Hybrid::Float),
     }
 }
 
-/// The digest of a model whose tensors are in files beside it: of a text with a line for each file, `DIGEST  NAME`, as
-/// `sha256sum` prints it; that of the model itself comes first, and without a name.
-fn whole(file: Digest, data_files: &[(String, bytes::Bytes)]) -> Digest {
-    if data_files.is_empty() {
-        return file;
+/// Reads the model. A batch that is not bound is bound to 1. Findings have no place; what they are about is in
+/// their codes.
+///
+/// # Errors
+/// A file that is no model, or has parts that are not known; a cut that is not possible; a dimension without a
+/// size.
+pub(crate) fn read_model(reading: &Reading, file: &Path) -> Result<FloatModel, Diagnostics> {
+    let named = |error: ReadError| failure::model_findings(&error, file);
+    let bytes = strait_mapped::map(file, MOST_BYTES).map_err(|error| {
+        let unreadable = || Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display()));
+        recognise::folder(file).unwrap_or_else(unreadable)
+    })?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let model = model::decode(bytes.clone(), folder).map_err(named)?;
+    if reading.hybrid_as_float && !model.may_be_hybrid() {
+        let text = "`model.hybrid` is about layers of TFLite, and the model is of another format";
+        let finding = Diagnostic::error(codes::MODEL, text).about(KeyPath::of(&["model", "hybrid"]));
+        return Err(Diagnostics(vec![finding]));
     }
-    let line = |(name, bytes): &(String, bytes::Bytes)| format!("{}  {name}\n", sha256(bytes));
-    let lines: String = data_files.iter().map(line).collect();
-    sha256(format!("{file}\n{lines}").as_bytes())
+    let file_digest = sha256(&bytes);
+    let options = ReadOptions {
+        bind: reading.bind.clone(),
+        inputs: resolve(model.as_ref(), "inputs", &reading.inputs)?,
+        outputs: resolve(model.as_ref(), "outputs", &reading.outputs)?,
+        hybrid_as_float: reading.hybrid_as_float,
+    };
+    let (module, assumed) = model.read_single(&options).map_err(named)?;
+    let free = strait_import::free_dimensions(&module);
+    if !free.is_empty() {
+        return Err(Diagnostics(free.iter().map(failure::free_dimension).collect()));
+    }
+    Ok(FloatModel {
+        module,
+        file: file_digest,
+        digest: of_files(file_digest, &model.data_files()),
+        assumed,
+    })
 }
 
 /// The names that patterns stand for, in the order of the patterns and then of the file. A pattern with wildcards
@@ -149,20 +118,5 @@ fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<St
         Ok(names)
     } else {
         Err(Diagnostics(findings))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_digest_of_a_model_covers_its_data_files() {
-        let file = sha256(b"model");
-        let with =
-            |name: &str, content: &'static [u8]| whole(file, &[(name.to_owned(), bytes::Bytes::from_static(content))]);
-        assert_eq!(whole(file, &[]), file);
-        let one = with("weights", b"1");
-        assert!(one != file && one != with("weights", b"2") && one != with("other", b"1"));
     }
 }

@@ -1,22 +1,24 @@
 //! The artifact of one target, file by file.
 
-use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion};
+use strait_container::{
+    ArtifactWriter, Digest, Provenance, QUANTIZATION_FILE, Quantization, Sources, TargetVersion, ToolVersion,
+};
 use strait_core::{Module, Rewritten};
 
 use crate::{
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
     failure,
-    report::{Quantization, Report},
+    report::Report,
     session::Session,
     stop::Stop,
     targets,
 };
 
 use super::{
-    compile::{QUANTIZATION_FILE, REPORT_FILE},
+    compile::REPORT_FILE,
     emit, inputs,
     lowered::{Job, Lowered},
-    read::Reading,
+    read::reading,
 };
 
 /// Writes the artifact, and what the target asks for besides, and puts it in its place.
@@ -72,7 +74,7 @@ fn deployment(job: &Job<'_>) -> Deployment {
     let config = &job.loaded.config;
     Deployment {
         schema: SCHEMA,
-        reading: Reading::new(&config.model),
+        reading: reading(&config.model),
         inputs: inputs::inputs(job.canonical, job.bodies)
             .into_iter()
             .map(|input| DeployedInput {

@@ -5,9 +5,8 @@ use std::{
     fmt::{self, Display},
 };
 
+use strait_container::Quantization;
 use strait_core::{Graph, Module, Op, Value, ValueId};
-
-use super::Quantization;
 
 /// Sentences on inputs and results of layers that have another type or grid in the lowered graph.
 ///

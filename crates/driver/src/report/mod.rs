@@ -34,7 +34,7 @@ pub use evidence::{Counts, EvidenceReport, Ground, Outside, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
 pub use lints::{Lint, PartLoss, RequantizedBy, StatedRange, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
-pub use quantization::{ConfigReport, Quantization, QuantizedLayer, SchemeReport};
+pub use quantization::QuantizationTable;
 pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
 pub(crate) use table::grouped;

@@ -5,15 +5,16 @@
 //! made anew. What follows from the graphs, the certificates and the registered targets is derived again here.
 
 use serde::de::DeserializeOwned;
-use strait_container::{ArtifactError, Digest};
+use strait_container::{ArtifactError, Digest, QUANTIZATION_FILE};
 use strait_target::Registry;
 use strait_verify::LOWERED;
 
 use super::report::Unsound;
+
 use crate::{
     artifact::Opened,
     failure,
-    pipeline::{QUANTIZATION_FILE, REPORT_FILE},
+    pipeline::REPORT_FILE,
     report::{Report, contradictions, disagreements},
     stop::Stop,
 };

@@ -1,0 +1,215 @@
+//! `quantization.json`: the quantization of each operand and each result, as plain data, since an artifact has no annotated
+//! graph.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+use strait_core::{ConfigId, Derivation, Graph, Module, NodeId, Policy, Port, QuantConfig, QuantTable};
+
+/// The file in an artifact that has the quantization of each operand and result.
+pub const QUANTIZATION_FILE: &str = "quantization.json";
+
+/// The version of this form.
+const SCHEMA: u32 = 1;
+
+/// The configs of an annotated graph, layer by layer in topological order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantization {
+    /// The version of this form: 1.
+    pub schema: u32,
+    /// The schemes that configs have, each once.
+    pub schemes: Vec<SchemeReport>,
+    /// Inputs of the model, in order.
+    pub inputs: Vec<ConfigReport>,
+    /// Outputs of the model, in order.
+    pub outputs: Vec<ConfigReport>,
+    /// Layers that have configs.
+    pub layers: Vec<QuantizedLayer>,
+}
+
+/// Policy, type, range and rounding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchemeReport {
+    /// The type of the codes; that of a small float is `e4m3` and the like.
+    #[serde(rename = "type")]
+    pub codes: String,
+    /// Smallest and largest code; none for small floats.
+    pub range: Option<[i64; 2]>,
+    /// True if the zero point is fixed at 0.
+    pub symmetric: bool,
+    /// True if scales are powers of two.
+    pub power_of_two: bool,
+    /// True if the range is taken anew for each run.
+    pub dynamic: bool,
+    /// Elements that share a scale: `tensor`, `channel AXIS`, or `block SIZE of axis AXIS`.
+    pub per: String,
+    /// Rounding of real numbers to codes.
+    pub rounding: String,
+}
+
+/// Configs of one layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuantizedLayer {
+    /// Its name.
+    pub name: String,
+    /// The layers of the model that it was made from.
+    pub sources: Vec<String>,
+    /// Its operator.
+    pub op: String,
+    /// Of its operands, then of its results.
+    pub configs: Vec<ConfigReport>,
+}
+
+/// Quantization of one operand or result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigReport {
+    /// `operand N` or `result N` of a layer, `input N` or `output N` of the model, counted from 0.
+    pub port: String,
+    /// The value there.
+    pub tensor: String,
+    /// The position of its scheme.
+    pub scheme: usize,
+    /// Its state.
+    pub state: String,
+    /// Who made the grid; absent where there is none yet.
+    pub origin: Option<String>,
+    /// The configs whose grid it reads or whose grids its own follows from, as `PORT of LAYER`, or `input N`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of: Vec<String>,
+    /// Scales, one or one for each channel or block: real = scale × (code − zero point). Absent where a product of the
+    /// scales of `of` says them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scale: Vec<f32>,
+    /// Zero points, as many as scales, or one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zero_point: Vec<i32>,
+}
+
+impl Quantization {
+    /// The configs of an annotated module's main graph.
+    pub fn of(module: &Module) -> Quantization {
+        let graph = module.main();
+        let mut schemes = Vec::new();
+        let mut layers = Vec::new();
+        let mut border = |port: &dyn Fn(usize) -> Port, count: usize| -> Vec<ConfigReport> {
+            let places = (0..count).map(|index| (NodeId::OUTSIDE, port(index)));
+            places
+                .filter_map(|place| config(module, graph, place, &mut schemes))
+                .collect()
+        };
+        let inputs = border(&Port::Input, graph.inputs().len());
+        let outputs = border(&Port::Output, graph.outputs().len());
+        // The verifier has held the graph against cycles.
+        for id in graph.topological_order().unwrap_or_default() {
+            let Some(node) = graph.node(id) else { continue };
+            let operands = (0..node.inputs.len()).map(Port::Operand);
+            let ports = operands.chain((0..node.outputs.len()).map(Port::Result));
+            let configs = ports.filter_map(|port| config(module, graph, (id, port), &mut schemes));
+            let configs: Vec<ConfigReport> = configs.collect();
+            if !configs.is_empty() {
+                layers.push(QuantizedLayer {
+                    name: module.name(node.name).to_owned(),
+                    sources: node.sources.iter().map(|&name| module.name(name).to_owned()).collect(),
+                    op: node.op.term().name().to_owned(),
+                    configs,
+                });
+            }
+        }
+        Quantization {
+            schema: SCHEMA,
+            schemes,
+            inputs,
+            outputs,
+            layers,
+        }
+    }
+
+    /// Writes it as JSON, one layer a line.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let head = (
+            serde_json::to_string(&self.schema)?,
+            serde_json::to_string(&self.schemes)?,
+        );
+        let border = (
+            serde_json::to_string(&self.inputs)?,
+            serde_json::to_string(&self.outputs)?,
+        );
+        writeln!(out, "{{\"schema\":{},\"schemes\":{},", head.0, head.1)?;
+        write!(out, "\"inputs\":{},\n\"outputs\":{},\n\"layers\":[", border.0, border.1)?;
+        for (position, layer) in self.layers.iter().enumerate() {
+            out.write_all(if position == 0 { b"\n" } else { b",\n" })?;
+            serde_json::to_writer(&mut *out, layer)?;
+        }
+        out.write_all(b"\n]}\n")
+    }
+}
+
+fn config(
+    module: &Module,
+    graph: &Graph,
+    (id, port): (NodeId, Port),
+    schemes: &mut Vec<SchemeReport>,
+) -> Option<ConfigReport> {
+    let table = &graph.quant;
+    let config_id = table.id(id, port)?;
+    let found = table.config(config_id)?;
+    let scheme = scheme(found);
+    let scheme = schemes.iter().position(|known| *known == scheme).unwrap_or_else(|| {
+        schemes.push(scheme);
+        schemes.len() - 1
+    });
+    let masters = masters(table, config_id);
+    let grid = table.grid(config_id);
+    let params = grid.as_ref().filter(|_| masters.len() < 2).map(|grid| &grid.params);
+    let place = |&id: &ConfigId| {
+        let config = table.config(id)?;
+        let Some(layer) = graph.node(config.node) else {
+            return Some(config.port.to_string());
+        };
+        Some(format!("{} of {}", config.port, module.name(layer.name)))
+    };
+    Some(ConfigReport {
+        port: port.to_string(),
+        tensor: module.name(graph.value(graph.value_at(id, port)?)?.name).to_owned(),
+        scheme,
+        state: table.state(config_id)?.to_string(),
+        origin: grid.as_ref().map(|grid| grid.origin.to_string()),
+        of: masters.iter().filter_map(place).collect(),
+        scale: params.map(|params| params.scale.values().to_vec()).unwrap_or_default(),
+        zero_point: params
+            .map(|params| params.zero_point.values().to_vec())
+            .unwrap_or_default(),
+    })
+}
+
+/// The configs that a grid comes from: the root of its set, or those of the root's derivation. None where it is its own.
+fn masters(table: &QuantTable, id: ConfigId) -> Vec<ConfigId> {
+    let root = table.root(id);
+    if root != id {
+        return vec![root];
+    }
+    table.derivation(id).into_iter().flat_map(Derivation::masters).collect()
+}
+
+fn scheme(config: &QuantConfig) -> SchemeReport {
+    let (scheme, policy) = (config.scheme, config.scheme.policy());
+    SchemeReport {
+        codes: match policy {
+            Policy::Floating { format, .. } => format.to_string(),
+            Policy::Linear { .. } => scheme.elem().map(|elem| elem.to_string()).unwrap_or_default(),
+        },
+        range: scheme.range(),
+        symmetric: policy.is_symmetric(),
+        power_of_two: policy.has_powers_of_two(),
+        dynamic: matches!(policy, Policy::Linear { dynamic: true, .. }),
+        per: policy.per().to_string(),
+        rounding: scheme.rounding().name().to_owned(),
+    }
+}

@@ -1,0 +1,131 @@
+//! Artifacts: the integer model of one target, compiled or opened.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use strait_container::{Digest, Integrity};
+use strait_core::{CertificateRecord, Module, Placement};
+use strait_execute::Standard;
+
+use crate::{Error, Session, SessionOptions};
+
+/// The integer model of one target, with the claims of its fusions.
+#[derive(Clone)]
+pub struct Artifact {
+    pub(crate) content: Arc<Content>,
+}
+
+pub(crate) struct Content {
+    /// The lowered graph, and the fused one, which is `main`.
+    pub(crate) module: Module,
+    pub(crate) certificates: Vec<CertificateRecord>,
+    pub(crate) target: String,
+    pub(crate) origin: Origin,
+}
+
+/// Where an artifact comes from.
+pub(crate) enum Origin {
+    /// A folder.
+    Folder(PathBuf, Digest),
+    /// This program has compiled it.
+    #[cfg(feature = "compile")]
+    Compiled(Box<crate::compile::Compiled>),
+}
+
+/// An operation of the integer model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Layer {
+    /// Its name.
+    pub name: String,
+    /// The layers of the float model that it was made from.
+    pub sources: Vec<String>,
+    /// The name of the operation.
+    pub op: String,
+    /// Why it runs on the host in float; none on the accelerator.
+    pub host: Option<String>,
+}
+
+impl Artifact {
+    /// Opens the artifact in a folder. Every file that is read is held against its digest.
+    ///
+    /// # Errors
+    /// A folder that is no artifact, or a damaged one.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Artifact, Error> {
+        let artifact = strait_container::Artifact::open(folder.as_ref())?;
+        let model = artifact.model(Integrity::Full)?;
+        let manifest = artifact.manifest();
+        Ok(Artifact {
+            content: Arc::new(Content {
+                module: model.module,
+                certificates: model.certificates,
+                target: manifest.target.id.clone(),
+                origin: Origin::Folder(folder.as_ref().to_owned(), manifest.digest()),
+            }),
+        })
+    }
+
+    /// The id of the target that it is for.
+    pub fn target(&self) -> &str {
+        &self.content.target
+    }
+
+    /// The digest by which the artifact is known, as 64 hexadecimal digits; none before it is written.
+    pub fn digest(&self) -> Option<String> {
+        match &self.content.origin {
+            Origin::Folder(_, digest) => Some(digest.to_string()),
+            #[cfg(feature = "compile")]
+            Origin::Compiled(_) => None,
+        }
+    }
+
+    /// The operations of the integer model, in the order in which they run.
+    ///
+    /// # Errors
+    /// A graph with a cycle, which no artifact of ours has.
+    pub fn layers(&self) -> Result<Vec<Layer>, Error> {
+        let module = &self.content.module;
+        let graph = module.main();
+        let order = graph.topological_order().map_err(Error::defect)?;
+        let nodes = order.into_iter().filter_map(|id| graph.node(id));
+        let layer = |node: &strait_core::Node| Layer {
+            name: module.name(node.name).to_owned(),
+            sources: node
+                .sources
+                .iter()
+                .map(|&source| module.name(source).to_owned())
+                .collect(),
+            op: node.op.name().to_owned(),
+            host: match &node.place {
+                Placement::Host(reason) => Some(reason.text.clone()),
+                Placement::Accelerator => None,
+            },
+        };
+        Ok(nodes.map(layer).collect())
+    }
+
+    /// The number of fusions, each with a claim that it computes what it replaces, and of those that compute exactly that.
+    pub fn fusions(&self) -> (usize, usize) {
+        let exact = |record: &&CertificateRecord| record.certificate.worst().max_lsb() == 0;
+        let all = &self.content.certificates;
+        (all.len(), all.iter().filter(exact).count())
+    }
+
+    /// Plans the integer model for one thread, with the default limits.
+    ///
+    /// # Errors
+    /// A graph that cannot be run, or that takes more than it may.
+    pub fn session(&self) -> Result<Session, Error> {
+        self.session_with(&SessionOptions::default())
+    }
+
+    /// Plans the integer model.
+    ///
+    /// # Errors
+    /// As for [`Artifact::session`].
+    pub fn session_with(&self, options: &SessionOptions) -> Result<Session, Error> {
+        Session::new(&self.content.module, &Standard, options)
+    }
+}

@@ -1,0 +1,233 @@
+//! From a model and samples to artifacts.
+
+use std::{path::Path, sync::Arc};
+
+use serde::Serialize;
+
+use strait_compile::{Built, Means, Silent, Watch};
+use strait_container::{
+    ArtifactWriter, DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, Digest, Provenance,
+    QUANTIZATION_FILE, Quantization, Reading, Sources, TargetOrigin, TargetVersion, ToolVersion, sha256,
+};
+use strait_core::{Module, Switches, codes};
+use strait_execute::{PlanOptions, Standard};
+use strait_lower::Parameters;
+use strait_target::{Options, Origin as TargetFrom};
+
+use crate::{
+    Artifact, Error, Fault, Model, Rules, Samples, Session, SessionOptions, Target,
+    artifact::{Content, Origin},
+};
+
+/// A model and what was observed of it on samples, for any number of targets.
+#[derive(Clone)]
+pub struct Observed {
+    observed: Arc<strait_compile::Observed>,
+    model: Digest,
+    reading: Reading,
+}
+
+/// An artifact that this program has compiled, with all that it was made from.
+pub(crate) struct Compiled {
+    built: Built,
+    observed: Observed,
+    target: Target,
+    rules: Rules,
+}
+
+/// Observes a model on samples, compiles it for a target, and verifies the result: on one thread, with the default limits.
+///
+/// # Errors
+/// As for [`Model::observe`] and [`Observed::compile`].
+pub fn compile(model: &Model, target: &Target, samples: &Samples, rules: &Rules) -> Result<Artifact, Error> {
+    model
+        .observe(samples, &SessionOptions::default())?
+        .compile(target, rules)
+}
+
+impl Model {
+    /// Runs the model on all samples, and keeps the statistics of its values.
+    ///
+    /// # Errors
+    /// Samples that cannot be used; a model that cannot be run, or takes more than it may.
+    pub fn observe(&self, samples: &Samples, options: &SessionOptions) -> Result<Observed, Error> {
+        self.observe_watched(samples, options, &Silent)
+    }
+
+    /// The same with somebody who watches and may stop it.
+    ///
+    /// # Errors
+    /// As for [`Model::observe`]; an interruption.
+    pub fn observe_watched(
+        &self,
+        samples: &Samples,
+        options: &SessionOptions,
+        watch: &dyn Watch,
+    ) -> Result<Observed, Error> {
+        let model = strait_compile::Model::new(self.module.clone(), &Switches::default())?;
+        let means = Means {
+            threads: options.threads,
+            limits: options.limits,
+            options: PlanOptions::default(),
+        };
+        Ok(Observed {
+            observed: Arc::new(model.observe(samples.0.clone(), means, watch)?),
+            model: self.digest,
+            reading: self.reading.clone(),
+        })
+    }
+}
+
+impl Observed {
+    /// Compiles for one target, and verifies the result.
+    ///
+    /// # Errors
+    /// Rules that match nothing, or ask for what cannot be; code of the target that fails or computes something else than its
+    /// forms; a defect.
+    pub fn compile(&self, target: &Target, rules: &Rules) -> Result<Artifact, Error> {
+        self.compile_watched(target, rules, &Silent)
+    }
+
+    /// The same with somebody who watches and may stop it.
+    ///
+    /// # Errors
+    /// As for [`Observed::compile`]; an interruption.
+    pub fn compile_watched(&self, target: &Target, rules: &Rules, watch: &dyn Watch) -> Result<Artifact, Error> {
+        let settings = |module: &Module| rules.settings(module, target.target.spec());
+        let built = self.observed.compile(&target.target, settings, watch)?;
+        let content = Content {
+            module: built.module.clone(),
+            certificates: built.certificates.clone(),
+            target: target.id().to_owned(),
+            origin: Origin::Compiled(Box::new(Compiled {
+                built,
+                observed: self.clone(),
+                target: target.clone(),
+                rules: rules.clone(),
+            })),
+        };
+        Ok(Artifact {
+            content: Arc::new(content),
+        })
+    }
+}
+
+/// Samples are given as the model takes them.
+#[derive(Serialize)]
+struct AsTheyAre {}
+
+impl Observed {
+    fn deployment<'a>(&self, target: &'a Target) -> Deployment<AsTheyAre, &'a Options> {
+        let inputs = crate::model::ports(&self.observed.model.module, self.observed.model.module.main().inputs());
+        let input = |port: crate::Port| DeployedInput {
+            name: port.name,
+            preprocess: AsTheyAre {},
+            range: None,
+        };
+        Deployment {
+            schema: DEPLOYMENT_SCHEMA,
+            reading: self.reading.clone(),
+            inputs: inputs.into_iter().map(input).collect(),
+            options: &target.options,
+        }
+    }
+}
+
+/// An origin as manifests record it: without paths, which differ from machine to machine.
+fn recorded(origin: &TargetFrom) -> Option<TargetOrigin> {
+    match origin {
+        TargetFrom::BuiltIn(package) => Some(TargetOrigin::Package(package.clone())),
+        TargetFrom::File(_) => None,
+        TargetFrom::Library(library) => Some(TargetOrigin::Library {
+            interface: library.interface,
+            package: library.package.clone(),
+            sha256: library.sha256.clone(),
+        }),
+    }
+}
+
+impl Artifact {
+    /// All that an artifact was made from, if this program has compiled it.
+    fn compiled(&self, what: &str) -> Result<&Compiled, Error> {
+        match &self.content.origin {
+            Origin::Compiled(compiled) => Ok(compiled),
+            Origin::Folder(folder, _) => {
+                let message = format!("the artifact in {} was opened, and cannot be {what}", folder.display());
+                let help = "an artifact has no statistics of the float model: compile it again";
+                Err(Error::new(Fault::Call, codes::ARTIFACT, message).help(help))
+            }
+        }
+    }
+
+    /// Compiles anew with other rules, from the same statistics.
+    ///
+    /// # Errors
+    /// As for [`Observed::compile`]; an artifact that was opened.
+    pub fn revise(&self, rules: &Rules) -> Result<Artifact, Error> {
+        let compiled = self.compiled("revised")?;
+        compiled.observed.compile(&compiled.target, rules)
+    }
+
+    /// The float model that rounds where this artifact has codes, ready to run.
+    ///
+    /// # Errors
+    /// As for [`Artifact::session`]; an artifact that was opened.
+    pub fn simulation(&self, options: &SessionOptions) -> Result<Session, Error> {
+        let Compiled {
+            built,
+            observed,
+            target,
+            ..
+        } = self.compiled("simulated")?;
+        let spec = Some(target.target.spec());
+        let simulated = strait_lower::simulate(&built.annotated, spec, Parameters::Reals).map_err(Error::defect)?;
+        let bodies = &observed.observed.model.bodies;
+        let whole = bodies.whole(&simulated).map_err(Error::defect)?;
+        Session::new(&whole, &Standard, options)
+    }
+
+    /// Writes the artifact into a folder, and answers with the digest by which it is known. An artifact that is there is replaced
+    /// when this one is whole.
+    ///
+    /// # Errors
+    /// A folder that cannot be written, or holds something else; an artifact that was opened, which is in its folder already.
+    pub fn write(&self, folder: impl AsRef<Path>) -> Result<Digest, Error> {
+        let Compiled {
+            built,
+            observed,
+            target,
+            rules,
+        } = self.compiled("written")?;
+        let writer = ArtifactWriter::create(folder.as_ref())?;
+        writer.add_model(&built.module, &built.certificates)?;
+        let quantization = Quantization::of(&built.annotated);
+        writer.add_with(QUANTIZATION_FILE, |out| quantization.write_json(out))?;
+        let mut deployment = serde_json::to_vec_pretty(&observed.deployment(target)).map_err(Error::defect)?;
+        deployment.push(b'\n');
+        writer.add_bytes(DEPLOYMENT_FILE, &deployment)?;
+        let samples = observed.observed.samples();
+        let spec = target.target.spec();
+        let provenance = Provenance {
+            sources: Sources {
+                config: sha256(format!("{rules:?}").as_bytes()),
+                data: (samples.digest().into_iter())
+                    .map(|digest| ("calibration".to_owned(), Digest(digest)))
+                    .collect(),
+                model: observed.model,
+                not_for_deployment: None,
+                readers: Default::default(),
+            },
+            target: TargetVersion {
+                id: spec.id.to_string(),
+                origin: recorded(&target.origin),
+                table: Digest(spec.digest),
+                version: spec.version.to_string(),
+            },
+            tool: ToolVersion {
+                name: "strait".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+        };
+        Ok(writer.commit(provenance)?.digest())
+    }
+}

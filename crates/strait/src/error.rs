@@ -1,0 +1,218 @@
+//! The one error of this crate.
+
+use strait_container::ArtifactError;
+use strait_core::{TensorError, codes};
+use strait_execute::{Excess, ExecuteError, StepError};
+
+/// In the place of the code of a defect.
+const DEFECT: &str = "defect";
+
+/// Whose fault an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The model's.
+    Model,
+    /// The samples'.
+    Samples,
+    /// The rules': they ask for what cannot be, or name what is not there.
+    Rules,
+    /// The target's table or code.
+    Target,
+    /// The artifact's: it is damaged, or none.
+    Artifact,
+    /// The caller's: tensors that do not fit, or a thing that this value cannot do.
+    Call,
+    /// A run takes more memory or operations than it may.
+    Limit,
+    /// Nobody's: whoever watches has asked to stop.
+    Interrupted,
+    /// Ours.
+    Defect,
+}
+
+/// An error: a sentence, whose fault it is, and the layer where one is concerned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    fault: Fault,
+    code: &'static str,
+    message: String,
+    help: Option<String>,
+    layer: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(fault: Fault, code: &'static str, message: impl ToString) -> Error {
+        Error {
+            fault,
+            code,
+            message: message.to_string(),
+            help: None,
+            layer: None,
+        }
+    }
+
+    /// An error of a call of this crate.
+    pub(crate) fn call(message: impl ToString) -> Error {
+        Error::new(Fault::Call, codes::RUN, message)
+    }
+
+    /// A promise of ours that does not hold.
+    pub(crate) fn defect(error: impl ToString) -> Error {
+        let message = format!("defect in Strait: {}", error.to_string());
+        Error::new(Fault::Defect, DEFECT, message)
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Error {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn at(mut self, layer: impl Into<String>) -> Error {
+        self.layer = Some(layer.into());
+        self
+    }
+
+    /// Whose fault it is.
+    pub fn fault(&self) -> Fault {
+        self.fault
+    }
+
+    /// The code by which programs know it: a letter and three digits, as the command line has them.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// One sentence or a few.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// A way out, where one is known.
+    pub fn hint(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// The layer of the model that it is about, by its name in the model.
+    pub fn layer(&self) -> Option<&str> {
+        self.layer.as_deref()
+    }
+}
+
+impl From<TensorError> for Error {
+    fn from(error: TensorError) -> Error {
+        Error::call(error)
+    }
+}
+
+impl From<ExecuteError> for Error {
+    fn from(error: ExecuteError) -> Error {
+        match &error {
+            ExecuteError::Ours(text) => Error::defect(text),
+            ExecuteError::Node { node, source, .. } => match source {
+                StepError::Ours(text) => Error::defect(text).at(node),
+                StepError::Target(_) => Error::new(Fault::Target, codes::TARGET, &error).at(node),
+                _ => Error::new(Fault::Model, codes::RUN, &error).at(node),
+            },
+            ExecuteError::Input { .. } | ExecuteError::InputCount { .. } => Error::call(error),
+            _ => Error::new(Fault::Model, codes::RUN, error),
+        }
+    }
+}
+
+impl From<Box<Excess>> for Error {
+    fn from(excess: Box<Excess>) -> Error {
+        let code = match *excess {
+            Excess::Memory { .. } => codes::MEMORY,
+            Excess::Work { .. } => codes::WORK,
+        };
+        let layer = excess.layer().to_owned();
+        Error::new(Fault::Limit, code, excess).at(layer)
+    }
+}
+
+impl From<ArtifactError> for Error {
+    fn from(error: ArtifactError) -> Error {
+        let code = match &error {
+            ArtifactError::Damaged { .. } | ArtifactError::Model { .. } | ArtifactError::NoSuchFile { .. } => {
+                codes::DAMAGED
+            }
+            _ => codes::ARTIFACT,
+        };
+        Error::new(Fault::Artifact, code, error)
+    }
+}
+
+#[cfg(feature = "compile")]
+mod compile {
+    use strait_compile::CompileError;
+    use strait_core::codes;
+    use strait_import::ReadError;
+    use strait_quantize::ObserveError;
+    use strait_target::RegistryError;
+
+    use super::{Error, Fault};
+
+    /// There are no samples.
+    const COUNT: &str = "D006";
+
+    /// A sample cannot be used.
+    const UNUSABLE: &str = "D008";
+
+    impl From<CompileError> for Error {
+        fn from(error: CompileError) -> Error {
+            let text = error.to_string();
+            match error {
+                CompileError::Interrupted => Error::new(Fault::Interrupted, "interrupted", text),
+                CompileError::Model(_) => Error::new(Fault::Model, codes::MODEL, text),
+                CompileError::Denied(denied) => {
+                    let found = Error::new(Fault::Rules, codes::UNSUPPORTED, text);
+                    match denied.into_iter().next() {
+                        Some(first) => found.at(first.name),
+                        None => found,
+                    }
+                }
+                CompileError::Excess(excess) => excess.into(),
+                CompileError::Execute(error) => error.into(),
+                CompileError::Observe(ObserveError::NoSamples) => Error::new(Fault::Samples, COUNT, text),
+                CompileError::Observe(_) => Error::new(Fault::Samples, UNUSABLE, text),
+                CompileError::Target(_) | CompileError::Kernels(_) => Error::new(Fault::Target, codes::TARGET, text),
+                CompileError::OwnModel(error) => Error::new(Fault::Target, codes::TARGET, text).at(error.layer),
+                CompileError::Defect(text) => Error::defect(text),
+            }
+        }
+    }
+
+    impl From<ReadError> for Error {
+        fn from(error: ReadError) -> Error {
+            let code = match &error {
+                ReadError::Unsupported(_) => codes::OPERATOR,
+                ReadError::FreeDimensions { .. } => codes::FREE_DIMENSION,
+                ReadError::UnknownName { .. } | ReadError::Options { .. } => codes::CUT,
+                ReadError::DataFiles(_) => codes::DATA_FILES,
+                _ => codes::MODEL,
+            };
+            let layer = match &error {
+                ReadError::Node(fault) => Some(fault.node.clone()),
+                ReadError::Unsupported(faults) => faults.first().map(|fault| fault.node.clone()),
+                _ => None,
+            };
+            let fault = match code {
+                codes::CUT => Fault::Call,
+                _ => Fault::Model,
+            };
+            let found = Error::new(fault, code, error);
+            match layer {
+                Some(layer) => found.at(layer),
+                None => found,
+            }
+        }
+    }
+
+    impl From<RegistryError> for Error {
+        fn from(error: RegistryError) -> Error {
+            Error::new(Fault::Target, codes::TARGET, error)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Strait as a library: a float model and a few real samples go in, an integer model for one chip comes out.
+//!
+//! ```
+//! # #[cfg(all(feature = "onnx", feature = "generic-int8"))] {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");
+//! use strait::{Artifact, Model, Rules, Samples, Target, Tensor};
+//!
+//! let model = Model::open(path)?;
+//! let target = Target::named("generic-int8")?;
+//! // Real images in the place of these.
+//! let image = |k: usize| (0..28 * 28).map(|i| (i * k % 17) as f32 / 16.0).collect::<Vec<_>>();
+//! let samples = Samples::new((1..9).map(|k| vec![Tensor::new(&[1, 1, 28, 28], &image(k)).unwrap()]));
+//! let built = strait::compile(&model, &target, &samples, &Rules::new())?;
+//! let x = Tensor::new(&[1, 1, 28, 28], &image(3))?;
+//! let y = built.session()?.run(&[("image", x.view())])?;
+//! built.write(folder.path().join("digits"))?;
+//! let same = Artifact::open(folder.path().join("digits"))?.session()?.run(&[("image", x.view())])?;
+//! assert_eq!(y["logits"].bytes(), same["logits"].bytes());
+//! # }
+//! # Ok::<(), strait::Error>(())
+//! ```
+//!
+//! A model is observed once and compiled for any number of targets: [`Model::observe`], [`Observed::compile`]. An [`Artifact`] is
+//! one type, compiled or opened from a folder; a [`Session`] plans it once and runs it often. Whatever goes wrong is an
+//! [`Error`] that says whose fault it is.
+//!
+//! # Features
+//! Without features a program runs artifacts ([`Artifact::open`]). `onnx`, `tensorflow` and `tflite` read models; `generic-int8`,
+//! `sima-mla` and `ascend` are targets; `ndarray` converts arrays; `plugins` loads targets from shared libraries.
+
+mod artifact;
+#[cfg(feature = "compile")]
+mod compile;
+mod error;
+#[cfg(feature = "compile")]
+mod model;
+#[cfg(feature = "compile")]
+pub mod rules;
+#[cfg(feature = "compile")]
+mod samples;
+mod session;
+#[cfg(feature = "compile")]
+mod target;
+mod tensor;
+
+pub use artifact::{Artifact, Layer};
+#[cfg(feature = "compile")]
+pub use compile::{Observed, compile};
+pub use error::{Error, Fault};
+#[cfg(feature = "compile")]
+pub use model::{Model, formats};
+#[cfg(feature = "compile")]
+pub use rules::{LayerRule, Rules};
+#[cfg(feature = "compile")]
+pub use samples::{Samples, Source};
+pub use session::{Outputs, Port, Session, SessionOptions};
+pub use strait_core::{Elem, tensor::Element};
+pub use strait_execute::{Limits, Operations};
+#[cfg(feature = "compile")]
+pub use target::{Target, targets};
+pub use tensor::{Tensor, TensorView};
+
+/// Traits and types of programs that bring a format of models of their own, or that watch a compilation.
+#[cfg(feature = "compile")]
+pub mod extend {
+    pub use strait_compile::{Silent, Step, Watch};
+    pub use strait_import::{Assumed, Decoded, Format, ReadError, ReadOptions};
+}
+
+#[cfg(feature = "compile")]
+pub use strait_import::ReadOptions;

@@ -1,0 +1,144 @@
+//! Float models, read from any format that is known.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use strait_container::{Digest, Reading, of_files, sha256};
+use strait_core::{Module, bytes::decode as decode_ir, codes};
+use strait_import::{Format, ReadOptions};
+
+use crate::{Elem, Error, Fault, Port};
+
+/// The most bytes of a file: one of TFLite may have its weights behind the 31 bits of its own offsets.
+const MOST_BYTES: u64 = 1 << 40;
+
+/// A float model with fixed shapes.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub(crate) module: Module,
+    pub(crate) digest: Digest,
+    pub(crate) reading: Reading,
+    notes: Vec<String>,
+}
+
+/// The formats that this program reads, by its features.
+pub fn formats() -> Vec<&'static dyn Format> {
+    vec![
+        #[cfg(feature = "tflite")]
+        &strait_tflite::TfLite,
+        #[cfg(feature = "tensorflow")]
+        &strait_tensorflow::TensorFlow,
+        #[cfg(feature = "onnx")]
+        &strait_onnx::Onnx,
+    ]
+}
+
+impl Model {
+    /// Reads a model from a file. The bytes say which format it is. A batch without a size is 1, which [`Model::notes`] says.
+    ///
+    /// The file must not change while the model is in use.
+    ///
+    /// # Errors
+    /// A file that cannot be read; a model that contradicts itself, has operators that are not known, or dimensions without
+    /// a size.
+    pub fn open(path: impl AsRef<Path>) -> Result<Model, Error> {
+        Model::open_with(path, &formats(), &ReadOptions::default())
+    }
+
+    /// The same of formats of the caller's own, with sizes of dimensions and cuts.
+    ///
+    /// # Errors
+    /// As for [`Model::open`]; options that do not fit the model.
+    pub fn open_with(path: impl AsRef<Path>, formats: &[&dyn Format], options: &ReadOptions) -> Result<Model, Error> {
+        let path = path.as_ref();
+        let bytes = strait_mapped::map(path, MOST_BYTES)
+            .map_err(|error| Error::new(Fault::Model, codes::MODEL, format!("{}: {error}", path.display())))?;
+        Model::read(bytes, path.parent().unwrap_or(Path::new("")), formats, options)
+    }
+
+    /// Reads a model from memory. Data files of its own are not looked for.
+    ///
+    /// # Errors
+    /// As for [`Model::open`].
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Model, Error> {
+        Model::read(bytes.into(), Path::new(""), &formats(), &ReadOptions::default())
+    }
+
+    /// Reads a model from memory; `folder` is where its data files are looked for, if it has any.
+    ///
+    /// # Errors
+    /// As for [`Model::open`]; options that do not fit the model.
+    pub fn read(bytes: Bytes, folder: &Path, formats: &[&dyn Format], options: &ReadOptions) -> Result<Model, Error> {
+        let decoded = strait_import::decode(formats, bytes.clone(), folder)?;
+        let (module, assumed) = decoded.read_single(options)?;
+        let mut free = strait_import::free_dimensions(&module).into_iter();
+        if let Some(first) = free.next() {
+            let message = format!("dimension {} of the input `{}` has no size", first.axis, first.input);
+            let help = format!("give it one: `bind` in `ReadOptions`, by the key `{}`", first.name);
+            return Err(Error::new(Fault::Call, codes::FREE_DIMENSION, message).help(help));
+        }
+        let batch = (assumed.batch.iter()).map(|free| {
+            format!(
+                "`{}` of the input `{}` is taken for the batch, and is 1",
+                free.name, free.input
+            )
+        });
+        Ok(Model {
+            module,
+            digest: of_files(sha256(&bytes), &decoded.data_files()),
+            reading: Reading {
+                bind: options.bind.clone(),
+                inputs: options.inputs.clone(),
+                outputs: options.outputs.clone(),
+                hybrid_as_float: options.hybrid_as_float,
+            },
+            notes: batch.chain(assumed.misstated).chain(assumed.dropped).collect(),
+        })
+    }
+
+    /// A model from the bytes of the intermediate representation, for programs that build graphs themselves. Its main graph is of
+    /// the float stage; `tensors` are the elements of its constants.
+    ///
+    /// # Errors
+    /// Bytes that are none, or a graph that breaks an invariant of its stage.
+    pub fn from_ir(ir: &[u8], tensors: &dyn Fn(usize) -> Option<Bytes>) -> Result<Model, Error> {
+        let refused = |error: &dyn std::fmt::Display| Error::new(Fault::Model, codes::MODEL, error);
+        let module = decode_ir(ir, tensors).map_err(|error| refused(&error))?;
+        strait_core::verifier::verify(&module).map_err(|error| refused(&error))?;
+        Ok(Model {
+            module,
+            digest: sha256(ir),
+            reading: Reading::default(),
+            notes: Vec::new(),
+        })
+    }
+
+    /// Assumptions where the model does not say something, or says it otherwise than its operators.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The inputs, in the order of the model.
+    pub fn inputs(&self) -> Vec<Port> {
+        ports(&self.module, self.module.main().inputs())
+    }
+
+    /// The outputs, in the order of the model.
+    pub fn outputs(&self) -> Vec<Port> {
+        ports(&self.module, self.module.main().outputs())
+    }
+}
+
+pub(crate) fn ports(module: &Module, values: &[strait_core::ValueId]) -> Vec<Port> {
+    let graph = module.main();
+    let port = |&id: &strait_core::ValueId| {
+        let value = graph.value(id);
+        let extents = value.and_then(|value| value.ty.dims()).unwrap_or_default();
+        Port {
+            name: value.map_or("", |value| module.name(value.name)).to_owned(),
+            elem: value.map_or(Elem::F32, |value| value.ty.elem),
+            shape: extents.iter().map(|&extent| extent as usize).collect(),
+        }
+    };
+    values.iter().map(port).collect()
+}

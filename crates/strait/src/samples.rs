@@ -1,0 +1,151 @@
+//! Samples on which a model is observed.
+
+use std::{
+    fs::File,
+    io::{Read as _, Seek as _, SeekFrom, Write as _},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use strait_container::sha256;
+use strait_core::codes;
+use strait_quantize::observe;
+
+use crate::{Elem, Error, Fault, Tensor};
+
+/// Where samples come from, for samples that are made when they are asked for.
+pub trait Source: Send + Sync {
+    /// Number of samples.
+    fn count(&self) -> usize;
+
+    /// The inputs of the model for the sample at a position, in the model's order. It is asked for the same sample more than
+    /// once, and from several threads.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the sample.
+    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
+
+    /// SHA-256 of what the samples are, which the manifest of an artifact has; none where nobody knows it.
+    fn digest(&self) -> Option<[u8; 32]> {
+        None
+    }
+}
+
+/// Real samples, each with the inputs of the model in their order.
+#[derive(Clone)]
+pub struct Samples(pub(crate) Arc<dyn observe::Samples>);
+
+impl Samples {
+    /// Samples that are made when they are asked for.
+    pub fn from_source(source: impl Source + 'static) -> Samples {
+        Samples(Arc::new(Adapter(source)))
+    }
+
+    /// Samples in memory.
+    pub fn new(samples: impl IntoIterator<Item = Vec<Tensor>>) -> Samples {
+        Samples::from_source(InMemory(samples.into_iter().collect()))
+    }
+
+    /// Samples of an iterator that makes each but once, as a data loader does. They are kept in a file without a name, which is
+    /// gone with the last use of them, so that they need not fit into memory.
+    ///
+    /// # Errors
+    /// A disk that is full.
+    pub fn spool(samples: impl IntoIterator<Item = Vec<Tensor>>) -> Result<Samples, Error> {
+        let failed = |error: std::io::Error| {
+            Error::new(
+                Fault::Samples,
+                codes::OUTPUT,
+                format!("samples cannot be kept in a file: {error}"),
+            )
+        };
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        let (mut places, mut at) = (Vec::new(), 0);
+        for sample in samples {
+            let mut tensors = Vec::with_capacity(sample.len());
+            for tensor in sample {
+                let bytes = tensor.bytes();
+                file.write_all(bytes).map_err(failed)?;
+                tensors.push(Place {
+                    elem: tensor.elem(),
+                    shape: tensor.shape().to_vec(),
+                    at,
+                    length: bytes.len(),
+                });
+                at += bytes.len() as u64;
+            }
+            places.push(tensors);
+        }
+        let file = Mutex::new(file);
+        Ok(Samples::from_source(Spooled { file, places }))
+    }
+}
+
+struct Adapter<S>(S);
+
+impl<S: Source> observe::Samples for Adapter<S> {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn sample(&self, index: usize) -> Result<Vec<strait_execute::Tensor>, String> {
+        Ok(self.0.sample(index)?.into_iter().map(|tensor| tensor.0).collect())
+    }
+
+    fn digest(&self) -> Option<[u8; 32]> {
+        self.0.digest()
+    }
+}
+
+struct InMemory(Vec<Vec<Tensor>>);
+
+impl Source for InMemory {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
+        let sample = self.0.get(index).cloned();
+        sample.ok_or_else(|| format!("there is no sample {index}"))
+    }
+
+    /// Of the digests of all tensors, in their order.
+    fn digest(&self) -> Option<[u8; 32]> {
+        let tensors = self.0.iter().flatten();
+        let digests: Vec<u8> = tensors.flat_map(|tensor| sha256(tensor.bytes()).0).collect();
+        Some(sha256(&digests).0)
+    }
+}
+
+/// A tensor in a file.
+struct Place {
+    elem: Elem,
+    shape: Vec<usize>,
+    at: u64,
+    length: usize,
+}
+
+struct Spooled {
+    file: Mutex<File>,
+    places: Vec<Vec<Place>>,
+}
+
+impl Source for Spooled {
+    fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
+        let places = self.places.get(index);
+        let places = places.ok_or_else(|| format!("there is no sample {index}"))?;
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let tensor = |place: &Place| {
+            let mut bytes = vec![0; place.length];
+            let read = file
+                .seek(SeekFrom::Start(place.at))
+                .and_then(|_| file.read_exact(&mut bytes));
+            read.map_err(|error| error.to_string())?;
+            Tensor::from_bytes(place.elem, &place.shape, &bytes).map_err(|error| error.to_string())
+        };
+        places.iter().map(tensor).collect()
+    }
+}

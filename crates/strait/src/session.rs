@@ -1,0 +1,126 @@
+//! A model that is ready to run: planned once, run often.
+
+use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc};
+
+use strait_core::Module;
+use strait_execute::{Demand, LoopsFor, Plan, PlanOptions, Threads, Workspace, cost};
+
+use crate::{Elem, Error, Limits, Tensor, TensorView};
+
+/// The means of a session. None of them changes a bit of any result.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionOptions {
+    /// Threads to compute on.
+    pub threads: NonZeroUsize,
+    /// The most memory and work that a run may take.
+    pub limits: Limits,
+}
+
+impl Default for SessionOptions {
+    /// One thread, and the default limits.
+    fn default() -> Self {
+        SessionOptions {
+            threads: NonZeroUsize::MIN,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// An input or an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Port {
+    /// Its name in the model.
+    pub name: String,
+    /// The type of its elements.
+    pub elem: Elem,
+    /// Its extents, outermost first; 0 where an extent depends on data.
+    pub shape: Vec<usize>,
+}
+
+/// A model that is ready to run. A clone shares the plan and has memory of its own, for another thread.
+pub struct Session {
+    plan: Arc<Plan>,
+    threads: Threads,
+    workspace: Workspace,
+}
+
+impl Clone for Session {
+    fn clone(&self) -> Session {
+        Session {
+            plan: self.plan.clone(),
+            threads: self.threads.clone(),
+            workspace: Workspace::new(&self.plan, &self.threads),
+        }
+    }
+}
+
+/// The outputs of a run, by their names.
+pub type Outputs = BTreeMap<String, Tensor>;
+
+impl Session {
+    pub(crate) fn new(module: &Module, loops: &dyn LoopsFor, options: &SessionOptions) -> Result<Session, Error> {
+        let demand = Demand::new(cost(module, module.main)?);
+        options.limits.admit(&demand, options.threads)?;
+        let plan = Plan::new(
+            module,
+            module.main,
+            &PlanOptions {
+                loops,
+                ..PlanOptions::default()
+            },
+        )?;
+        let threads = Threads::new(options.threads)?;
+        Ok(Session {
+            workspace: Workspace::new(&plan, &threads),
+            plan: Arc::new(plan),
+            threads,
+        })
+    }
+
+    /// The inputs, in the order of the model.
+    pub fn inputs(&self) -> Vec<Port> {
+        self.plan.inputs().map(port).collect()
+    }
+
+    /// The outputs, in the order of the model.
+    pub fn outputs(&self) -> Vec<Port> {
+        self.plan.outputs().map(port).collect()
+    }
+
+    /// Runs the model on one sample, whose tensors are given by the names of the inputs.
+    ///
+    /// # Errors
+    /// A tensor that is missing, is there twice, or does not fit its input; a name that no input has; a run that fails.
+    pub fn run(&mut self, inputs: &[(&str, TensorView<'_>)]) -> Result<Outputs, Error> {
+        let known = || self.plan.inputs().map(|port| port.name.as_str());
+        if let Some((stranger, _)) = inputs.iter().find(|(name, _)| !known().any(|input| input == *name)) {
+            let names: Vec<&str> = known().collect();
+            let message = format!(
+                "there is no input `{stranger}`; the inputs are `{}`",
+                names.join("`, `")
+            );
+            return Err(Error::call(message));
+        }
+        let one = |name: &str| {
+            let mut given = inputs.iter().filter(|(given, _)| *given == name);
+            match (given.next(), given.next()) {
+                (Some((_, view)), None) => Ok(view.0),
+                (None, _) => Err(Error::call(format!("there is no tensor for the input `{name}`"))),
+                (Some(_), Some(_)) => Err(Error::call(format!("there are two tensors for the input `{name}`"))),
+            }
+        };
+        let views = known().map(one).collect::<Result<Vec<_>, Error>>()?;
+        let results = self.plan.run(&mut self.workspace, &views)?;
+        let names = self.plan.outputs().map(|port| port.name.clone());
+        Ok(names.zip(results.into_iter().map(Tensor)).collect())
+    }
+}
+
+fn port(port: &strait_execute::Port) -> Port {
+    Port {
+        name: port.name.clone(),
+        elem: port.elem,
+        shape: port.shape.clone(),
+    }
+}

@@ -1,0 +1,129 @@
+//! Tensors: bytes with a type and a shape, owned or borrowed.
+
+use strait_core::tensor::Element;
+
+use crate::{Elem, Error};
+
+/// A tensor: row-major and dense.
+///
+/// ```
+/// let x = strait::Tensor::new(&[1, 3], &[0.5f32, 1.0, -2.0])?;
+/// assert_eq!(x.values::<f32>()?, [0.5, 1.0, -2.0]);
+/// # Ok::<(), strait::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tensor(pub(crate) strait_execute::Tensor);
+
+/// A borrowed tensor.
+///
+/// ```
+/// let pixels = [0u8; 12];
+/// let view = strait::TensorView::new(&[1, 3, 2, 2], &pixels)?;
+/// assert_eq!(view.shape(), [1, 3, 2, 2]);
+/// # Ok::<(), strait::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct TensorView<'a>(pub(crate) strait_execute::TensorView<'a>);
+
+impl Tensor {
+    /// A tensor of these values, which are copied.
+    ///
+    /// # Errors
+    /// Another number of values than the shape asks for.
+    pub fn new<T: Element>(shape: &[usize], values: &[T]) -> Result<Tensor, Error> {
+        Ok(Tensor(strait_execute::Tensor::from_values(shape, values)?))
+    }
+
+    /// A tensor of these bytes, little-endian, which are copied.
+    ///
+    /// # Errors
+    /// Another number of bytes than type and shape ask for.
+    pub fn from_bytes(elem: Elem, shape: &[usize], bytes: &[u8]) -> Result<Tensor, Error> {
+        Ok(Tensor(strait_execute::Tensor::from_bytes(elem, shape, bytes)?))
+    }
+
+    /// The same, borrowed.
+    pub fn view(&self) -> TensorView<'_> {
+        TensorView(self.0.view())
+    }
+
+    /// The type of its elements.
+    pub fn elem(&self) -> Elem {
+        self.0.elem()
+    }
+
+    /// Extents, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        self.0.shape()
+    }
+
+    /// Its elements, row by row.
+    ///
+    /// # Errors
+    /// Elements of another type.
+    pub fn values<T: Element>(&self) -> Result<&[T], Error> {
+        Ok(self.0.values()?)
+    }
+
+    /// Its elements as bytes, little-endian.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.view().bytes()
+    }
+}
+
+impl<'a> TensorView<'a> {
+    /// A view over these values.
+    ///
+    /// # Errors
+    /// Another number of values than the shape asks for.
+    pub fn new<T: Element>(shape: &'a [usize], values: &'a [T]) -> Result<TensorView<'a>, Error> {
+        Ok(TensorView(strait_execute::TensorView::of(shape, values)?))
+    }
+
+    /// A view over these bytes, little-endian.
+    ///
+    /// # Errors
+    /// Another number of bytes than type and shape ask for.
+    pub fn from_bytes(elem: Elem, shape: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>, Error> {
+        Ok(TensorView(strait_execute::TensorView::new(elem, shape, bytes)?))
+    }
+
+    /// The type of its elements.
+    pub fn elem(&self) -> Elem {
+        self.0.elem()
+    }
+
+    /// Extents, outermost first.
+    pub fn shape(&self) -> &'a [usize] {
+        self.0.shape()
+    }
+}
+
+#[cfg(feature = "ndarray")]
+mod arrays {
+    use ndarray::{ArrayBase, ArrayViewD, Data, Dimension};
+
+    use super::{Element, Error, Tensor};
+
+    impl Tensor {
+        /// A tensor of the elements of an array, in whatever order it has them in memory.
+        ///
+        /// # Errors
+        /// More elements than memory.
+        pub fn from_array<T: Element, S: Data<Elem = T>, D: Dimension>(
+            array: &ArrayBase<S, D>,
+        ) -> Result<Tensor, Error> {
+            let values = array.as_standard_layout();
+            let values: Vec<T> = values.iter().copied().collect();
+            Tensor::new(array.shape(), &values)
+        }
+
+        /// The same as an array, borrowed.
+        ///
+        /// # Errors
+        /// Elements of another type.
+        pub fn array<T: Element>(&self) -> Result<ArrayViewD<'_, T>, Error> {
+            Ok(self.0.array()?)
+        }
+    }
+}
