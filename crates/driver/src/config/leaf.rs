@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use strait_document::{Format, Glob, Rule};
 use strait_requantize::IntType;
+use strait_samples::FOLDERS;
 use strait_target::spec::{Activation, Integer};
 
 use super::TARGET_PLACEHOLDER;
@@ -50,9 +51,6 @@ impl fmt::Display for FilePath {
 /// The word in front of a number of random samples.
 const RANDOM: &str = "random:";
 
-/// The word for labels that are the folders of images.
-const FOLDERS: &str = "folders";
-
 /// A [`FilePath`] to samples, or `random:N`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -80,11 +78,6 @@ impl AsRef<Path> for LabelPath {
     fn as_ref(&self) -> &Path {
         Path::new(&self.0)
     }
-}
-
-/// True for the labels of images that are the folders which these are in.
-pub(crate) fn are_folders(labels: &Path) -> bool {
-    labels == Path::new(FOLDERS)
 }
 
 /// A [`FilePath`] that may differ for each target.

@@ -6,7 +6,6 @@
 
 mod accuracy;
 mod answers;
-mod boxes;
 mod command;
 mod doubts;
 mod dump;
@@ -18,7 +17,6 @@ mod resample;
 mod set;
 mod share;
 mod side;
-mod truth;
 
 pub use accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit};
 pub use answers::Asked;

@@ -14,12 +14,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
+use strait_samples::{MOST_CLASSES, Object};
 
 use crate::{config::types::BoxFormat, diagnostic::Diagnostic, failure::codes, stop::Stop};
 
 use super::super::{
     accuracy::{Change, Figure},
-    boxes::{MOST_CLASSES, Object},
     command::Command,
     interval::Spread,
     meter::{Found, Meter, Note, Runs, Seen, floats},

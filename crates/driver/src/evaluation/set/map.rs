@@ -1,15 +1,16 @@
 //! Metrics of boxes: their outputs, or the command that makes boxes of outputs, and their labels.
 
+use strait_samples::{Object, read_boxes};
+
 use crate::{config::types::Better, diagnostic::Diagnostic, failure::codes, stop::Stop};
 
 use super::{
     super::{
         accuracy::Unit,
-        boxes::{self, Object},
         meter::{Measure, Output},
         metrics::map::{Map, OVERLAPS, Source},
     },
-    One, about,
+    One,
 };
 
 impl One<'_> {
@@ -26,8 +27,8 @@ impl One<'_> {
             Some(words) => Source::Command(self.command(words)),
             None => self.boxes()?,
         };
-        let objects = boxes::objects(self.labels()?, size, self.wanted(1));
-        let objects = objects.map_err(|stop| about(stop, &self.labels_key()))?;
+        let objects = read_boxes(self.labels()?, size, self.wanted(1));
+        let objects = objects.map_err(|error| self.of_labels(error))?;
         self.check_classes(&source, &objects)?;
         let meter = Map {
             source,

@@ -7,12 +7,12 @@ use std::{path::Path, time::Duration};
 
 use strait_core::Module;
 use strait_document::{KeyPath, nearest};
-use strait_samples::{InputSpec, Samples};
+use strait_samples::{Array, DataError, InputSpec, LabelCount, Samples, label_array, labels_by_name};
 
 use crate::{
     config::types::{Better, Metric, MetricTable, OwnUnit, Score as ScoreWord},
     diagnostic::Diagnostic,
-    failure::codes,
+    failure::{self, codes},
     stop::Stop,
     table,
 };
@@ -32,7 +32,6 @@ use super::{
         top::Top,
     },
     parts::Parts,
-    truth::{self, Wanted},
 };
 
 /// The longest that a command may take, where the configuration does not say.
@@ -217,7 +216,7 @@ impl One<'_> {
             self.refused(format!("the metric {:?} needs labels: {needed}", self.table.name))
         })?;
         let left_out = self.subject.samples.left_out().len();
-        if left_out > 0 && !truth::by_name(labels) {
+        if left_out > 0 && !labels_by_name(labels) {
             let message = format!(
                 "{} are left out, so that labels in the order of the images are not those of the others",
                 table::count(left_out, "image")
@@ -236,9 +235,9 @@ impl One<'_> {
         }
     }
 
-    fn wanted(&self, group: usize) -> Wanted {
+    fn wanted(&self, group: usize) -> LabelCount {
         let samples = self.subject.samples;
-        Wanted {
+        LabelCount {
             samples: samples.count() / group,
             stored: samples.stored() / group,
         }
@@ -246,8 +245,13 @@ impl One<'_> {
 
     fn classes(&self, output: &Output, group: usize) -> Result<Vec<u32>, Stop> {
         let names = [self.table.name.as_str(), output.name.as_str()];
-        let read = truth::classes(self.labels()?, &names, self.wanted(group), self.subject.samples);
-        read.map_err(|stop| about(stop, &self.labels_key()))
+        let read = (self.subject.samples).classes(self.labels()?, &names, self.wanted(group));
+        read.map_err(|error| self.of_labels(error))
+    }
+
+    /// What is wrong with labels, at their key.
+    fn of_labels(&self, error: DataError) -> Stop {
+        about(failure::data(error).into(), &self.labels_key())
     }
 
     fn top(&self, index: usize, output: &Output, most: usize) -> Result<Top, Stop> {
@@ -291,10 +295,10 @@ impl One<'_> {
             .into())
     }
 
-    fn array(&self, output: &Output) -> Result<strait_samples::Array, Stop> {
+    fn array(&self, output: &Output) -> Result<Array, Stop> {
         let names = [self.table.name.as_str(), output.name.as_str()];
-        let array = truth::array(self.labels()?, &names, self.wanted(1));
-        array.map_err(|stop| about(stop, &self.labels_key()))
+        let array = label_array(self.labels()?, &names, self.wanted(1));
+        array.map_err(|error| self.of_labels(error))
     }
 
     fn miou(&self, index: usize, output: &Output) -> Result<Miou, Stop> {

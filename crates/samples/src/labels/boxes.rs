@@ -1,39 +1,39 @@
 //! Boxes of objects, as labels.
 
-mod coco;
-
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
-use strait_samples::Kind;
 
-use crate::{diagnostic::Diagnostic, stop::Stop, table};
+use crate::error::{DataError, Kind, count};
 
-use super::truth::Wanted;
+use super::{LabelCount, coco};
 
 /// A larger file holds no boxes of an image, and one of JSON those of a million.
 const MOST_TEXT: u64 = 16 << 20;
 const MOST_JSON: u64 = 1 << 30;
 
 /// A larger class is a mistake.
-pub(crate) const MOST_CLASSES: u32 = 1 << 20;
+pub const MOST_CLASSES: u32 = 1 << 20;
 
 /// An object of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Object {
+pub struct Object {
     /// Its class.
-    pub(crate) class: u32,
+    pub class: u32,
     /// Left, top, right and bottom.
     #[serde(rename = "box")]
-    pub(crate) corners: [f64; 4],
+    pub corners: [f64; 4],
 }
 
 /// The objects of each sample. Those of a folder are in parts of an image of this size, by default 1 by 1.
 ///
 /// # Errors
 /// Files that are absent, cannot be read, or say something else; labels for fewer samples or for more.
-pub(crate) fn objects(path: &Path, size: Option<[f64; 2]>, wanted: Wanted) -> Result<Vec<Vec<Object>>, Stop> {
+pub fn read_boxes(path: &Path, size: Option<[f64; 2]>, wanted: LabelCount) -> Result<Vec<Vec<Object>>, DataError> {
     let is_json = path
         .extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
@@ -42,7 +42,7 @@ pub(crate) fn objects(path: &Path, size: Option<[f64; 2]>, wanted: Wanted) -> Re
         (false, true) => of_json(path, size)?,
         (false, false) => {
             let message = format!("{} is neither a folder of .txt nor a .json with boxes", path.display());
-            return Err(Diagnostic::error(Kind::Format.code(), message).into());
+            return Err(DataError::new(Kind::Format, message));
         }
     };
     counted(path, objects.len(), wanted)?;
@@ -60,35 +60,25 @@ pub(crate) fn objects(path: &Path, size: Option<[f64; 2]>, wanted: Wanted) -> Re
                 path.display(),
                 object.class
             );
-            return Err(Diagnostic::error(Kind::Label.code(), message).into());
+            return Err(DataError::new(Kind::Label, message));
         }
     }
     Ok(objects)
 }
 
-fn counted(path: &Path, found: usize, wanted: Wanted) -> Result<(), Stop> {
-    if (wanted.samples..=wanted.stored.max(wanted.samples)).contains(&found) {
+fn counted(path: &Path, found: usize, wanted: LabelCount) -> Result<(), DataError> {
+    if wanted.fits(found) {
         return Ok(());
     }
-    let samples = if found < wanted.samples {
-        wanted.samples
-    } else {
-        wanted.stored
-    };
-    let message = format!(
-        "{} has labels of {} for {}",
-        path.display(),
-        table::count(found, "image"),
-        table::count(samples, "sample")
-    );
-    let help = "a sample without objects has an empty file, or an empty list";
-    Err(Diagnostic::error(Kind::Count.code(), message).help(help).into())
+    let labels = format!("labels of {}", count(found, "image"));
+    let refused = wanted.refused(path.display(), &labels, found);
+    Err(refused.help("a sample without objects has an empty file, or an empty list"))
 }
 
 /// One file for each sample. A list of the classes' names, which often lies beside them, is none.
-fn of_folder(folder: &Path, size: [f64; 2], wanted: Wanted) -> Result<Vec<Vec<Object>>, Stop> {
+fn of_folder(folder: &Path, size: [f64; 2], wanted: LabelCount) -> Result<Vec<Vec<Object>>, DataError> {
     let unreadable = |path: &Path, error: std::io::Error| {
-        Diagnostic::error(Kind::File.code(), format!("{} cannot be read: {error}", path.display()))
+        DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display()))
     };
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| unreadable(folder, error))? {
@@ -102,7 +92,7 @@ fn of_folder(folder: &Path, size: [f64; 2], wanted: Wanted) -> Result<Vec<Vec<Ob
     }
     files.sort();
     counted(folder, files.len(), wanted)?;
-    let read = |path: &std::path::PathBuf| {
+    let read = |path: &PathBuf| {
         let bytes = strait_mapped::read(path, MOST_TEXT).map_err(|error| unreadable(path, error))?;
         let text = String::from_utf8_lossy(&bytes);
         let mut objects = Vec::new();
@@ -110,10 +100,10 @@ fn of_folder(folder: &Path, size: [f64; 2], wanted: Wanted) -> Result<Vec<Vec<Ob
             objects.push(of_line(line, size).ok_or_else(|| {
                 let message = format!("line {number} of {} is {:?}", path.display(), shortened(line));
                 let wanted = "a line is `class x y width height`, with numbers from 0 to 1 behind the class";
-                Diagnostic::error(Kind::Label.code(), message).help(wanted)
+                DataError::new(Kind::Label, message).help(wanted)
             })?);
         }
-        Ok::<_, Stop>(objects)
+        Ok(objects)
     };
     files.iter().take(wanted.samples).map(read).collect()
 }
@@ -135,13 +125,13 @@ fn of_line(line: &str, [wide, high]: [f64; 2]) -> Option<Object> {
     })
 }
 
-fn of_json(path: &Path, size: Option<[f64; 2]>) -> Result<Vec<Vec<Object>>, Stop> {
+fn of_json(path: &Path, size: Option<[f64; 2]>) -> Result<Vec<Vec<Object>>, DataError> {
     let bytes = strait_mapped::read(path, MOST_JSON)
-        .map_err(|error| Diagnostic::error(Kind::File.code(), format!("{} cannot be read: {error}", path.display())))?;
-    let refused = |what: String| -> Stop {
+        .map_err(|error| DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display())))?;
+    let refused = |what: String| {
         let wanted = "it is [[{\"class\": 0, \"box\": [left, top, right, bottom]}, …], …], or COCO's images, annotations and \
                       categories";
-        Diagnostic::error(Kind::Format.code(), what).help(wanted).into()
+        DataError::new(Kind::Format, what).help(wanted)
     };
     let unread = |error| {
         refused(format!(
@@ -166,10 +156,10 @@ fn shortened(line: &str) -> String {
 mod tests {
     use super::*;
 
-    const TWO: Wanted = Wanted { samples: 2, stored: 3 };
+    const TWO: LabelCount = LabelCount { samples: 2, stored: 3 };
 
     fn told(path: &Path) -> String {
-        objects(path, None, TWO).unwrap_err().to_string()
+        read_boxes(path, None, TWO).unwrap_err().to_string()
     }
 
     #[test]
@@ -180,7 +170,7 @@ mod tests {
         write("a.txt", "");
         write("classes.txt", "cat\ndog\n");
         write("a.jpg", "no image");
-        let found = objects(folder.path(), Some([100.0, 10.0]), TWO).unwrap();
+        let found = read_boxes(folder.path(), Some([100.0, 10.0]), TWO).unwrap();
         assert_eq!((found.len(), found[0].len(), found[1].len()), (2, 0, 2));
         assert_eq!(
             found[1][1],
@@ -191,7 +181,7 @@ mod tests {
         );
         write("c.txt", "0 0.5 0.5");
         // Only as many are read as there are samples.
-        assert!(objects(folder.path(), None, TWO).is_ok());
+        assert!(read_boxes(folder.path(), None, TWO).is_ok());
         write("a.txt", "0 0.5 0.5");
         assert!(told(folder.path()).contains("a.txt is \"0 0.5 0.5\""));
         write("a.txt", "-1 0.5 0.5 0.1 0.1");
@@ -209,7 +199,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("boxes.json");
         fs::write(&file, r#"[[], [{"class": 2, "box": [1, 2, 3, 4.5]}]]"#).unwrap();
-        let found = objects(&file, Some([9.0; 2]), TWO).unwrap();
+        let found = read_boxes(&file, Some([9.0; 2]), TWO).unwrap();
         assert_eq!(
             found[1],
             [Object {
@@ -245,11 +235,11 @@ mod tests {
             r#"{"id": 1, "image_id": 7, "category_id": 90, "bbox": [10, 5, 20, 10], "area": 200, "iscrowd": 0},
                {"image_id": 7, "category_id": 1, "bbox": [0, 0, 1, 1], "iscrowd": 1}"#,
         );
-        let found = objects(&file, None, TWO).unwrap();
+        let found = read_boxes(&file, None, TWO).unwrap();
         let corners = [10.0, 5.0, 30.0, 15.0];
         assert_eq!(found, [vec![Object { class: 1, corners }], vec![]]);
         let corners = [0.1, 0.1, 0.3, 0.3];
-        let found = objects(&file, Some([1.0, 1.0]), TWO).unwrap();
+        let found = read_boxes(&file, Some([1.0, 1.0]), TWO).unwrap();
         assert!(
             found[0][0]
                 .corners
@@ -276,7 +266,7 @@ mod tests {
             assert!(told(&file).contains(part), "{}", told(&file));
         }
         write(r#"{"image_id": 3, "category_id": 1, "bbox": [0, 0, 1, 1]}"#);
-        let unsized_image = objects(&file, Some([1.0; 2]), TWO).unwrap_err().to_string();
+        let unsized_image = read_boxes(&file, Some([1.0; 2]), TWO).unwrap_err().to_string();
         assert!(
             unsized_image.contains("the image 3 has no width and height"),
             "{unsized_image}"
