@@ -44,6 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("lower", &["requantize", "core", "target", "execute"]),
     // Shares as little as possible with what it verifies.
     ("verify", &["requantize", "core", "execute"]),
+    ("evaluate", &["core", "document", "execute", "quantize", "samples"]),
     (
         "compile",
         &[
@@ -79,6 +80,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "cli",
         &[
             "driver",
+            "evaluate",
             "builtin",
             "target",
             "container",
@@ -106,6 +108,7 @@ const ALL_LIBRARIES: &[&str] = &[
     "samples",
     "target",
     "execute",
+    "evaluate",
     "rewrite",
     "quantize",
     "lower",

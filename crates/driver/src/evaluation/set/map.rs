@@ -1,17 +1,14 @@
 //! Metrics of boxes: their outputs, or the command that makes boxes of outputs, and their labels.
 
+use strait_evaluate::{
+    Better, Measure, Output, Unit,
+    metrics::{Map, OVERLAPS, Source},
+};
 use strait_samples::{Object, read_boxes};
 
-use crate::{config::types::Better, diagnostic::Diagnostic, failure::codes, stop::Stop};
+use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
 
-use super::{
-    super::{
-        accuracy::Unit,
-        meter::{Measure, Output},
-        metrics::map::{Map, OVERLAPS, Source},
-    },
-    One,
-};
+use super::One;
 
 impl One<'_> {
     /// The one metric of several outputs.
@@ -24,7 +21,7 @@ impl One<'_> {
             return Err(finding.into());
         }
         let source = match &table.command {
-            Some(words) => Source::Command(self.command(words)),
+            Some(_) => Source::Printed,
             None => self.boxes()?,
         };
         let objects = read_boxes(self.labels()?, size, self.wanted(1));

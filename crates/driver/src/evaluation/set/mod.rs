@@ -7,35 +7,31 @@ use std::{path::Path, time::Duration};
 
 use strait_core::Module;
 use strait_document::{KeyPath, nearest};
+use strait_evaluate::{
+    Asked, Better, Measure, Meter, Metric, Output, Parts, Unit,
+    metrics::{Agreement, Auc, Layout, Miou, Nearness, Of, Own, Psnr, Score, Top},
+};
 use strait_samples::{Array, DataError, InputSpec, LabelCount, Samples, label_array, labels_by_name};
 
 use crate::{
-    config::types::{Better, Metric, MetricTable, OwnUnit, Score as ScoreWord},
+    config::types::{MetricTable, OwnUnit, Score as ScoreWord},
     diagnostic::Diagnostic,
     failure::{self, codes},
     stop::Stop,
     table,
 };
 
-use super::{
-    accuracy::Unit,
-    answers::{Asked, no_answer},
-    command::Command,
-    meter::{Measure, Meter, Output},
-    metrics::{
-        agreement::Agreement,
-        auc::{Auc, Score},
-        miou::{Layout, Miou},
-        nearness::{Nearness, Of},
-        own::Own,
-        psnr::Psnr,
-        top::Top,
-    },
-    parts::Parts,
-};
+use super::command::Command;
 
 /// The longest that a command may take, where the configuration does not say.
 const SECONDS: u64 = 600;
+
+/// A metric that is ready for samples.
+pub(crate) struct Judge {
+    pub(crate) measure: Measure,
+    /// The command that computes it from the outputs on all samples; absent where it is computed here.
+    pub(crate) command: Option<Command>,
+}
 
 /// The model and the samples that metrics are for.
 pub(crate) struct Subject<'a> {
@@ -54,13 +50,13 @@ pub(crate) struct Subject<'a> {
 ///
 /// # Errors
 /// Outputs that a metric cannot judge, or that are not there, and labels that it lacks or cannot use.
-pub(crate) fn measures(wanted: &[(KeyPath, MetricTable)], subject: &Subject<'_>) -> Result<Vec<Measure>, Stop> {
-    let mut measures = Vec::new();
+pub(crate) fn judges(wanted: &[(KeyPath, MetricTable)], subject: &Subject<'_>) -> Result<Vec<Judge>, Stop> {
+    let mut judges = Vec::new();
     for (place, table) in wanted {
         let one = One { place, table, subject };
-        measures.extend(one.measures().map_err(|stop| about(stop, place))?);
+        judges.extend(one.judges().map_err(|stop| about(stop, place))?);
     }
-    Ok(measures)
+    Ok(judges)
 }
 
 /// Gives findings without a key that of the metric.
@@ -83,32 +79,40 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    fn measures(&self) -> Result<Vec<Measure>, Stop> {
+    fn judges(&self) -> Result<Vec<Judge>, Stop> {
+        let whole = |measure: Measure| {
+            let command = self.command();
+            vec![Judge { measure, command }]
+        };
         if self.table.is_own() {
-            return Ok(vec![self.own()?]);
+            return Ok(whole(self.own()?));
         }
         let Some(metric) = self.table.metric() else {
             return Err(self.refused(format!("there is no metric {:?}", self.table.name)));
         };
         match metric {
-            Metric::Map => return Ok(vec![self.map()?]),
+            Metric::Map => return Ok(whole(self.map()?)),
             Metric::Agreement => self.of_each(|output| Asked::of(output).is_some()),
             Metric::Cosine | Metric::Snr => self.of_each(|output| output.elem.is_float()),
             _ => Ok(vec![self.output()?]),
         }?
         .into_iter()
-        .map(|index| self.measure(metric, index))
+        .map(|index| {
+            Ok(Judge {
+                measure: self.measure(metric, index)?,
+                command: None,
+            })
+        })
         .collect()
     }
 
     /// A metric that a command computes.
     fn own(&self) -> Result<Measure, Stop> {
         let table = self.table;
-        let (Some(words), Some(value), Some(better)) = (&table.command, &table.value, table.better) else {
+        let (Some(_), Some(value), Some(better)) = (&table.command, &table.value, table.better) else {
             return Err(self.refused(format!("{:?} needs `command`, `value` and `better`", table.name)));
         };
         let meter = Own {
-            command: self.command(words),
             value: value.as_str().to_owned(),
             each: table.each.as_ref().map(|each| each.as_str().to_owned()),
             samples: self.subject.samples.count(),
@@ -125,14 +129,14 @@ impl One<'_> {
         })
     }
 
-    fn command(&self, words: &[String]) -> Command {
-        Command {
+    fn command(&self) -> Option<Command> {
+        Some(Command {
             metric: self.table.name.clone(),
-            words: words.to_vec(),
+            words: self.table.command.clone()?,
             folder: self.subject.folder.to_owned(),
             limit: Duration::from_secs(self.table.seconds.map_or(SECONDS, |seconds| seconds.get().into())),
             key: self.place.clone().key("command"),
-        }
+        })
     }
 
     fn refused(&self, message: String) -> Stop {
@@ -249,7 +253,7 @@ impl One<'_> {
         read.map_err(|error| self.of_labels(error))
     }
 
-    /// What is wrong with labels, at their key.
+    /// A fault of labels, at their key.
     fn of_labels(&self, error: DataError) -> Stop {
         about(failure::data(error).into(), &self.labels_key())
     }
@@ -411,6 +415,16 @@ impl One<'_> {
             labels,
         })
     }
+}
+
+/// The refusal of an output that has no answer.
+fn no_answer(metric: &str, output: &Output) -> Diagnostic {
+    let message = format!(
+        "{metric} needs an output with a number for each class; {:?} has {}",
+        output.name,
+        output.count()
+    );
+    Diagnostic::error(codes::EVALUATION, message).help("`cosine`, `snr` and `psnr` judge outputs of real numbers")
 }
 
 /// Every label is one of the model's classes, as far as these are known.

@@ -9,13 +9,12 @@ use strait_core::Elem;
 use strait_execute::Tensor;
 use strait_samples::Sample;
 
-use crate::{config::types::Better, diagnostic::Diagnostic, failure::codes, stop::Stop};
-
-use super::{
+use crate::{
     accuracy::{Change, Figure, Measured, PartFigure, Unit},
     answers::Answer,
-    command::Command,
-    metrics::map::Claim,
+    error::EvaluateError,
+    metrics::Claim,
+    words::Better,
 };
 
 /// An output of the model, as metrics know it.
@@ -31,31 +30,37 @@ pub struct Output {
 
 impl Output {
     /// The numbers of one sample.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.shape.iter().product()
     }
 }
 
 /// One sample, and what models make of it.
-pub(crate) struct Seen<'a> {
+pub struct Seen<'a> {
     /// Its position in the set, from 0 on.
-    pub(crate) sample: usize,
+    pub sample: usize,
     /// The inputs behind the preprocessing.
-    pub(crate) inputs: &'a [Sample],
+    pub inputs: &'a [Sample],
     /// The outputs of the model at hand.
-    pub(crate) outputs: &'a [Tensor],
+    pub outputs: &'a [Tensor],
     /// Those of the float model and of the simulation, for a metric that compares.
-    pub(crate) beside: [Option<&'a [Tensor]>; 2],
+    pub beside: [Option<&'a [Tensor]>; 2],
 }
 
 impl<'a> Seen<'a> {
     /// An output of the model at hand.
-    pub(crate) fn output(&self, index: usize) -> Result<&'a Tensor, Stop> {
-        (self.outputs.get(index)).ok_or_else(|| Stop::Defect("a run has fewer outputs than its plan".into()))
+    ///
+    /// # Errors
+    /// One that is not there: a defect.
+    pub fn output(&self, index: usize) -> Result<&'a Tensor, EvaluateError> {
+        (self.outputs.get(index)).ok_or_else(|| EvaluateError::Defect("a run has fewer outputs than its plan".into()))
     }
 
     /// The numbers of an output as floats, none of which is NaN; of integers and truth values the numbers themselves.
-    pub(crate) fn numbers(&self, index: usize, name: &str) -> Result<Vec<f32>, Stop> {
+    ///
+    /// # Errors
+    /// NaN, and an output that is not there.
+    pub fn numbers(&self, index: usize, name: &str) -> Result<Vec<f32>, EvaluateError> {
         let numbers = floats(self.output(index)?)?;
         match numbers.iter().position(|x| x.is_nan()) {
             None => Ok(numbers),
@@ -64,29 +69,30 @@ impl<'a> Seen<'a> {
                     "the output {name:?} holds NaN at {at}: sample {} cannot be judged",
                     self.sample
                 );
-                let finding = Diagnostic::error(codes::NOT_A_NUMBER, message);
-                Err(finding.help("look at the model, or leave the sample out").into())
+                Err(EvaluateError::not_finite(message).help("look at the model, or leave the sample out"))
             }
         }
     }
 }
 
 /// The numbers of a tensor of any type as float32.
-pub(crate) fn floats(tensor: &Tensor) -> Result<Vec<f32>, Stop> {
-    let defect = |error: strait_core::TensorError| Stop::Defect(error.to_string());
+///
+/// # Errors
+/// A tensor whose type is not what it says: a defect.
+pub fn floats(tensor: &Tensor) -> Result<Vec<f32>, EvaluateError> {
     if tensor.elem() == Elem::F32 {
-        return Ok(tensor.values::<f32>().map_err(defect)?.to_vec());
+        return Ok(tensor.values::<f32>()?.to_vec());
     }
-    let data = tensor.to_data().map_err(defect)?;
+    let data = tensor.to_data()?;
     if tensor.elem().is_float() {
-        return Ok(data.to_f32().map_err(defect)?.into_owned());
+        return Ok(data.to_f32()?.into_owned());
     }
-    Ok(data.to_i64().map_err(defect)?.iter().map(|&x| x as f32).collect())
+    Ok(data.to_i64()?.iter().map(|&x| x as f32).collect())
 }
 
 /// A metric's note of one sample.
 #[derive(Clone, Debug)]
-pub(crate) enum Note {
+pub enum Note {
     /// Nothing: there was no model to compare with.
     Nothing,
     /// True if the sample counts.
@@ -107,43 +113,44 @@ pub(crate) enum Note {
 
 /// The notes of all models, in the order of the samples.
 #[derive(Clone, Copy)]
-pub(crate) struct Runs<'a> {
+pub struct Runs<'a> {
     /// The integer model.
-    pub(crate) integer: &'a [Note],
+    pub integer: &'a [Note],
     /// The float model.
-    pub(crate) float: Option<&'a [Note]>,
+    pub float: Option<&'a [Note]>,
     /// The simulation.
-    pub(crate) simulated: Option<&'a [Note]>,
+    pub simulated: Option<&'a [Note]>,
 }
 
 /// The figures of a metric.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) float: Option<Figure>,
-    pub(crate) integer: Option<Figure>,
-    pub(crate) simulated: Option<Figure>,
-    pub(crate) change: Option<Change>,
-    pub(crate) note: Option<String>,
-    pub(crate) parts: Vec<PartFigure>,
+pub struct Found {
+    /// As in [`Measured`].
+    pub float: Option<Figure>,
+    /// As in [`Measured`].
+    pub integer: Option<Figure>,
+    /// As in [`Measured`].
+    pub simulated: Option<Figure>,
+    /// As in [`Measured`].
+    pub change: Option<Change>,
+    /// As in [`Measured`].
+    pub note: Option<String>,
+    /// As in [`Measured`].
+    pub parts: Vec<PartFigure>,
 }
 
-/// See the module.
-pub(crate) trait Meter: Send + Sync {
+/// A metric: it notes something small of each sample, and makes figures of the notes.
+pub trait Meter: Send + Sync {
     /// True for one that needs the outputs of other models on the same sample.
     fn compares(&self) -> bool {
         false
     }
 
-    /// The command that computes it from the outputs on all samples.
-    fn command(&self) -> Option<&Command> {
-        None
-    }
-
-    /// The notes of all samples, from what the command prints.
+    /// The notes of all samples, of a metric that a command computes: from what that prints of the outputs on all samples.
     ///
     /// # Errors
-    /// JSON that says something else.
-    fn printed(&self, json: &serde_json::Value) -> Result<Vec<Note>, Stop> {
+    /// JSON that says something else ([`EvaluateError::Printed`]).
+    fn printed(&self, json: &serde_json::Value) -> Result<Vec<Note>, EvaluateError> {
         let _ = json;
         Ok(Vec::new())
     }
@@ -157,24 +164,29 @@ pub(crate) trait Meter: Send + Sync {
     ///
     /// # Errors
     /// Labels and outputs that do not fit each other.
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, Stop>;
+    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError>;
 
     /// The figures of all models. A metric that compares has none for what it was not compared with.
     fn measure(&self, runs: Runs<'_>) -> Found;
 }
 
 /// A metric of one or several outputs.
-pub(crate) struct Measure {
-    pub(crate) name: String,
-    pub(crate) output: Option<String>,
-    pub(crate) unit: Unit,
-    pub(crate) better: Better,
-    pub(crate) meter: Box<dyn Meter>,
+pub struct Measure {
+    /// The name by which configuration and gates know it.
+    pub name: String,
+    /// The output that it looks at; absent where it looks at several together.
+    pub output: Option<String>,
+    /// Unit of its figures.
+    pub unit: Unit,
+    /// Direction in which figures get better.
+    pub better: Better,
+    /// The metric.
+    pub meter: Box<dyn Meter>,
 }
 
 impl Measure {
     /// The figure of one model by itself, as that of an integer model.
-    pub(crate) fn alone(&self, samples: usize, notes: &[Note]) -> Measured {
+    pub fn alone(&self, samples: usize, notes: &[Note]) -> Measured {
         let runs = Runs {
             integer: notes,
             float: None,
@@ -184,7 +196,7 @@ impl Measure {
     }
 
     /// The metric's figures from the notes of all models.
-    pub(crate) fn measured(&self, samples: usize, runs: Runs<'_>) -> Measured {
+    pub fn measured(&self, samples: usize, runs: Runs<'_>) -> Measured {
         let found = self.meter.measure(runs);
         let nothing = found.integer.is_none() && found.float.is_none() && found.simulated.is_none();
         let alone = || nothing.then(|| "there is no other model to compare with".to_owned());

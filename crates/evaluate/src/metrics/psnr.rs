@@ -10,26 +10,28 @@
 
 use strait_samples::Array;
 
-use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
-
-use super::{
-    super::{
-        accuracy::{Change, Figure},
-        meter::{Found, Meter, Note, Runs, Seen, numbers},
-    },
-    nearness::ratio,
+use crate::{
+    accuracy::{Change, Figure},
+    error::EvaluateError,
+    meter::{Found, Meter, Note, Runs, Seen, numbers},
 };
 
+use super::ratio;
+
 /// Compares one output with references.
-pub(crate) struct Psnr {
-    pub(crate) index: usize,
-    pub(crate) name: String,
-    pub(crate) peak: f64,
-    pub(crate) references: Array,
+pub struct Psnr {
+    /// The position of the output.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// The largest that a number can be.
+    pub peak: f64,
+    /// As many numbers for each sample as the output has.
+    pub references: Array,
 }
 
 impl Meter for Psnr {
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, Stop> {
+    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
         let found = seen.numbers(self.index, &self.name)?;
         let expected = self.references.reals_of(seen.sample);
         if expected.len() != found.len() {
@@ -41,7 +43,7 @@ impl Meter for Psnr {
                 self.references.name(),
                 expected.len()
             );
-            return Err(Diagnostic::error(codes::EVALUATION, message).into());
+            return Err(EvaluateError::unfit(message));
         }
         let pairs = found.iter().zip(&expected);
         let error: f64 = pairs.map(|(&y, &r)| (f64::from(y) - f64::from(r)).powi(2)).sum();
@@ -50,7 +52,7 @@ impl Meter for Psnr {
                 "the output {:?} of sample {}, or its reference, is not finite",
                 self.name, seen.sample
             );
-            return Err(Diagnostic::error(codes::NOT_A_NUMBER, message).into());
+            return Err(EvaluateError::not_finite(message));
         }
         Ok(Note::Number(ratio(self.peak * self.peak * found.len() as f64, error)))
     }
@@ -59,12 +61,11 @@ impl Meter for Psnr {
         let integer = numbers(runs.integer);
         let float = runs.float.map(numbers);
         Found {
-            parts: Vec::new(),
             change: float.as_ref().map(|float| Change::of_means(float, &integer)),
             float: float.map(|float| Figure::mean(&float)),
             integer: Some(Figure::mean(&integer)),
             simulated: runs.simulated.map(|notes| Figure::mean(&numbers(notes))),
-            note: None,
+            ..Found::default()
         }
     }
 }

@@ -9,18 +9,17 @@
 
 use strait_samples::Array;
 
-use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
-
-use super::super::{
+use crate::{
     accuracy::{Change, Figure},
     answers::integers,
+    error::EvaluateError,
     meter::{Found, Meter, Note, Output, Runs, Seen},
     resample,
 };
 
 /// Where an output has its classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub enum Layout {
     /// So many numbers for each pixel, one plane after the other.
     Planes(usize),
     /// So many numbers for each pixel, beside each other.
@@ -33,17 +32,22 @@ pub(crate) enum Layout {
 const MOST_CLASSES: i64 = 1 << 16;
 
 /// Compares one output with masks.
-pub(crate) struct Miou {
-    pub(crate) index: usize,
-    pub(crate) name: String,
-    pub(crate) layout: Layout,
-    pub(crate) ignore: i64,
-    pub(crate) masks: Array,
+pub struct Miou {
+    /// The position of the output.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// Where it has its classes.
+    pub layout: Layout,
+    /// The label of pixels that do not count.
+    pub ignore: i64,
+    /// The class of each pixel.
+    pub masks: Array,
 }
 
 impl Layout {
     /// Where an output has its classes, for masks of these extents; `None` where they do not fit.
-    pub(crate) fn of(output: &Output, mask: &[usize]) -> Option<Layout> {
+    pub fn of(output: &Output, mask: &[usize]) -> Option<Layout> {
         let solid = |extents: &[usize]| {
             extents
                 .iter()
@@ -72,9 +76,8 @@ impl Layout {
 }
 
 impl Meter for Miou {
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, Stop> {
-        let refused =
-            |message: String, help: &str| -> Stop { Diagnostic::error(codes::EVALUATION, message).help(help).into() };
+    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
+        let refused = |message: String, help: &'static str| EvaluateError::unfit(message).help(help);
         let found = self.predicted(seen)?;
         let mask = self.masks.integers_of(seen.sample).ok_or_else(|| {
             let message = format!(
@@ -85,7 +88,7 @@ impl Meter for Miou {
             refused(message, "a mask has the class of each pixel")
         })?;
         if mask.len() != found.len() {
-            return Err(Stop::Defect(
+            return Err(EvaluateError::Defect(
                 "a mask has another number of pixels than the output".into(),
             ));
         }
@@ -159,7 +162,7 @@ impl Meter for Miou {
 
 impl Miou {
     /// The class of each pixel.
-    fn predicted(&self, seen: &Seen<'_>) -> Result<Vec<i64>, Stop> {
+    fn predicted(&self, seen: &Seen<'_>) -> Result<Vec<i64>, EvaluateError> {
         let (classes, between, along) = match self.layout {
             Layout::Classes => return integers(seen.output(self.index)?),
             Layout::Planes(classes) => (classes, 1, true),
@@ -233,7 +236,7 @@ mod tests {
         assert_eq!(of(Elem::F32, &[1, 4, 5]), None);
     }
 
-    fn note(layout: Layout, labels: &[u8], shape: &[usize], values: &[f32]) -> Result<Note, Stop> {
+    fn note(layout: Layout, labels: &[u8], shape: &[usize], values: &[f32]) -> Result<Note, EvaluateError> {
         let miou = Miou {
             index: 0,
             name: "y".into(),

@@ -1,24 +1,26 @@
 //! **agreement**: the share of samples on which the integer model's answer is the float model's.
 
-use crate::stop::Stop;
-
-use super::super::{
+use crate::{
     accuracy::{Change, Figure},
     answers::{Answer, Asked},
+    error::EvaluateError,
     interval::Spread,
     meter::{Found, Meter, Note, Runs, Seen},
     share::Share,
 };
 
 /// Compares the answers of one output.
-pub(crate) struct Agreement {
-    pub(crate) index: usize,
-    pub(crate) name: String,
-    pub(crate) asked: Asked,
+pub struct Agreement {
+    /// The position of the output.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// The question that it answers.
+    pub asked: Asked,
 }
 
 impl Meter for Agreement {
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, Stop> {
+    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
         Ok(Note::Answer(self.asked.answer(seen, self.index, &self.name)?))
     }
 

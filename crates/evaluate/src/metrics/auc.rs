@@ -17,18 +17,17 @@
 
 use strait_execute::Tensor;
 
-use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
-
-use super::super::{
+use crate::{
     accuracy::{Change, Figure},
     answers::integers,
+    error::EvaluateError,
     interval::Spread,
-    meter::{Found, Meter, Note, Runs, Seen, numbers},
+    meter::{Found, Meter, Note, Runs, Seen, floats, numbers},
 };
 
 /// Where a score comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Score {
+pub enum Score {
     /// The only number of the output.
     Number,
     /// The second number less the first.
@@ -38,14 +37,17 @@ pub(crate) enum Score {
 }
 
 /// Ranks by one output.
-pub(crate) struct Auc {
-    pub(crate) index: usize,
-    pub(crate) name: String,
-    pub(crate) score: Score,
+pub struct Auc {
+    /// The position of the output.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// Where the score comes from.
+    pub score: Score,
     /// Samples that have a label together.
-    pub(crate) group: usize,
+    pub group: usize,
     /// For each label, true if it is 1.
-    pub(crate) labels: Vec<bool>,
+    pub labels: Vec<bool>,
 }
 
 impl Meter for Auc {
@@ -53,12 +55,12 @@ impl Meter for Auc {
         self.group
     }
 
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, Stop> {
+    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
         Ok(Note::Number(match self.score {
             Score::Reconstruction(input) => self.error(seen, input)?,
             Score::Second => match seen.numbers(self.index, &self.name)?.as_slice() {
                 [first, second] => f64::from(*second) - f64::from(*first),
-                _ => return Err(Stop::Defect("an output of two numbers has others".into())),
+                _ => return Err(EvaluateError::Defect("an output of two numbers has others".into())),
             },
             Score::Number => match seen.output(self.index)? {
                 output if output.elem().is_float() => first(&seen.numbers(self.index, &self.name)?),
@@ -79,34 +81,32 @@ impl Meter for Auc {
             )
         });
         Found {
-            parts: Vec::new(),
             change,
             float: float.as_ref().map(Placed::figure),
             integer: Some(integer.figure()),
             simulated: runs.simulated.map(|notes| placed(notes).figure()),
-            note: None,
+            ..Found::default()
         }
     }
 }
 
 impl Auc {
     /// The mean of the squared differences between the output and an input.
-    fn error(&self, seen: &Seen<'_>, input: usize) -> Result<f64, Stop> {
+    fn error(&self, seen: &Seen<'_>, input: usize) -> Result<f64, EvaluateError> {
         let found = seen.numbers(self.index, &self.name)?;
         let expected = seen
             .inputs
             .get(input)
             .map(|input| Tensor::from_bytes(input.elem(), input.shape(), input.bytes()));
-        let expected = expected.ok_or_else(|| Stop::Defect("an input is missing".into()))?;
-        let expected = expected.map_err(|error| Stop::Defect(error.to_string()))?;
-        let expected = super::super::meter::floats(&expected)?;
+        let expected = expected.ok_or_else(|| EvaluateError::Defect("an input is missing".into()))?;
+        let expected = floats(&expected?)?;
         let pairs = found.iter().zip(&expected);
         let sum: f64 = pairs.map(|(&y, &x)| (f64::from(y) - f64::from(x)).powi(2)).sum();
         if sum.is_finite() {
             return Ok(sum / found.len().max(1) as f64);
         }
         let message = format!("the output {:?} of sample {} is not finite", self.name, seen.sample);
-        Err(Diagnostic::error(codes::NOT_A_NUMBER, message).into())
+        Err(EvaluateError::not_finite(message))
     }
 }
 

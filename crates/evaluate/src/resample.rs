@@ -3,10 +3,10 @@
 //! Both models are looked at on the same drawn set, so that the samples' own difficulty falls out of the difference. The
 //! draws are those of one stated generator and seed: the same samples give the same interval everywhere.
 
-use super::interval::Spread;
+use crate::interval::Spread;
 
 /// Number of sets that are drawn.
-pub(crate) const RESAMPLES: usize = 1000;
+const RESAMPLES: usize = 1000;
 
 /// SplitMix64 (Steele, Lea and Flood 2014), from 0.
 struct Generator(u64);

@@ -16,14 +16,13 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 use strait_samples::{MOST_CLASSES, Object};
 
-use crate::{config::types::BoxFormat, diagnostic::Diagnostic, failure::codes, stop::Stop};
-
-use super::super::{
+use crate::{
     accuracy::{Change, Figure},
-    command::Command,
+    error::EvaluateError,
     interval::Spread,
     meter::{Found, Meter, Note, Runs, Seen, floats},
     resample,
+    words::BoxFormat,
 };
 
 /// Boxes of a class in an image that count.
@@ -33,28 +32,33 @@ const MOST_BOXES: usize = 100;
 const MOST_IN_ALL: usize = 1000;
 
 /// Overlaps of the mean.
-pub(crate) const OVERLAPS: [f64; 10] = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
+pub const OVERLAPS: [f64; 10] = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 
 /// Where boxes come from.
-pub(crate) enum Source {
+pub enum Source {
     /// Outputs of the model at these positions.
     Outputs {
+        /// Four numbers for each box.
         boxes: usize,
+        /// A number for each box, or for each box and class.
         scores: usize,
+        /// A class for each box.
         classes: Option<usize>,
     },
-    /// A command.
-    Command(Command),
+    /// A command, which prints them.
+    Printed,
 }
 
 /// Compares boxes with those of labels.
-pub(crate) struct Map {
-    pub(crate) source: Source,
-    pub(crate) format: BoxFormat,
+pub struct Map {
+    /// Where the boxes come from.
+    pub source: Source,
+    /// The meaning of their four numbers.
+    pub format: BoxFormat,
     /// The overlaps of the mean, ten at most.
-    pub(crate) overlaps: Vec<f64>,
+    pub overlaps: Vec<f64>,
     /// The objects of each sample.
-    pub(crate) objects: Vec<Vec<Object>>,
+    pub objects: Vec<Vec<Object>>,
 }
 
 /// A box that was found.
@@ -67,23 +71,16 @@ struct Detection {
 
 /// A box behind its image: whether it is a hit, for each overlap a bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Claim {
+pub struct Claim {
     class: u32,
     score: f64,
     hits: u16,
 }
 
 impl Meter for Map {
-    fn command(&self) -> Option<&Command> {
-        match &self.source {
-            Source::Command(command) => Some(command),
-            Source::Outputs { .. } => None,
-        }
-    }
-
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, Stop> {
+    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
         match self.source {
-            Source::Command(_) => Ok(Note::Nothing),
+            Source::Printed => Ok(Note::Nothing),
             Source::Outputs { boxes, scores, classes } => {
                 let found = self.detections(seen, boxes, scores, classes)?;
                 Ok(Note::Claims(self.claims(seen.sample, &found)))
@@ -91,10 +88,7 @@ impl Meter for Map {
         }
     }
 
-    fn printed(&self, json: &Json) -> Result<Vec<Note>, Stop> {
-        let Source::Command(command) = &self.source else {
-            return Ok(Vec::new());
-        };
+    fn printed(&self, json: &Json) -> Result<Vec<Note>, EvaluateError> {
         let samples = json
             .as_array()
             .filter(|samples| samples.len() == self.objects.len())
@@ -103,7 +97,7 @@ impl Meter for Map {
                     "prints no list of {} lists of boxes, one for each sample",
                     self.objects.len()
                 );
-                command.unusable(&wanted)
+                EvaluateError::Printed(wanted)
             })?;
         let notes = samples.iter().enumerate().map(|(sample, boxes)| {
             let found: Option<Vec<Detection>> = boxes
@@ -112,7 +106,7 @@ impl Meter for Map {
             let found = found.ok_or_else(|| {
                 let wanted =
                     format!("prints something else than boxes [class, score, and four numbers] for sample {sample}");
-                command.unusable(&wanted)
+                EvaluateError::Printed(wanted)
             })?;
             Ok(Note::Claims(self.claims(sample, &found)))
         });
@@ -140,7 +134,6 @@ impl Meter for Map {
         };
         let change = value(&integer, None) - value(&float, None);
         Found {
-            parts: Vec::new(),
             change: change.is_finite().then(|| Change::new(change, of_change)),
             float: figure(&float, of_float),
             integer: figure(&integer, of_integer),
@@ -150,6 +143,7 @@ impl Meter for Map {
                 .iter()
                 .all(Vec::is_empty)
                 .then(|| "no sample has an object".to_owned()),
+            parts: Vec::new(),
         }
     }
 }
@@ -162,15 +156,13 @@ impl Map {
         boxes: usize,
         scores: usize,
         classes: Option<usize>,
-    ) -> Result<Vec<Detection>, Stop> {
+    ) -> Result<Vec<Detection>, EvaluateError> {
         let [corners, scores] = [floats(seen.output(boxes)?)?, floats(seen.output(scores)?)?];
         let kinds = classes.map(|classes| floats(seen.output(classes)?)).transpose()?;
         let count = corners.len() / 4;
-        let refused = |message: String| -> Stop {
-            let finding = Diagnostic::error(codes::EVALUATION, format!("{message} (sample {})", seen.sample));
-            finding
-                .help("name the outputs by `boxes`, `scores` and `classes`")
-                .into()
+        let refused = |message: String| {
+            let refused = EvaluateError::unfit(format!("{message} (sample {})", seen.sample));
+            refused.help("name the outputs by `boxes`, `scores` and `classes`")
         };
         let each = scores.len().checked_div(count).unwrap_or(0);
         let fits = corners.len() == 4 * count && scores.len() == each * count;
@@ -200,7 +192,7 @@ impl Map {
                     .map_or(class as f32, |kinds| kinds.get(at).copied().unwrap_or_default());
                 if score.is_nan() || (score > 0.0 && four.iter().chain([&class]).any(|x| !x.is_finite())) {
                     let message = format!("box {at} of sample {} is NaN or infinite", seen.sample);
-                    return Err(Diagnostic::error(codes::NOT_A_NUMBER, message).into());
+                    return Err(EvaluateError::not_finite(message));
                 }
                 if score <= 0.0 {
                     continue;

@@ -1,30 +1,32 @@
 //! **top1** and **top5**: the share of samples whose label is the class with the largest number, or among the five largest.
 
-use crate::stop::Stop;
-
-use super::super::{
+use crate::{
     accuracy::{Change, Figure},
     answers::Asked,
+    error::EvaluateError,
     interval::Spread,
     meter::{Found, Meter, Note, Runs, Seen},
     share::{Paired, Share},
 };
 
 /// Counts right answers of one output.
-pub(crate) struct Top {
-    pub(crate) index: usize,
-    pub(crate) name: String,
-    pub(crate) asked: Asked,
+pub struct Top {
+    /// The position of the output.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// The question that it answers.
+    pub asked: Asked,
     /// Among how many of the largest the label may be.
-    pub(crate) most: usize,
+    pub most: usize,
     /// The right class of each sample.
-    pub(crate) labels: Vec<u32>,
+    pub labels: Vec<u32>,
 }
 
 impl Meter for Top {
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, Stop> {
+    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
         let Some(&label) = self.labels.get(seen.sample) else {
-            return Err(Stop::Defect("a sample has no label".into()));
+            return Err(EvaluateError::Defect("a sample has no label".into()));
         };
         let right = self.asked.is_right(seen, self.index, &self.name, label, self.most)?;
         Ok(Note::Right(right))
@@ -36,12 +38,11 @@ impl Meter for Top {
             Change::new(paired.points(), Spread::Counted(paired))
         });
         Found {
-            parts: Vec::new(),
             float: runs.float.map(|notes| share(notes).into()),
             integer: Some(share(runs.integer).into()),
             simulated: runs.simulated.map(|notes| Figure::from(share(notes))),
             change,
-            note: None,
+            ..Found::default()
         }
     }
 }
@@ -82,7 +83,7 @@ mod tests {
         }
     }
 
-    fn note(top: &Top, scores: [f32; 7]) -> Result<bool, Stop> {
+    fn note(top: &Top, scores: [f32; 7]) -> Result<bool, EvaluateError> {
         let outputs = [Tensor::from_values(&[1, 7], &scores).unwrap()];
         let seen = Seen {
             sample: 0,

@@ -3,41 +3,33 @@
 
 use serde_json::Value as Json;
 
-use crate::stop::Stop;
-
-use super::super::{
+use crate::{
     accuracy::{Change, Figure},
-    command::Command,
+    error::EvaluateError,
     interval::Spread,
-    meter::{Found, Meter, Note, Runs, Seen},
+    meter::{Found, Meter, Note, Runs, Seen, numbers},
 };
 
 /// Reads what a command prints.
-pub(crate) struct Own {
-    pub(crate) command: Command,
+pub struct Own {
     /// Where the figure is.
-    pub(crate) value: String,
+    pub value: String,
     /// Where the numbers of each sample are.
-    pub(crate) each: Option<String>,
+    pub each: Option<String>,
     /// Number of samples.
-    pub(crate) samples: usize,
+    pub samples: usize,
 }
 
 impl Meter for Own {
-    fn command(&self) -> Option<&Command> {
-        Some(&self.command)
-    }
-
-    fn note(&self, _: &Seen<'_>) -> Result<Note, Stop> {
+    fn note(&self, _: &Seen<'_>) -> Result<Note, EvaluateError> {
         Ok(Note::Nothing)
     }
 
-    fn printed(&self, json: &Json) -> Result<Vec<Note>, Stop> {
+    fn printed(&self, json: &Json) -> Result<Vec<Note>, EvaluateError> {
         let value = self.at(json, &self.value)?;
         let Some(figure) = value.as_f64() else {
-            return Err(self
-                .command
-                .unusable(&format!("has no number at {:?}, but {}", self.value, kind(value))));
+            let wrong = format!("has no number at {:?}, but {}", self.value, kind(value));
+            return Err(EvaluateError::Printed(wrong));
         };
         let mut notes = vec![Note::Number(figure)];
         if let Some(each) = &self.each {
@@ -49,12 +41,12 @@ impl Meter for Own {
                     self.samples,
                     kind(list)
                 );
-                self.command.unusable(&wanted)
+                EvaluateError::Printed(wanted)
             })?;
             let mean = numbers.iter().sum::<f64>() / numbers.len().max(1) as f64;
             if (mean - figure).abs() > 1e-6 * figure.abs().max(1e-6) {
                 let wrong = format!("has at {each:?} numbers whose mean is {mean}, and the figure is {figure}");
-                return Err(self.command.unusable(&wrong));
+                return Err(EvaluateError::Printed(wrong));
             }
             notes.extend(numbers.into_iter().map(Note::Number));
         }
@@ -64,7 +56,7 @@ impl Meter for Own {
     fn measure(&self, runs: Runs<'_>) -> Found {
         // The first note is the figure, the others are those of the samples.
         let parts = |notes: &[Note]| {
-            let numbers = super::super::meter::numbers(notes);
+            let numbers = numbers(notes);
             numbers.split_first().map(|(&figure, each)| (figure, each.to_vec()))
         };
         let figure = |(value, each): &(f64, Vec<f64>)| {
@@ -95,7 +87,7 @@ impl Meter for Own {
 }
 
 impl Own {
-    fn at<'j>(&self, json: &'j Json, pointer: &str) -> Result<&'j Json, Stop> {
+    fn at<'j>(&self, json: &'j Json, pointer: &str) -> Result<&'j Json, EvaluateError> {
         json.pointer(pointer).ok_or_else(|| {
             let there = match json {
                 Json::Object(keys) => {
@@ -104,8 +96,7 @@ impl Own {
                 }
                 other => format!("; it is {}", kind(other)),
             };
-            self.command
-                .unusable(&format!("printed JSON without {pointer:?}{there}"))
+            EvaluateError::Printed(format!("printed JSON without {pointer:?}{there}"))
         })
     }
 }

@@ -15,31 +15,35 @@ use std::borrow::Cow;
 
 use strait_execute::Tensor;
 
-use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
-
-use super::super::{
+use crate::{
     accuracy::{Change, Figure, PartFigure},
+    error::EvaluateError,
     meter::{Found, Meter, Note, Runs, Seen, floats},
     parts::Parts,
     resample,
 };
 
 /// Decibels that stand for equality.
-pub(crate) const MOST_DECIBELS: f64 = 200.0;
+const MOST_DECIBELS: f64 = 200.0;
 
 /// Compares the numbers of one output.
-pub(crate) struct Nearness {
-    pub(crate) index: usize,
-    pub(crate) name: String,
-    pub(crate) of: Of,
+pub struct Nearness {
+    /// The position of the output.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// Which of the two it computes.
+    pub of: Of,
     /// The parts that are told of besides.
-    pub(crate) parts: Option<Parts>,
+    pub parts: Option<Parts>,
 }
 
-/// Which of the two.
+/// A measure of nearness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
+pub enum Of {
+    /// The cosine of the angle between the outputs.
     Cosine,
+    /// The ratio of the powers of signal and error.
     Snr,
 }
 
@@ -48,7 +52,7 @@ impl Meter for Nearness {
         true
     }
 
-    fn note(&self, seen: &Seen<'_>) -> Result<Note, Stop> {
+    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
         if seen.beside.iter().all(Option::is_none) {
             return Ok(Note::Nothing);
         }
@@ -63,7 +67,7 @@ impl Meter for Nearness {
                 .transpose()
         };
         let [float, simulated] = seen.beside;
-        let both = |part| Ok::<_, Stop>([with(float, part)?, with(simulated, part)?]);
+        let both = |part| Ok::<_, EvaluateError>([with(float, part)?, with(simulated, part)?]);
         match &self.parts {
             None => Ok(Note::Compared(both(None)?)),
             Some(parts) => {
@@ -122,7 +126,7 @@ impl Nearness {
     }
 
     /// Of cosine the cosine; of snr the powers of signal and error.
-    fn compared(&self, expected: &[f32], found: &[f32], sample: usize) -> Result<[f64; 2], Stop> {
+    fn compared(&self, expected: &[f32], found: &[f32], sample: usize) -> Result<[f64; 2], EvaluateError> {
         if expected.len() != found.len() {
             let message = format!(
                 "the output {:?} has {} numbers in one model and {} in the other for sample {sample}",
@@ -130,7 +134,7 @@ impl Nearness {
                 expected.len(),
                 found.len()
             );
-            return Err(Diagnostic::error(codes::EVALUATION, message).into());
+            return Err(EvaluateError::unfit(message));
         }
         if let Some(at) = expected.iter().chain(found).position(|x| !x.is_finite()) {
             let at = at % expected.len().max(1);
@@ -138,8 +142,7 @@ impl Nearness {
                 "the output {:?} of sample {sample} is NaN or infinite at {at}",
                 self.name
             );
-            let finding = Diagnostic::error(codes::NOT_A_NUMBER, message);
-            return Err(finding.help("look at the model, or leave the sample out").into());
+            return Err(EvaluateError::not_finite(message).help("look at the model, or leave the sample out"));
         }
         let pairs = || expected.iter().zip(found).map(|(&x, &y)| (f64::from(x), f64::from(y)));
         let power: f64 = pairs().map(|(x, _)| x * x).sum();
@@ -185,7 +188,7 @@ fn decibels(pairs: &[[f64; 2]], weights: Option<&[u32]>) -> f64 {
 }
 
 /// 10 · log10 of a ratio of powers, within 200 dB on either side.
-pub(crate) fn ratio(power: f64, error: f64) -> f64 {
+pub fn ratio(power: f64, error: f64) -> f64 {
     match (power == 0.0, error == 0.0) {
         (_, true) => MOST_DECIBELS,
         (true, false) => -MOST_DECIBELS,

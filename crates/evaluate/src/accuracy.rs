@@ -1,15 +1,12 @@
 //! Measured accuracy, as reports state it.
 
-use std::{collections::BTreeMap, fmt};
-
 use serde::{Deserialize, Serialize};
 
-use crate::config::types::Better;
-
-use super::{
+use crate::{
     interval::Spread,
     meter::{Measure, Note, Runs},
     share::Share,
+    words::Better,
 };
 
 /// Measured accuracy of a model.
@@ -24,8 +21,8 @@ pub struct Accuracy {
 
 impl Accuracy {
     /// The figures of all metrics, from what they noted of each model.
-    pub(crate) fn new<'a>(
-        measures: &[Measure],
+    pub fn new<'a>(
+        measures: impl IntoIterator<Item = &'a Measure>,
         samples: usize,
         integer: &'a [Vec<Note>],
         float: Option<&'a [Vec<Note>]>,
@@ -34,8 +31,7 @@ impl Accuracy {
         let of = |notes: Option<&'a [Vec<Note>]>, index: usize| -> Option<&'a [Note]> {
             notes?.get(index).map(Vec::as_slice)
         };
-        let measured = measures
-            .iter()
+        let measured = (measures.into_iter())
             .zip(integer)
             .enumerate()
             .map(|(index, (measure, integer))| {
@@ -121,7 +117,7 @@ pub enum Unit {
 
 impl Unit {
     /// A figure for people.
-    pub(crate) fn shown(self, value: f64) -> String {
+    pub fn shown(self, value: f64) -> String {
         match self {
             Unit::Percent => format!("{value:.2} %"),
             Unit::Decibel => format!("{value:.2} dB"),
@@ -130,17 +126,8 @@ impl Unit {
         }
     }
 
-    /// The ends of an interval, for people.
-    fn ends(self, [low, high]: [f64; 2]) -> String {
-        match self {
-            Unit::Percent | Unit::Decibel => format!("[{low:.2}, {high:.2}]"),
-            Unit::Number => format!("[{low:.5}, {high:.5}]"),
-            Unit::Points => format!("[{low:.3}, {high:.3}]"),
-        }
-    }
-
     /// A difference in points: percentage points, decibels, or hundredths.
-    pub(crate) fn points(self, difference: f64) -> f64 {
+    pub fn points(self, difference: f64) -> f64 {
         match self {
             Unit::Percent | Unit::Decibel | Unit::Points => difference,
             Unit::Number => 100.0 * difference,
@@ -163,7 +150,7 @@ pub struct Figure {
 
 impl Figure {
     /// A figure without an interval.
-    pub(crate) fn plain(value: f64) -> Figure {
+    pub fn plain(value: f64) -> Figure {
         Figure {
             value,
             interval: None,
@@ -172,7 +159,7 @@ impl Figure {
     }
 
     /// A mean over samples, with the interval of its spread.
-    pub(crate) fn mean(numbers: &[f64]) -> Figure {
+    pub fn mean(numbers: &[f64]) -> Figure {
         let (value, spread) = Spread::of_mean(numbers);
         Figure {
             interval: spread.interval(value),
@@ -205,12 +192,12 @@ pub struct Change {
     pub by: Option<String>,
     /// The distribution behind the interval, for gates with another confidence.
     #[serde(skip)]
-    pub(crate) spread: Spread,
+    pub spread: Spread,
 }
 
 impl Change {
     /// A difference that is spread so.
-    pub(crate) fn new(value: f64, spread: Spread) -> Change {
+    pub fn new(value: f64, spread: Spread) -> Change {
         Change {
             value,
             standard_error: spread.standard_error(),
@@ -221,7 +208,7 @@ impl Change {
     }
 
     /// The change of a mean over samples, from the numbers of each.
-    pub(crate) fn of_means(float: &[f64], integer: &[f64]) -> Change {
+    pub fn of_means(float: &[f64], integer: &[f64]) -> Change {
         let differences: Vec<f64> = float
             .iter()
             .zip(integer)
@@ -236,7 +223,7 @@ impl Measured {
     /// Points that the integer model loses, and with a confidence from 0 to 1 the points that it loses at most.
     ///
     /// `None` where the metric has no loss, and where its interval is not known.
-    pub(crate) fn loss(&self, confidence: Option<f64>) -> Option<f64> {
+    pub fn loss(&self, confidence: Option<f64>) -> Option<f64> {
         let change = self.change.as_ref()?;
         let (sign, p) = match self.better {
             Better::Higher => (-1.0, 1.0 - confidence.unwrap_or_default()),
@@ -248,88 +235,11 @@ impl Measured {
         };
         Some(self.unit.points(sign * value))
     }
-
-    fn figure(&self, figure: Option<Figure>) -> String {
-        let interval = |figure: Figure| figure.interval.map(|ends| format!(" {}", self.unit.ends(ends)));
-        figure.map_or_else(String::new, |figure| {
-            self.unit.shown(figure.value) + &interval(figure).unwrap_or_default()
-        })
-    }
-
-    /// The cells of a table for people.
-    fn row(&self, names: &BTreeMap<&str, String>) -> [String; 6] {
-        // Of a metric that compares, the figure says the same.
-        let change = self.change.as_ref().filter(|_| self.float.is_some()).map(|change| {
-            let value = match self.unit {
-                Unit::Percent => format!("{:+.2} points", change.value),
-                Unit::Decibel => format!("{:+.2} dB", change.value),
-                Unit::Number => format!("{:+.5}", change.value),
-                Unit::Points => format!("{:+.3}", change.value),
-            };
-            let interval = change.interval.map(|ends| format!(" {}", self.unit.ends(ends)));
-            value + &interval.unwrap_or_default()
-        });
-        [
-            self.name.clone(),
-            (self.output.as_deref().and_then(|output| names.get(output)).cloned()).unwrap_or_default(),
-            self.figure(self.float),
-            self.figure(self.simulated),
-            self.figure(self.integer),
-            change.unwrap_or_default(),
-        ]
-    }
-}
-
-impl fmt::Display for Accuracy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let samples = crate::table::count(self.samples as usize, "sample");
-        writeln!(f, "accuracy on {samples}, with 95 % intervals:")?;
-        let outputs = self.metrics.iter().filter_map(|metric| metric.output.as_deref());
-        let names = crate::table::all_shortened(outputs);
-        let heading = ["", "output", "float", "simulated", "integer", "change"].map(str::to_owned);
-        let rows: Vec<[String; 6]> = std::iter::once(heading)
-            .chain(self.metrics.iter().map(|metric| metric.row(&names)))
-            .collect();
-        // Columns in which no metric has anything are left out.
-        let filled: Vec<usize> = (0..6)
-            .filter(|&column| rows.iter().skip(1).any(|row| !row[column].is_empty()))
-            .collect();
-        let cell =
-            |row: &[String; 6], column: usize| filled.get(column).map_or_else(String::new, |&at| row[at].clone());
-        let rows = rows
-            .iter()
-            .map(|row| std::array::from_fn::<String, 6, _>(|column| cell(row, column)));
-        let mut text = String::new();
-        crate::table::write(&mut text, rows)?;
-        for line in text.lines() {
-            writeln!(f, "  {line}")?;
-        }
-        for metric in self.metrics.iter().filter(|metric| !metric.parts.is_empty()) {
-            let parts = metric.parts.iter().map(|part| {
-                let shown = |figure: Option<Figure>| figure.map(|figure| metric.unit.shown(figure.value));
-                let figures: Vec<String> = [shown(part.integer), shown(part.simulated)]
-                    .into_iter()
-                    .flatten()
-                    .collect();
-                format!("{} {}", part.part, figures.join(" and simulated "))
-            });
-            let output = metric.output.as_deref().unwrap_or_default();
-            let parts: Vec<String> = parts.collect();
-            writeln!(f, "  {} of {output} by part: {}", metric.name, parts.join(", "))?;
-        }
-        for metric in &self.metrics {
-            if let Some(note) = &metric.note {
-                writeln!(f, "  {}: {note}", metric.name)?;
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluation::share::Paired;
 
     fn measured(unit: Unit, better: Better, change: Change) -> Measured {
         Measured {
@@ -359,50 +269,5 @@ mod tests {
         assert!((lower.loss(Some(0.95)).unwrap() - 0.116_45).abs() < 1e-5);
         let unknown = measured(Unit::Percent, Better::Higher, Change::new(-3.0, Spread::Unknown));
         assert_eq!((unknown.loss(None), unknown.loss(Some(0.9))), (Some(3.0), None));
-    }
-
-    #[test]
-    fn people_read_what_was_measured_and_no_empty_columns() {
-        let paired = Paired {
-            gained: 1,
-            lost: 2,
-            samples: 640,
-        };
-        let mut top1 = measured(
-            Unit::Percent,
-            Better::Higher,
-            Change::new(paired.points(), Spread::Counted(paired)),
-        );
-        top1.float = Some(
-            Share {
-                count: 632,
-                samples: 640,
-            }
-            .into(),
-        );
-        top1.integer = Some(
-            Share {
-                count: 631,
-                samples: 640,
-            }
-            .into(),
-        );
-        let accuracy = Accuracy {
-            samples: 640,
-            metrics: vec![top1],
-        };
-        let text = accuracy.to_string();
-        assert!(
-            text.contains("98.75 % [97.55, 99.37]") && text.contains("-0.16 points ["),
-            "{text}"
-        );
-        assert!(!text.contains("simulated"), "{text}");
-        let json = serde_json::to_value(&accuracy).unwrap();
-        assert_eq!(
-            (&json["metrics"][0]["unit"], &json["metrics"][0]["integer"]["count"]),
-            (&"percent".into(), &631.into())
-        );
-        let back: Accuracy = serde_json::from_value(json).unwrap();
-        assert_eq!(back.metrics[0].integer, accuracy.metrics[0].integer);
     }
 }

@@ -6,15 +6,15 @@
 //! | [`Spread::Alike`] | a share of equal answers | that of the share, by Wilson |
 //! | [`Spread::Mean`] | a mean over samples | Student's t of the samples' own differences |
 //! | [`Spread::Normal`] | a statistic whose variance has a formula | normal |
-//! | [`Spread::Drawn`] | everything else | percentiles of a bootstrap over samples ([`super::resample`]) |
+//! | [`Spread::Drawn`] | everything else | percentiles of a bootstrap over samples (`resample.rs`) |
 //!
 //! Logarithms come from `libm`, which gives the same bits everywhere; the rest is polynomials and square roots.
 
-use super::share::{Paired, Share};
+use crate::share::{Paired, Share};
 
 /// Distribution of a difference.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Spread {
+pub enum Spread {
     /// Nothing is known.
     #[default]
     Unknown,
@@ -37,7 +37,7 @@ pub(crate) enum Spread {
 
 impl Spread {
     /// The mean of `differences`, in their order, and how far to trust it.
-    pub(crate) fn of_mean(differences: &[f64]) -> (f64, Spread) {
+    pub fn of_mean(differences: &[f64]) -> (f64, Spread) {
         let samples = differences.len();
         let mean = differences.iter().sum::<f64>() / samples.max(1) as f64;
         if samples < 2 {
@@ -49,7 +49,7 @@ impl Spread {
     }
 
     /// The standard error of the difference.
-    pub(crate) fn standard_error(&self) -> Option<f64> {
+    pub fn standard_error(&self) -> Option<f64> {
         match self {
             Spread::Unknown => None,
             Spread::Counted(paired) => paired.standard_error(),
@@ -68,7 +68,7 @@ impl Spread {
     }
 
     /// The value below which the difference `value` truly is with probability `p`.
-    pub(crate) fn quantile(&self, value: f64, p: f64) -> Option<f64> {
+    pub fn quantile(&self, value: f64, p: f64) -> Option<f64> {
         match self {
             Spread::Unknown => None,
             Spread::Counted(paired) => {
@@ -97,12 +97,12 @@ impl Spread {
     }
 
     /// The two-sided 95 % interval.
-    pub(crate) fn interval(&self, value: f64) -> Option<[f64; 2]> {
+    pub fn interval(&self, value: f64) -> Option<[f64; 2]> {
         Some([self.quantile(value, 0.025)?, self.quantile(value, 0.975)?])
     }
 
     /// The way in which the interval comes about, in a few words.
-    pub(crate) fn by(&self) -> Option<&'static str> {
+    pub fn by(&self) -> Option<&'static str> {
         Some(match self {
             Spread::Unknown => return None,
             Spread::Counted(_) => "paired counts (Agresti and Min)",

@@ -9,20 +9,20 @@ const MOST: usize = 16;
 
 /// The parts of an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parts {
+pub struct Parts {
     /// The values that they are, in the order in which they are joined.
-    pub(crate) values: Vec<ValueId>,
+    pub values: Vec<ValueId>,
     /// Their names.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// By number of the output: the part that it is of.
-    pub(crate) of: Vec<usize>,
+    pub of: Vec<usize>,
     /// The nodes that join and move them, from the parts to the output.
-    pub(crate) joined: Vec<NodeId>,
+    pub joined: Vec<NodeId>,
 }
 
 impl Parts {
     /// Those of an output of a float module; none where no concatenation makes it.
-    pub(crate) fn of_output(module: &Module, index: usize) -> Option<Parts> {
+    pub fn of_output(module: &Module, index: usize) -> Option<Parts> {
         let graph = module.main();
         let output = *graph.outputs().get(index)?;
         let joined = parts(graph, output);
@@ -89,7 +89,7 @@ impl Parts {
     }
 
     /// The numbers of an output that belong to a part.
-    pub(crate) fn numbers<'n>(&'n self, part: usize, output: &'n [f32]) -> impl Iterator<Item = f32> + 'n {
+    pub fn numbers<'n>(&'n self, part: usize, output: &'n [f32]) -> impl Iterator<Item = f32> + 'n {
         let numbers = output.iter().zip(&self.of);
         numbers.filter_map(move |(&number, &of)| (of == part).then_some(number))
     }

@@ -1,11 +1,11 @@
 //! An output as the answer to a question.
 
-use strait_core::TensorError;
 use strait_execute::Tensor;
 
-use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
-
-use super::meter::{Output, Seen};
+use crate::{
+    error::EvaluateError,
+    meter::{Output, Seen},
+};
 
 /// The question that an output answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +39,17 @@ impl Asked {
 
     /// The answer that is the label: whether its class is among the `most` with the largest scores. Of equal scores the
     /// first class is the larger one.
-    pub(crate) fn is_right(
+    ///
+    /// # Errors
+    /// As for [`Seen::numbers`].
+    pub fn is_right(
         self,
         seen: &Seen<'_>,
         index: usize,
         name: &str,
         label: u32,
         most: usize,
-    ) -> Result<bool, Stop> {
+    ) -> Result<bool, EvaluateError> {
         let Asked::Scores(_) = self else {
             return Ok(self.answer(seen, index, name)? == Answer::Class(i64::from(label)));
         };
@@ -58,7 +61,10 @@ impl Asked {
 
     /// The model's answer: of floats the position of the largest, the first one where several are equal; otherwise what the
     /// output holds.
-    pub(crate) fn answer(self, seen: &Seen<'_>, index: usize, name: &str) -> Result<Answer, Stop> {
+    ///
+    /// # Errors
+    /// As for [`Seen::numbers`].
+    pub fn answer(self, seen: &Seen<'_>, index: usize, name: &str) -> Result<Answer, EvaluateError> {
         let output = seen.output(index)?;
         match self {
             Asked::Scores(_) => {
@@ -74,7 +80,7 @@ impl Asked {
 
 /// A model's answer to one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// A class.
     Class(i64),
     /// The digest of several numbers.
@@ -82,17 +88,6 @@ pub(crate) enum Answer {
 }
 
 /// The numbers of a tensor of integers or truth values.
-pub(crate) fn integers(output: &Tensor) -> Result<Vec<i64>, Stop> {
-    let defect = |error: TensorError| Stop::Defect(error.to_string());
-    output.to_data().and_then(|output| output.to_i64()).map_err(defect)
-}
-
-/// The refusal of an output that has no answer.
-pub(crate) fn no_answer(metric: &str, output: &Output) -> Diagnostic {
-    let message = format!(
-        "{metric} needs an output with a number for each class; {:?} has {}",
-        output.name,
-        output.count()
-    );
-    Diagnostic::error(codes::EVALUATION, message).help("`cosine`, `snr` and `psnr` judge outputs of real numbers")
+pub(crate) fn integers(output: &Tensor) -> Result<Vec<i64>, EvaluateError> {
+    Ok(output.to_data()?.to_i64()?)
 }
