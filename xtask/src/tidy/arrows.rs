@@ -46,6 +46,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("verify", &["requantize", "core", "execute"]),
     ("evaluate", &["core", "document", "execute", "quantize", "samples"]),
     (
+        "config",
+        &[
+            "requantize",
+            "core",
+            "mapped",
+            "document",
+            "images",
+            "samples",
+            "target",
+            "evaluate",
+        ],
+    ),
+    (
         "compile",
         &[
             "requantize",
@@ -114,6 +127,7 @@ const ALL_LIBRARIES: &[&str] = &[
     "lower",
     "verify",
     "compile",
+    "config",
     "plugin-host",
 ];
 

@@ -32,7 +32,7 @@ use super::{
     carried::carried,
     directives::left_in_float,
     effects::effects,
-    emit, gates, inputs,
+    emit, gates, given, inputs,
     lowered::{Job, Lowered, annotated_with, lowered, whole_of},
     nan, observe,
     read::{FloatModel, Reading},
@@ -534,8 +534,12 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     report
 }
 
-/// Digest of all settings that decide on the artifact of a target: all but paths.
+/// Digest of all settings that decide on the artifact of a target: all keys but paths, and the grids that a program states.
 pub(super) fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, Stop> {
-    let settings = serde_json::to_vec(&loaded.settings_for(target)).map_err(|error| Stop::Defect(error.to_string()))?;
+    let mut settings = loaded.settings_for(target);
+    if let (false, Some(keys)) = (loaded.given.is_empty(), settings.as_object_mut()) {
+        keys.insert("given".into(), loaded.given.iter().map(given::settings).collect());
+    }
+    let settings = serde_json::to_vec(&settings).map_err(|error| Stop::Defect(error.to_string()))?;
     Ok(sha256(&settings))
 }

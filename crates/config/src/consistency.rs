@@ -1,8 +1,6 @@
 //! Keys that are right one by one, but do not go together.
 
-use strait_document::nearest;
-
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use strait_document::{Diagnostic, Diagnostics, nearest};
 
 use super::{
     KeyPath, Loaded, codes,

@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use strait_driver::config;
+use strait_config as config;
 
 fn is_current(name: &str, content: &str) {
     let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).join(name);

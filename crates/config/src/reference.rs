@@ -42,7 +42,7 @@ pub fn reference_page() -> String {
 const OPENING: &str = "\
 # The configuration
 
-<!-- Made from crates/driver/src/config/types.rs by `cargo xtask bless`; edits here are lost. -->
+<!-- Made from crates/config/src/types.rs by `cargo xtask bless`; edits here are lost. -->
 
 A deployment is described by one TOML file. These nine lines are a complete one:
 
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_smallest_configuration_is_complete() {
-        super::super::parse("smallest.toml", SMALLEST.to_owned(), "".as_ref(), &[]).unwrap();
+        crate::parse("smallest.toml", SMALLEST.to_owned(), "".as_ref(), &[]).unwrap();
         assert_eq!(SMALLEST.lines().count(), 9);
     }
 

@@ -9,10 +9,8 @@ use std::{
 };
 
 use serde_json::Value;
-use strait_driver::{
-    config::{self, KeyPath, Override, preprocess::plan, types::*},
-    diagnostic::Diagnostics,
-};
+use strait_config::{self as config, KeyPath, Override, preprocess::plan, types::*};
+use strait_document::Diagnostics;
 use strait_samples::Place;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/config");

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use strait_driver::config;
+use strait_config as config;
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);

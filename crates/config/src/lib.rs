@@ -1,7 +1,8 @@
 //! The configuration of a deployment: a TOML file, and the keys that the command line sets.
 //!
 //! The types (`types.rs`, `plugins.rs`, `leaf.rs`) are all that there is to say of a single key: parser, checks, JSON schema and
-//! reference page are made of them by `strait_document`. Keys that have to go together are checked in `consistency.rs`.
+//! reference page are made of them by `strait_document`. Keys that have to go together are checked in `consistency.rs`. Where each
+//! key was written stays known ([`Loaded::error`]), for those who find with model, data or target what is wrong with it.
 
 mod consistency;
 pub mod data;
@@ -21,7 +22,6 @@ mod settings;
 pub mod types;
 
 pub use given::Given;
-pub(crate) use given::layer;
 pub use load::{Loaded, load, parse};
 pub use overrides::Override;
 pub use reference::reference_page;

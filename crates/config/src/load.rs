@@ -53,7 +53,7 @@ impl Loaded {
     }
 
     /// The value at `path`, with the places in it.
-    pub(crate) fn node(&self, path: &KeyPath) -> Option<&Node> {
+    pub fn node(&self, path: &KeyPath) -> Option<&Node> {
         self.tree.find(path)
     }
 
@@ -62,7 +62,7 @@ impl Loaded {
     ///
     /// # Errors
     /// All that is wrong with them.
-    pub(crate) fn with(&self, rules: Vec<Node>, keys: Vec<(Vec<String>, Node)>) -> Result<Loaded, Diagnostics> {
+    pub fn with(&self, rules: Vec<Node>, keys: Vec<(Vec<String>, Node)>) -> Result<Loaded, Diagnostics> {
         let mut tree = self.written.clone();
         for (path, node) in keys {
             let given = path.iter().fold(KeyPath::default(), |path, key| path.key(key));
@@ -87,14 +87,9 @@ impl Loaded {
     }
 
     /// Settings for the manifest of one target, in a form that is the same on every machine: the keys that were given,
-    /// without paths (the manifest has the digests of the files) and without other targets and their options; and the grids that
-    /// a program states.
+    /// without paths (the manifest has the digests of the files) and without other targets and their options.
     pub fn settings_for(&self, target: &str) -> serde_json::Value {
-        let mut settings = settings::settings_for(&self.tree, target);
-        if let (false, Some(keys)) = (self.given.is_empty(), settings.as_object_mut()) {
-            keys.insert("given".into(), self.given.iter().map(Given::settings).collect());
-        }
-        settings
+        settings::settings_for(&self.tree, target)
     }
 }
 
