@@ -28,7 +28,7 @@ use strait_driver::{
     targets,
 };
 use strait_kernels::{Context, Isa};
-use strait_samples::{Array, read_labels};
+use strait_samples::{Array, LabelCount, read_labels};
 use strait_target::Registry;
 
 const TARGETS: [&str; 3] = ["ascend", "generic-int8", "sima"];
@@ -325,7 +325,11 @@ fn what_run_writes_is_what_was_measured() {
         class.unwrap()
     };
     let answers = numbers.chunks(10).map(largest);
-    let labels = read_labels(&digits("eval_y.npy"), 640, 640).unwrap();
+    let wanted = LabelCount {
+        samples: 640,
+        stored: 640,
+    };
+    let labels = read_labels(&digits("eval_y.npy"), &[], wanted).unwrap();
     let right = answers.zip(labels).filter(|(answer, label)| answer == label).count();
     let top1 = compiled.report.accuracy.unwrap().of("top1").unwrap().integer.unwrap();
     assert_eq!(top1.count, Some(right as u64));

@@ -34,7 +34,7 @@ fn figures(report: &Report) -> [f64; 3] {
     };
     let names: Vec<&str> = snr.parts.iter().map(|part| part.part.as_str()).collect();
     assert_eq!(names, ["boxes", "scores"]);
-    let value = |figure: Option<strait_driver::evaluation::Figure>| figure.unwrap().value;
+    let value = |figure: Option<strait_evaluate::Figure>| figure.unwrap().value;
     [
         value(snr.integer),
         value(snr.parts[0].integer),

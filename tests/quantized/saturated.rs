@@ -5,7 +5,8 @@
 
 use super::*;
 use std::collections::BTreeMap;
-use strait_driver::{config::types::Metric, eval, run};
+use strait_driver::{eval, run};
+use strait_evaluate::Metric;
 use strait_samples::Array;
 
 /// Decibels that integers are apart from the model at most.

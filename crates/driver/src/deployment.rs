@@ -2,7 +2,7 @@
 
 use strait_target::Options;
 
-use crate::config::types::Preprocess;
+use strait_config::types::Preprocess;
 
 pub use strait_container::{DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA as SCHEMA};
 

@@ -4,18 +4,16 @@ use std::path::Path;
 
 use strait_core::{Module, Switches};
 use strait_document::KeyPath;
+use strait_evaluate::{Accuracy, Asked, Metric, Share};
 use strait_execute::PlanOptions;
 use strait_samples::{Samples, Set};
 use strait_target::Registry;
 
 use crate::{
     artifact::Opened,
-    config::{
-        Loaded,
-        types::{Metric, MetricTable},
-    },
+    config::{Loaded, types::MetricTable},
     diagnostic::Diagnostic,
-    evaluation::{Accuracy, Asked, Share, Side, Subject, doubts, measures, notes},
+    evaluation::{Side, Subject, doubts, judges, notes},
     failure::{self, codes},
     pipeline::{self, read::read_model},
     session::Session,
@@ -143,8 +141,8 @@ fn measured(
         folder: request.configuration.map_or(Path::new(""), |loaded| &loaded.folder),
         labels: request.labels,
     };
-    let measures = measures(&wanted, &subject)?;
-    for command in measures.iter().filter_map(|measure| measure.meter.command()) {
+    let judges = judges(&wanted, &subject)?;
+    for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
         command.allowed(session)?;
     }
     let options = PlanOptions {
@@ -161,21 +159,22 @@ fn measured(
             let message = format!("{} has other inputs or outputs than the artifact", file.display());
             return Err(Diagnostic::error(codes::EVALUATION, message).into());
         }
-        let found = notes(&side, [None; 2], &measures, &samples, session, "evaluate (float)")?;
+        let found = notes(&side, [None; 2], &judges, &samples, session, "evaluate (float)")?;
         Ok::<_, Stop>((side, found))
     });
     let float = float.transpose()?;
     let simulated = simulated.map(|SimulatedSide { loaded, registry }| {
         let module = pipeline::simulated(&loaded, registry, opened, session)?;
         let side = Side::new(&module, &options, session)?;
-        let found = notes(&side, [None; 2], &measures, &samples, session, "evaluate (simulated)")?;
+        let found = notes(&side, [None; 2], &judges, &samples, session, "evaluate (simulated)")?;
         Ok::<_, Stop>((side, found))
     });
     let simulated = simulated.transpose()?;
     let beside = [&float, &simulated].map(|side| side.as_ref().map(|(side, _)| side));
-    let found = notes(&integer, beside, &measures, &samples, session, "evaluate (integer)")?;
+    let found = notes(&integer, beside, &judges, &samples, session, "evaluate (integer)")?;
     let [float, simulated] = [&float, &simulated].map(|side| side.as_ref().map(|(_, found)| found.as_slice()));
-    let accuracy = Accuracy::new(&measures, samples.count(), &found, float, simulated);
+    let measures = judges.iter().map(|judge| &judge.measure);
+    let accuracy = Accuracy::new(measures, samples.count(), &found, float, simulated);
     if let Some(top1) = accuracy.of(Metric::Top1.name())
         && let Some(count) = top1.float.and_then(|figure| figure.count)
     {

@@ -7,6 +7,7 @@ use strait_compile::CompileError;
 use strait_container::ArtifactError;
 pub use strait_core::codes;
 use strait_document::KeyPath;
+use strait_evaluate::EvaluateError;
 use strait_execute::{ExecuteError, StepError};
 use strait_import::{FreeDimension, NodeFault, ReadError};
 use strait_kernels::KernelError;
@@ -67,6 +68,19 @@ pub fn compile(error: CompileError) -> Stop {
         CompileError::Model(_) | CompileError::Observe(_) => Diagnostic::error(codes::MODEL, error.to_string()).into(),
         CompileError::Denied(_) => Diagnostic::error(codes::UNSUPPORTED, error.to_string()).into(),
     }
+}
+
+/// Answers that cannot be judged.
+pub fn evaluate(error: EvaluateError) -> Stop {
+    let (code, help) = match &error {
+        EvaluateError::Defect(text) => return Stop::Defect(text.clone()),
+        EvaluateError::NotFinite { help, .. } => (codes::NOT_A_NUMBER, *help),
+        EvaluateError::Unfit { help, .. } => (codes::EVALUATION, *help),
+        EvaluateError::Printed(_) => (codes::COMMAND, None),
+    };
+    let mut finding = Diagnostic::error(code, error.to_string());
+    finding.help.extend(help.map(str::to_owned));
+    finding.into()
 }
 
 /// Finding for a fault of a target's own code.

@@ -1,10 +1,10 @@
 //! The crate that turns the configuration of a deployment into an artifact.
 
+pub use strait_config as config;
 pub use strait_document::diagnostic;
 
 pub mod artifact;
 pub mod catalogue;
-pub mod config;
 pub mod deployment;
 pub mod dialect;
 pub mod eval;

@@ -1,6 +1,7 @@
 //! Reason why work stopped early.
 
 use strait_compile::CompileError;
+use strait_evaluate::EvaluateError;
 use strait_execute::ExecuteError;
 
 use crate::{
@@ -37,6 +38,12 @@ impl From<Diagnostic> for Stop {
 impl From<ExecuteError> for Stop {
     fn from(error: ExecuteError) -> Stop {
         failure::execute(error)
+    }
+}
+
+impl From<EvaluateError> for Stop {
+    fn from(error: EvaluateError) -> Stop {
+        failure::evaluate(error)
     }
 }
 

@@ -55,7 +55,7 @@ mod steps;
 
 pub use arrays::read_arrays;
 pub use error::{DataError, Kind};
-pub use labels::read_labels;
+pub use labels::{FOLDERS, LabelCount, MOST_CLASSES, Object, label_array, labels_by_name, read_boxes, read_labels};
 pub use named::Reading;
 pub use names::escape;
 pub use npy::{Array, Writer, encode};

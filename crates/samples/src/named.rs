@@ -43,7 +43,7 @@ impl Samples {
     ///
     /// # Errors
     /// Samples that are no images, and images that are in no folder below that of the set.
-    pub fn folder_classes(&self) -> Result<Vec<u32>, DataError> {
+    pub(crate) fn folder_classes(&self) -> Result<Vec<u32>, DataError> {
         let listing = self.listing("the folders of images are no labels of them")?;
         let class = |sample| {
             let class = listing.class(sample).and_then(|class| u32::try_from(class).ok());
@@ -64,7 +64,7 @@ impl Samples {
     ///
     /// # Errors
     /// Samples that are no images, a file that cannot be read, a line that is none, and an image without a line.
-    pub fn named_classes(&self, file: &Path) -> Result<Vec<u32>, DataError> {
+    pub(crate) fn named_classes(&self, file: &Path) -> Result<Vec<u32>, DataError> {
         let listing = self.listing("the labels are by name")?;
         let shown = file.display();
         let text = read_text(file)?;

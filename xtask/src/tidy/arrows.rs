@@ -44,6 +44,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("lower", &["requantize", "core", "target", "execute"]),
     // Shares as little as possible with what it verifies.
     ("verify", &["requantize", "core", "execute"]),
+    ("evaluate", &["core", "document", "execute", "quantize", "samples"]),
+    (
+        "config",
+        &[
+            "requantize",
+            "core",
+            "mapped",
+            "document",
+            "images",
+            "samples",
+            "target",
+            "evaluate",
+        ],
+    ),
     (
         "compile",
         &[
@@ -79,6 +93,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "cli",
         &[
             "driver",
+            "evaluate",
             "builtin",
             "target",
             "container",
@@ -127,11 +142,13 @@ const ALL_LIBRARIES: &[&str] = &[
     "samples",
     "target",
     "execute",
+    "evaluate",
     "rewrite",
     "quantize",
     "lower",
     "verify",
     "compile",
+    "config",
     "plugin-host",
 ];
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use strait_driver::config::types::Metric;
+use strait_evaluate::Metric;
 
 use super::Executed;
 
@@ -54,7 +54,7 @@ pub(crate) struct Eval {
 /// A metric by its name.
 fn metric(text: &str) -> Result<Metric, String> {
     let names = || Metric::ALL.iter().map(|metric| metric.name());
-    let found = Metric::ALL.into_iter().find(|metric| metric.name() == text);
+    let found = Metric::ALL.iter().copied().find(|metric| metric.name() == text);
     found.ok_or_else(|| format!("the metrics are {}", names().collect::<Vec<_>>().join(", ")))
 }
 

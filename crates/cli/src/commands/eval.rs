@@ -7,13 +7,15 @@ use strait_driver::{
     config,
     diagnostic::Diagnostic,
     eval::{FloatSide, Request, SimulatedSide, eval},
-    evaluation::Accuracy,
+    evaluation::Shown,
     failure::codes,
     recognise,
     session::Session,
     stop::Stop,
     targets,
 };
+
+use strait_evaluate::Accuracy;
 
 use crate::{arguments::Eval, console, exit::Exit, watch::Watch};
 
@@ -25,7 +27,7 @@ pub(crate) fn run(arguments: &Eval) -> Exit {
     drop(watch);
     match result {
         Ok(accuracy) if arguments.json => console::print_json(&serde_json::json!({ "accuracy": accuracy })),
-        Ok(accuracy) => console::print(&accuracy.to_string()),
+        Ok(accuracy) => console::print(&Shown(&accuracy).to_string()),
         Err(stop) => console::stopped(&stop, arguments.json),
     }
 }

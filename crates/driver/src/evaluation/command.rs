@@ -16,6 +16,7 @@ use std::{
 
 use serde_json::Value as Json;
 use strait_document::KeyPath;
+use strait_evaluate::EvaluateError;
 
 use crate::{diagnostic::Diagnostic, failure::codes, session::Session, stop::Stop};
 
@@ -128,10 +129,14 @@ impl Command {
         }
     }
 
-    /// A finding about what it printed.
-    pub(crate) fn unusable(&self, what: &str) -> Stop {
-        self.found(format!("the command of {:?} {what}", self.metric), &[])
-            .into()
+    /// The end of the work by what a metric says of what the command printed.
+    pub(crate) fn refused(&self, error: EvaluateError) -> Stop {
+        match error {
+            EvaluateError::Printed(what) => {
+                (self.found(format!("the command of {:?} {what}", self.metric), &[])).into()
+            }
+            other => other.into(),
+        }
     }
 
     /// The folder in which it runs; that of a file without a folder is the current one.

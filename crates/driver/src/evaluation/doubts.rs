@@ -9,13 +9,13 @@
 //! | low ≤ 100 / classes, and high below the middle between guessing and 100 | the model is no better than guessing: most often layout, scale or color of the samples |
 //! | high < `expect_float`, and the share at least one point below it | the model is not as good as it is known to be |
 
+use strait_evaluate::{Measured, Share};
+
 use crate::{
     config::types::Expected,
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
-
-use super::{accuracy::Measured, share::Share};
 
 /// The refusal of a float model whose figure is not the one that is known.
 pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diagnostic> {

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use strait_evaluate::Output;
 use strait_execute::Tensor;
 use strait_samples::{NumberType, Stacked, StackedError};
 
 use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
-
-use super::meter::Output;
 
 /// An `.npz` in a folder of its own, which goes away with this value.
 pub(crate) struct Dump {

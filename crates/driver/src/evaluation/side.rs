@@ -1,15 +1,13 @@
 //! Runs models over samples, and lets metrics note down what they see.
 
 use strait_core::{Elem, Module, QuantParams, Value};
+use strait_evaluate::{EvaluateError, Note, Output, Seen};
 use strait_execute::{Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
 use strait_samples::{Sample, Samples, Scratch};
 
 use crate::{failure, limits::Demand, session::Session, stop::Stop};
 
-use super::{
-    dump::Dump,
-    meter::{Measure, Note, Output, Seen},
-};
+use super::{dump::Dump, set::Judge};
 
 /// A graph that is ready to run.
 pub struct Side {
@@ -105,13 +103,13 @@ pub(crate) fn views(sample: &[Sample]) -> Result<Vec<TensorView<'_>>, Stop> {
 pub(crate) fn notes(
     side: &Side,
     beside: [Option<&Side>; 2],
-    measures: &[Measure],
+    judges: &[Judge],
     samples: &Samples,
     session: &Session<'_>,
     phase: &str,
 ) -> Result<Vec<Vec<Note>>, Stop> {
-    let commands = measures.iter().find_map(|measure| measure.meter.command());
-    let compares = measures.iter().any(|measure| measure.meter.compares());
+    let commands = judges.iter().any(|judge| judge.command.is_some());
+    let compares = judges.iter().any(|judge| judge.measure.meter.compares());
     let beside = beside.map(|other| other.filter(|_| compares));
     let sides: Vec<&Side> = std::iter::once(side).chain(beside.into_iter().flatten()).collect();
     let others = sides.iter().skip(1);
@@ -132,7 +130,7 @@ pub(crate) fn notes(
             let ran = side.plan.run(space, &views);
             let ran = ran.map_err(|error| failure::execute_sample(error, index))?;
             if runs.is_empty() {
-                left = commands.map(|_| ran.clone());
+                left = commands.then(|| ran.clone());
             }
             runs.push(side.judged(ran)?);
         }
@@ -143,15 +141,15 @@ pub(crate) fn notes(
             outputs: seen.next().unwrap_or_default(),
             beside: beside.map(|other| other.and_then(|_| seen.next())),
         };
-        let notes = measures.iter().map(|measure| measure.meter.note(&seen));
-        let notes = notes.collect::<Result<Vec<Note>, Stop>>()?;
+        let notes = judges.iter().map(|judge| judge.measure.meter.note(&seen));
+        let notes = notes.collect::<Result<Vec<Note>, EvaluateError>>()?;
         Ok::<_, Stop>((notes, left))
     };
     let mut dump = commands
-        .map(|_| Dump::create(&side.written(), samples.count()))
+        .then(|| Dump::create(&side.written(), samples.count()))
         .transpose()?;
     let mut notes = session.phase(phase, Some(samples.count()), |done| {
-        let mut notes: Vec<Vec<Note>> = measures.iter().map(|_| Vec::with_capacity(samples.count())).collect();
+        let mut notes: Vec<Vec<Note>> = judges.iter().map(|_| Vec::with_capacity(samples.count())).collect();
         let sink = |index: usize, (found, outputs): (Vec<Note>, Option<Vec<Tensor>>)| {
             for (notes, note) in notes.iter_mut().zip(found) {
                 notes.push(note);
@@ -170,9 +168,11 @@ pub(crate) fn notes(
     })?;
     if let Some(dump) = dump {
         let dumped = dump.finish()?;
-        for (measure, notes) in measures.iter().zip(&mut notes) {
-            if let Some(command) = measure.meter.command() {
-                *notes = measure.meter.printed(&command.run(&dumped.file(), session, phase)?)?;
+        for (judge, notes) in judges.iter().zip(&mut notes) {
+            if let Some(command) = &judge.command {
+                let printed = command.run(&dumped.file(), session, phase)?;
+                let noted = judge.measure.meter.printed(&printed);
+                *notes = noted.map_err(|error| command.refused(error))?;
             }
         }
     }

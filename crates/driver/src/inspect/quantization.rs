@@ -4,7 +4,9 @@ use std::path::Path;
 
 use strait_container::{QUANTIZATION_FILE, Quantization};
 
-use crate::{config::Glob, stop::Stop};
+use strait_config::Glob;
+
+use crate::stop::Stop;
 
 /// Reads the configs of the artifact in a folder. `pattern` chooses layers by their source names, inputs and outputs
 /// by their own.

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use strait_compile::{OfTarget, Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources, sha256};
 use strait_core::{Elem, Module, Reason, ReasonCode, Rewritten};
+use strait_evaluate::{Accuracy, Asked, Metric, Note, Output, Share};
 use strait_execute::PlanOptions;
 use strait_quantize::Observation;
 use strait_samples::{InputSpec, Samples};
@@ -14,13 +15,11 @@ use strait_verify::Ranges;
 use crate::{
     config::{
         KeyPath, Loaded,
-        types::{Data, Evaluation, Metric, MetricTable},
+        types::{Data, Evaluation, MetricTable},
     },
     diagnostic::Diagnostic,
     dialect::expanded,
-    evaluation::{
-        Accuracy, Asked, Measure, Note, Output, Share, Side, Subject, doubts, grid, measures, notes, unexpected,
-    },
+    evaluation::{Judge, Side, Subject, doubts, grid, judges, notes, unexpected},
     failure::{self, codes},
     report::{self, DataReport, Material, Report},
     sanity::{self, Reference},
@@ -33,7 +32,7 @@ use super::{
     carried::carried,
     directives::left_in_float,
     effects::effects,
-    emit, gates, inputs,
+    emit, gates, given, inputs,
     lowered::{Job, Lowered, annotated_with, lowered, whole_of},
     nan, observe,
     read::{FloatModel, read_model, reading},
@@ -145,7 +144,7 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
             .as_ref()
             .map(|evaluation| float_notes(evaluation, &side, loaded, session));
         // The plan stays only for metrics that run it again beside each target's.
-        let compares = |evaluation: &Prepared| evaluation.measures.iter().any(|measure| measure.meter.compares());
+        let compares = |evaluation: &Prepared| (evaluation.judges.iter()).any(|judge| judge.measure.meter.compares());
         let side = Some(side).filter(|_| evaluation.as_ref().is_some_and(compares));
         Ok::<_, Stop>((side, reference, notes.transpose()?))
     });
@@ -390,7 +389,7 @@ fn skipped(rewritten: &Rewritten) -> Vec<Diagnostic> {
 struct Prepared {
     samples: Samples,
     wanted: Vec<(KeyPath, MetricTable)>,
-    measures: Vec<Measure>,
+    judges: Vec<Judge>,
 }
 
 fn prepare(
@@ -411,15 +410,15 @@ fn prepare(
         folder: &loaded.folder,
         labels: evaluation.labels.as_ref().map(AsRef::as_ref),
     };
-    let measures = measures(&wanted, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
+    let judges = judges(&wanted, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
     // Before any work begins.
-    for command in measures.iter().filter_map(|measure| measure.meter.command()) {
+    for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
         command.allowed(session).map_err(|stop| inputs::placed(loaded, stop))?;
     }
     Ok(Prepared {
         samples,
         wanted,
-        measures,
+        judges,
     })
 }
 
@@ -449,7 +448,7 @@ fn float_notes(
     let notes = notes(
         float,
         [None; 2],
-        &evaluation.measures,
+        &evaluation.judges,
         &evaluation.samples,
         session,
         "evaluate (float)",
@@ -458,7 +457,7 @@ fn float_notes(
     let expected = (loaded.config.evaluation.as_ref()).and_then(|evaluation| evaluation.expect_float);
     let asked = |output: &Output| Asked::of(output).and_then(Asked::classes);
     let outputs = float.outputs();
-    for (measure, notes) in evaluation.measures.iter().zip(&notes) {
+    for (Judge { measure, .. }, notes) in evaluation.judges.iter().zip(&notes) {
         let table = evaluation.wanted.iter().find(|(_, table)| table.name == measure.name);
         let known = table.and_then(|(place, table)| Some((place, table.expect_float?)));
         if known.is_none() && measure.name != Metric::Top1.name() {
@@ -504,11 +503,11 @@ fn accuracy(
     session: &Session<'_>,
 ) -> Result<Accuracy, Stop> {
     let phase = format!("evaluate ({})", job.target.spec().id);
-    let (measures, samples) = (&evaluation.measures, &evaluation.samples);
-    let integer = notes(integer, [float, None], measures, samples, session, &phase);
+    let (judges, samples) = (&evaluation.judges, &evaluation.samples);
+    let integer = notes(integer, [float, None], judges, samples, session, &phase);
     let integer = integer.map_err(|stop| inputs::placed(job.loaded, stop))?;
     Ok(Accuracy::new(
-        measures,
+        judges.iter().map(|judge| &judge.measure),
         samples.count(),
         &integer,
         Some(float_notes),
@@ -532,8 +531,12 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     report
 }
 
-/// Digest of all settings that decide on the artifact of a target: all but paths.
+/// Digest of all settings that decide on the artifact of a target: all keys but paths, and the grids that a program states.
 pub(super) fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, Stop> {
-    let settings = serde_json::to_vec(&loaded.settings_for(target)).map_err(|error| Stop::Defect(error.to_string()))?;
+    let mut settings = loaded.settings_for(target);
+    if let (false, Some(keys)) = (loaded.given.is_empty(), settings.as_object_mut()) {
+        keys.insert("given".into(), loaded.given.iter().map(given::settings).collect());
+    }
+    let settings = serde_json::to_vec(&settings).map_err(|error| Stop::Defect(error.to_string()))?;
     Ok(sha256(&settings))
 }

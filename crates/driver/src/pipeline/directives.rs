@@ -41,7 +41,7 @@ pub(super) fn settings(
     let mut placing = Placing::new();
     let mut directives = Directives {
         weight_observer: quantize.weights.observer.unwrap_or_default().into(),
-        weight_unfit: quantize.weights.unfit.map(Unfit::from).unwrap_or_default(),
+        weight_unfit: quantize.weights.unfit.map(unfit).unwrap_or_default(),
         ..Directives::default()
     };
     let mut types = TypeWishes {
@@ -87,7 +87,7 @@ pub(super) fn settings(
         directives.weight_observers.extend(observer);
         directives
             .weights_unfit
-            .extend(weights.unfit.map(|unfit| (id, unfit.into())));
+            .extend(weights.unfit.map(|word| (id, unfit(word))));
     }
     for (id, rules) in selection.computing(graph, spec) {
         let settings = quantize.settings(&rules);
@@ -221,13 +221,12 @@ fn input_ranges(module: &Module, loaded: &Loaded) -> Vec<(ValueId, [f32; 2])> {
     graph.inputs().iter().filter_map(range).collect()
 }
 
-impl From<types::Unfit> for Unfit {
-    fn from(word: types::Unfit) -> Unfit {
-        match word {
-            types::Unfit::Coarser => Unfit::Coarser,
-            types::Unfit::Float => Unfit::Float,
-            types::Unfit::Error => Unfit::Error,
-        }
+/// The consequence that a word of the configuration means.
+fn unfit(word: types::Unfit) -> Unfit {
+    match word {
+        types::Unfit::Coarser => Unfit::Coarser,
+        types::Unfit::Float => Unfit::Float,
+        types::Unfit::Error => Unfit::Error,
     }
 }
 

@@ -1,13 +1,13 @@
 //! The demands of `[gate]`.
 
 use strait_core::{Module, Op, Placement};
+use strait_evaluate::{Measured, Unit};
 
 use crate::{
     config::{
         leaf::Pattern,
         types::{Drop, FusionGate, Gate, SanityGate},
     },
-    evaluation::{Measured, Unit},
     report::{GateReport, Report},
 };
 

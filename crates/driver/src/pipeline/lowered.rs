@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use strait_compile::{Built, CompileError, Settings, Task};
+use strait_compile::{Built, CompileError, GivenGrid, Settings, Task};
 use strait_core::{Bodies, Module, Switches};
 use strait_import::FreeDimension;
 use strait_lower::{Fusion, Until};
@@ -21,7 +21,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{directives, model_grids, outputs::Outputs, record, selection::Selection};
+use super::{directives, given, model_grids, outputs::Outputs, record, selection::Selection};
 
 /// Input of the phases of one target.
 #[derive(Clone)]
@@ -134,12 +134,14 @@ fn settings(job: &Job<'_>) -> Result<Settings, Stop> {
     if job.target.counts_outputs() {
         settings.directives.weight_ties = job.outputs.ties(job.canonical);
     }
-    let mut given = job.loaded.given.clone();
+    let given = job.loaded.given.iter();
+    let mut grids: Vec<GivenGrid> = given
+        .map(|given| given::on_node(given, job.canonical))
+        .collect::<Result<_, _>>()?;
     if let Some(record) = job.record {
-        given.extend(record::grids(job, record, &mut settings)?);
+        grids.extend(record::grids(job, record, &mut settings)?);
     }
-    let given = given.into_iter().map(|grid| grid.on(job.canonical));
-    settings.given = given.collect::<Result<_, _>>()?;
+    settings.given = grids;
     Ok(settings)
 }
 

@@ -16,6 +16,7 @@ mod emit;
 mod files;
 mod folded;
 mod gates;
+mod given;
 pub(crate) mod inputs;
 mod lowered;
 mod merge;

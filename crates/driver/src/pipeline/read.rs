@@ -33,7 +33,7 @@ pub struct FloatModel {
 
 /// Reading of a model as the configuration describes it.
 pub(super) fn reading(model: &types::Model) -> Reading {
-    let texts = |patterns: &[crate::config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
+    let texts = |patterns: &[strait_config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
     Reading {
         bind: model
             .bind

@@ -11,19 +11,20 @@ use std::{
     sync::Arc,
 };
 
-use strait_compile::Settings;
+use strait_compile::{GivenGrid, Settings};
 use strait_core::{Module, NodeId, Port};
 use strait_quantize::annotate::Wish;
 use strait_target::{Recorded, TargetError, spec::WeightPer};
 
 use crate::{
-    config::{Given, KeyPath, Loaded},
+    config::{KeyPath, Loaded},
     diagnostic::{Diagnostic, Diagnostics, Excerpt, SourceText},
     failure::codes,
     stop::Stop,
 };
 
 use super::{
+    given,
     lowered::Job,
     selection::{computes_means, weighs},
 };
@@ -52,13 +53,13 @@ pub(super) fn text(loaded: &Loaded, path: &Path) -> Result<Arc<SourceText>, Diag
 /// # Errors
 /// A text that is no record, a target that reads none, layers that the model does not have, and numbers of channels that are not
 /// theirs.
-pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Settings) -> Result<Vec<Given>, Stop> {
+pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Settings) -> Result<Vec<GivenGrid>, Stop> {
     let (module, spec) = (job.canonical, job.target.spec());
     let recorded = job.target.recorded(&record.text).map_err(|error| match error {
         TargetError::Text { at, message } => placed(record, at, Diagnostic::error(codes::RULE, message)),
         error => job.loaded.error(codes::UNSUPPORTED, &key(), error.to_string(), ""),
     })?;
-    let (mut given, mut findings, mut named) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let (mut grids, mut findings, mut named) = (Vec::new(), Vec::new(), BTreeSet::new());
     let mut granularities: BTreeMap<NodeId, WeightPer> = BTreeMap::new();
     let (recorded, told) = joined::whole(job, recorded);
     findings.extend(told.into_iter().map(|(at, finding)| placed(record, at, finding)));
@@ -70,13 +71,13 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
                     .into_iter()
                     .map(|finding| placed(record, grid.at.clone(), finding)),
             ),
-            Ok((id, one)) => {
-                named.insert(id);
-                if grid.operand == 1 && module.main().node(id).is_some_and(weighs) {
+            Ok(taken) => {
+                named.insert(taken.node);
+                if grid.operand == 1 && module.main().node(taken.node).is_some_and(weighs) {
                     let channels = grid.params.scale.channels();
-                    granularities.insert(id, channels.map_or(WeightPer::Tensor, |_| WeightPer::Channel));
+                    granularities.insert(taken.node, channels.map_or(WeightPer::Tensor, |_| WeightPer::Channel));
                 }
-                given.push(one);
+                grids.push(taken);
             }
         }
     }
@@ -94,26 +95,19 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
         let why = format!("the record of `{}` does not name it", spec.id);
         settings.placing.entry(id).or_insert(Wish::Float(why));
     }
-    Ok(given)
+    Ok(grids)
 }
 
-/// The node of a grid, and what is given for it.
-fn taken(module: &Module, grid: &Recorded) -> Result<(NodeId, Given), Diagnostics> {
-    let given = Given {
-        layer: grid.layer.clone(),
-        port: Port::Operand(grid.operand),
-        elem: grid.elem,
-        params: grid.params.clone(),
-        codes: None,
-    };
-    let id = given.node(module)?;
-    let graph = module.main();
-    let value = graph.value_at(id, given.port).and_then(|value| graph.value(value));
-    let extent = given
+/// A recorded grid for its node.
+fn taken(module: &Module, grid: &Recorded) -> Result<GivenGrid, Diagnostics> {
+    let port = Port::Operand(grid.operand);
+    let (node, graph) = (given::node(module, &grid.layer, port)?, module.main());
+    let value = graph.value_at(node, port).and_then(|value| graph.value(value));
+    let extent = grid
         .params
         .axis
         .and_then(|axis| value?.ty.shape.get(usize::from(axis))?.fixed());
-    match (given.params.scale.channels(), extent) {
+    match (grid.params.scale.channels(), extent) {
         (Some(channels), Some(extent)) if channels as u64 != extent => {
             let message = format!(
                 "`{}` has {extent} outputs, and the record has {channels} scales for them",
@@ -121,7 +115,13 @@ fn taken(module: &Module, grid: &Recorded) -> Result<(NodeId, Given), Diagnostic
             );
             Err(Diagnostic::error(codes::RULE, message).into())
         }
-        _ => Ok((id, given)),
+        _ => Ok(GivenGrid {
+            node,
+            port,
+            elem: grid.elem,
+            params: grid.params.clone(),
+            codes: None,
+        }),
     }
 }
 

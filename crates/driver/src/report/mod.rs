@@ -23,8 +23,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use strait_compile::Shares;
+use strait_evaluate::Accuracy;
 
-use crate::{diagnostic::Diagnostic, evaluation::Accuracy};
+use crate::diagnostic::Diagnostic;
 
 pub use agreed::contradictions;
 pub use build::{Material, build};

@@ -8,7 +8,7 @@ use std::{
 use strait_requantize::Verdict;
 use strait_target::spec::Evidence;
 
-use crate::table;
+use crate::{evaluation::Shown, table};
 
 use super::{EvidenceReport, FiredReport, Ground, Layer, ReasonReport, Report, nearness, rules};
 
@@ -82,7 +82,7 @@ impl Display for Report {
         }
         write!(f, "{}", self.sanity)?;
         if let Some(accuracy) = &self.accuracy {
-            write!(f, "{accuracy}")?;
+            write!(f, "{}", Shown(accuracy))?;
         }
         for gate in &self.gates {
             writeln!(

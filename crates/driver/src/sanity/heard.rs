@@ -5,9 +5,10 @@
 //! more bits for the part and for those that read it, for several lints at once and, where an output gains by that, for half of
 //! them. Channels of an output count by themselves: those that the part becomes may be small beside others there, too.
 
+use strait_evaluate::floats;
 use strait_execute::Tensor;
 
-use crate::{evaluation::floats, report::Lint, session::Session, stop::Stop};
+use crate::{report::Lint, session::Session, stop::Stop};
 
 use super::{
     Reference, SEARCHED, Subject,

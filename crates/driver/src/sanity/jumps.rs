@@ -7,11 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use strait_core::{Graph, Kind, Module, NodeId, ValueId, shape::element_count};
+use strait_evaluate::Parts;
 use strait_execute::{LoopsFor, Plan, PlanOptions, TensorView, Threads, Workspace, cost};
 use strait_samples::Scratch;
 
 use crate::{
-    evaluation::{Parts, reals, views},
+    evaluation::{reals, views},
     failure,
     limits::Demand,
     pipeline::whole_of,

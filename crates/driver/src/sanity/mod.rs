@@ -14,6 +14,7 @@ mod simulated;
 use std::ops::ControlFlow;
 
 use strait_core::{Bodies, Kind, Module, Node, Op, ValueId};
+use strait_evaluate::{Output, Parts};
 use strait_execute::{LoopsFor, SampleError, Tensor, Threads, Workspace, map_in_order};
 use strait_samples::{Samples, Scratch};
 use strait_target::TargetSpec;
@@ -21,7 +22,7 @@ use strait_target::TargetSpec;
 use crate::{
     config::types::Rule,
     diagnostic::Diagnostic,
-    evaluation::{Output, Parts, Side, views},
+    evaluation::{Side, views},
     failure::{self, codes},
     report::{Sanity, SanityOutput},
     session::Session,

@@ -17,10 +17,10 @@
 //! Where x is NaN or infinite nothing is known of y: an infinite score is a lowest code, and nobody reads what is NaN. An output
 //! that cannot be judged at all says why ([`Unjudged`]).
 
+use strait_evaluate::{Parts, floats, metrics::ratio};
 use strait_execute::Tensor;
 
 use crate::{
-    evaluation::{Parts, floats, ratio},
     report::{Fault, SanityOutput, Unjudged},
     stop::Stop,
 };

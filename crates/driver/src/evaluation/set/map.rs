@@ -1,16 +1,14 @@
 //! Metrics of boxes: their outputs, or the command that makes boxes of outputs, and their labels.
 
-use crate::{config::types::Better, diagnostic::Diagnostic, failure::codes, stop::Stop};
-
-use super::{
-    super::{
-        accuracy::Unit,
-        boxes::{self, Object},
-        meter::{Measure, Output},
-        metrics::map::{Map, OVERLAPS, Source},
-    },
-    One, about,
+use strait_evaluate::{
+    Better, Measure, Output, Unit,
+    metrics::{Map, OVERLAPS, Source},
 };
+use strait_samples::{Object, read_boxes};
+
+use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
+
+use super::One;
 
 impl One<'_> {
     /// The one metric of several outputs.
@@ -23,11 +21,11 @@ impl One<'_> {
             return Err(finding.into());
         }
         let source = match &table.command {
-            Some(words) => Source::Command(self.command(words)),
+            Some(_) => Source::Printed,
             None => self.boxes()?,
         };
-        let objects = boxes::objects(self.labels()?, size, self.wanted(1));
-        let objects = objects.map_err(|stop| about(stop, &self.labels_key()))?;
+        let objects = read_boxes(self.labels()?, size, self.wanted(1));
+        let objects = objects.map_err(|error| self.of_labels(error))?;
         self.check_classes(&source, &objects)?;
         let meter = Map {
             source,

@@ -7,36 +7,31 @@ use std::{path::Path, time::Duration};
 
 use strait_core::Module;
 use strait_document::{KeyPath, nearest};
-use strait_samples::{InputSpec, Samples};
+use strait_evaluate::{
+    Asked, Better, Measure, Meter, Metric, Output, Parts, Unit,
+    metrics::{Agreement, Auc, Layout, Miou, Nearness, Of, Own, Psnr, Score, Top},
+};
+use strait_samples::{Array, DataError, InputSpec, LabelCount, Samples, label_array, labels_by_name};
 
 use crate::{
-    config::types::{Better, Metric, MetricTable, OwnUnit, Score as ScoreWord},
+    config::types::{MetricTable, OwnUnit, Score as ScoreWord},
     diagnostic::Diagnostic,
-    failure::codes,
+    failure::{self, codes},
     stop::Stop,
     table,
 };
 
-use super::{
-    accuracy::Unit,
-    answers::{Asked, no_answer},
-    command::Command,
-    meter::{Measure, Meter, Output},
-    metrics::{
-        agreement::Agreement,
-        auc::{Auc, Score},
-        miou::{Layout, Miou},
-        nearness::{Nearness, Of},
-        own::Own,
-        psnr::Psnr,
-        top::Top,
-    },
-    parts::Parts,
-    truth::{self, Wanted},
-};
+use super::command::Command;
 
 /// The longest that a command may take, where the configuration does not say.
 const SECONDS: u64 = 600;
+
+/// A metric that is ready for samples.
+pub(crate) struct Judge {
+    pub(crate) measure: Measure,
+    /// The command that computes it from the outputs on all samples; absent where it is computed here.
+    pub(crate) command: Option<Command>,
+}
 
 /// The model and the samples that metrics are for.
 pub(crate) struct Subject<'a> {
@@ -55,13 +50,13 @@ pub(crate) struct Subject<'a> {
 ///
 /// # Errors
 /// Outputs that a metric cannot judge, or that are not there, and labels that it lacks or cannot use.
-pub(crate) fn measures(wanted: &[(KeyPath, MetricTable)], subject: &Subject<'_>) -> Result<Vec<Measure>, Stop> {
-    let mut measures = Vec::new();
+pub(crate) fn judges(wanted: &[(KeyPath, MetricTable)], subject: &Subject<'_>) -> Result<Vec<Judge>, Stop> {
+    let mut judges = Vec::new();
     for (place, table) in wanted {
         let one = One { place, table, subject };
-        measures.extend(one.measures().map_err(|stop| about(stop, place))?);
+        judges.extend(one.judges().map_err(|stop| about(stop, place))?);
     }
-    Ok(measures)
+    Ok(judges)
 }
 
 /// Gives findings without a key that of the metric.
@@ -84,32 +79,40 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    fn measures(&self) -> Result<Vec<Measure>, Stop> {
+    fn judges(&self) -> Result<Vec<Judge>, Stop> {
+        let whole = |measure: Measure| {
+            let command = self.command();
+            vec![Judge { measure, command }]
+        };
         if self.table.is_own() {
-            return Ok(vec![self.own()?]);
+            return Ok(whole(self.own()?));
         }
         let Some(metric) = self.table.metric() else {
             return Err(self.refused(format!("there is no metric {:?}", self.table.name)));
         };
         match metric {
-            Metric::Map => return Ok(vec![self.map()?]),
+            Metric::Map => return Ok(whole(self.map()?)),
             Metric::Agreement => self.of_each(|output| Asked::of(output).is_some()),
             Metric::Cosine | Metric::Snr => self.of_each(|output| output.elem.is_float()),
             _ => Ok(vec![self.output()?]),
         }?
         .into_iter()
-        .map(|index| self.measure(metric, index))
+        .map(|index| {
+            Ok(Judge {
+                measure: self.measure(metric, index)?,
+                command: None,
+            })
+        })
         .collect()
     }
 
     /// A metric that a command computes.
     fn own(&self) -> Result<Measure, Stop> {
         let table = self.table;
-        let (Some(words), Some(value), Some(better)) = (&table.command, &table.value, table.better) else {
+        let (Some(_), Some(value), Some(better)) = (&table.command, &table.value, table.better) else {
             return Err(self.refused(format!("{:?} needs `command`, `value` and `better`", table.name)));
         };
         let meter = Own {
-            command: self.command(words),
             value: value.as_str().to_owned(),
             each: table.each.as_ref().map(|each| each.as_str().to_owned()),
             samples: self.subject.samples.count(),
@@ -126,14 +129,14 @@ impl One<'_> {
         })
     }
 
-    fn command(&self, words: &[String]) -> Command {
-        Command {
+    fn command(&self) -> Option<Command> {
+        Some(Command {
             metric: self.table.name.clone(),
-            words: words.to_vec(),
+            words: self.table.command.clone()?,
             folder: self.subject.folder.to_owned(),
             limit: Duration::from_secs(self.table.seconds.map_or(SECONDS, |seconds| seconds.get().into())),
             key: self.place.clone().key("command"),
-        }
+        })
     }
 
     fn refused(&self, message: String) -> Stop {
@@ -217,7 +220,7 @@ impl One<'_> {
             self.refused(format!("the metric {:?} needs labels: {needed}", self.table.name))
         })?;
         let left_out = self.subject.samples.left_out().len();
-        if left_out > 0 && !truth::by_name(labels) {
+        if left_out > 0 && !labels_by_name(labels) {
             let message = format!(
                 "{} are left out, so that labels in the order of the images are not those of the others",
                 table::count(left_out, "image")
@@ -236,9 +239,9 @@ impl One<'_> {
         }
     }
 
-    fn wanted(&self, group: usize) -> Wanted {
+    fn wanted(&self, group: usize) -> LabelCount {
         let samples = self.subject.samples;
-        Wanted {
+        LabelCount {
             samples: samples.count() / group,
             stored: samples.stored() / group,
         }
@@ -246,8 +249,13 @@ impl One<'_> {
 
     fn classes(&self, output: &Output, group: usize) -> Result<Vec<u32>, Stop> {
         let names = [self.table.name.as_str(), output.name.as_str()];
-        let read = truth::classes(self.labels()?, &names, self.wanted(group), self.subject.samples);
-        read.map_err(|stop| about(stop, &self.labels_key()))
+        let read = (self.subject.samples).classes(self.labels()?, &names, self.wanted(group));
+        read.map_err(|error| self.of_labels(error))
+    }
+
+    /// A fault of labels, at their key.
+    fn of_labels(&self, error: DataError) -> Stop {
+        about(failure::data(error).into(), &self.labels_key())
     }
 
     fn top(&self, index: usize, output: &Output, most: usize) -> Result<Top, Stop> {
@@ -291,10 +299,10 @@ impl One<'_> {
             .into())
     }
 
-    fn array(&self, output: &Output) -> Result<strait_samples::Array, Stop> {
+    fn array(&self, output: &Output) -> Result<Array, Stop> {
         let names = [self.table.name.as_str(), output.name.as_str()];
-        let array = truth::array(self.labels()?, &names, self.wanted(1));
-        array.map_err(|stop| about(stop, &self.labels_key()))
+        let array = label_array(self.labels()?, &names, self.wanted(1));
+        array.map_err(|error| self.of_labels(error))
     }
 
     fn miou(&self, index: usize, output: &Output) -> Result<Miou, Stop> {
@@ -407,6 +415,16 @@ impl One<'_> {
             labels,
         })
     }
+}
+
+/// The refusal of an output that has no answer.
+fn no_answer(metric: &str, output: &Output) -> Diagnostic {
+    let message = format!(
+        "{metric} needs an output with a number for each class; {:?} has {}",
+        output.name,
+        output.count()
+    );
+    Diagnostic::error(codes::EVALUATION, message).help("`cosine`, `snr` and `psnr` judge outputs of real numbers")
 }
 
 /// Every label is one of the model's classes, as far as these are known.

@@ -7,8 +7,8 @@ use strait_core::{NodeId, QuantParams};
 use strait_requantize::Per;
 use strait_target::{Joined, Recorded};
 
-use super::super::lowered::Job;
-use crate::{config::layer, diagnostic::Diagnostic, failure::codes};
+use super::super::{given::layer, lowered::Job};
+use crate::{diagnostic::Diagnostic, failure::codes};
 
 /// A finding, and the bytes of the record that it is about.
 type Told = (Range<usize>, Diagnostic);

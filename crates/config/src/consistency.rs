@@ -1,0 +1,348 @@
+//! Keys that are right one by one, but do not go together.
+
+use strait_document::{Diagnostic, Diagnostics, nearest};
+
+use super::{
+    KeyPath, Loaded, codes,
+    overrides::OUT,
+    preprocess,
+    rule::Settings,
+    types::{
+        Accept, Activation, Better, Drop, Evaluation, Metric, MetricTable, Observer, ObserverOptions, Preprocess, Run,
+    },
+};
+
+/// Checks the keys with each other.
+///
+/// # Errors
+/// All that does not go together.
+pub(super) fn check(loaded: &Loaded) -> Result<(), Diagnostics> {
+    let mut checker = Checker {
+        loaded,
+        findings: Vec::new(),
+    };
+    checker.preprocessing();
+    checker.observers();
+    checker.rules();
+    checker.fusion();
+    checker.evaluation();
+    checker.output();
+    checker.lists();
+    if checker.findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Diagnostics(checker.findings))
+    }
+}
+
+struct Checker<'a> {
+    loaded: &'a Loaded,
+    findings: Vec<Diagnostic>,
+}
+
+impl Checker<'_> {
+    fn conflict(&mut self, path: &KeyPath, message: impl Into<String>, help: &str) {
+        self.findings
+            .push(self.loaded.error(codes::CONFLICT, path, message, "").help(help));
+    }
+
+    fn preprocessing(&mut self) {
+        let config = &self.loaded.config;
+        self.plan(&config.preprocess, &KeyPath::of(&["preprocess"]));
+        for (name, input) in &config.input {
+            if let Some(preprocess) = &input.preprocess {
+                self.plan(preprocess, &KeyPath::of(&["input", name, "preprocess"]));
+            }
+        }
+    }
+
+    fn plan(&mut self, steps: &Preprocess, path: &KeyPath) {
+        if let Err(error) = preprocess::plan(steps) {
+            let path = path.clone().key("steps").index(error.step);
+            let message = format!("`{path}` is not possible");
+            self.findings.push(
+                self.loaded
+                    .error(codes::PREPROCESS, &path, message, error.message)
+                    .help(error.help),
+            );
+        }
+    }
+
+    fn observers(&mut self) {
+        let calibration = &self.loaded.config.calibration;
+        let path = KeyPath::of(&["calibration"]);
+        if calibration.data.is_some() && calibration.record.is_some() {
+            let help = "`data` has samples to measure ranges on, `record` has the grids already";
+            self.conflict(&path.key("record"), "there are samples and a record", help);
+        }
+        self.observer(
+            calibration.observer,
+            &calibration.observer_options,
+            &KeyPath::of(&["calibration"]),
+        );
+        for (index, rule) in self.loaded.config.quantize.rule.iter().enumerate() {
+            self.observer(rule.observer, &rule.observer_options, &rule_path(index));
+        }
+    }
+
+    /// An absent observer may be the one that takes the option: the target's, or that of an earlier rule.
+    fn observer(&mut self, observer: Option<Observer>, options: &ObserverOptions, table: &KeyPath) {
+        for (key, readers) in options.given() {
+            if observer.is_none_or(|observer| readers.contains(&observer)) {
+                continue;
+            }
+            let path = table.clone().key("observer_options").key(key);
+            let readers: Vec<String> = readers.iter().map(|reader| format!("{:?}", reader.name())).collect();
+            let message = format!("`{path}` needs the observer {}", readers.join(" or "));
+            self.conflict(&path, message, "set the observer, or leave it out");
+        }
+    }
+
+    fn rules(&mut self) {
+        for (index, rule) in self.loaded.config.quantize.rule.iter().enumerate() {
+            let path = rule_path(index);
+            if !rule.selects_layers() && rule.tensors.is_empty() {
+                let help = "give at least one of layers, op, between, tensors; layers = [\"**\"] is all";
+                self.conflict(&path, format!("`{path}` does not say what it is for"), help);
+            }
+            if rule.settings() == Settings::default() {
+                let help =
+                    "give at least one of run, range, observer, observer_options, alignment, weights, activations";
+                self.conflict(&path, format!("`{path}` sets nothing"), help);
+            }
+            if rule.range.is_some() && rule.observer.is_some() {
+                let path = path.clone().key("observer");
+                let help = "leave one of them out; of two rules the later one wins";
+                self.conflict(&path, format!("`{path}` makes a range, and `range` states it"), help);
+            }
+            let codes = rule.activations.ty.and_then(Activation::codes);
+            if rule.run == Some(Run::Float) && codes.is_some() && rule.tensors.is_empty() {
+                let path = path.clone().key("activations").key("type");
+                let help = "leave one of them out";
+                self.conflict(
+                    &path,
+                    format!("`{path}` has codes, and the layers are to run in float"),
+                    help,
+                );
+            }
+            for (key, positions) in [("operands", &rule.operands), ("results", &rule.results)] {
+                let path = path.clone().key(key);
+                if !positions.is_empty() && !rule.selects_layers() {
+                    let help = "give layers, op or between; `tensors` names tensors whoever makes and reads them";
+                    self.conflict(&path, format!("`{path}` does not say of which layers"), help);
+                }
+                self.twice(positions, &path);
+            }
+            let (others, help) = match rule.selects_ports() {
+                true => (
+                    "operands and results",
+                    "leave `operands` and `results` out, or give the layers a rule of their own",
+                ),
+                false => ("tensors", "choose layers"),
+            };
+            if rule.selects_ports() || !rule.tensors.is_empty() && !rule.selects_layers() {
+                let only_layers = [
+                    ("run", rule.run.is_some()),
+                    ("alignment", rule.alignment.is_some()),
+                    ("simplify", rule.simplify.is_some()),
+                    ("weights", rule.weights != Default::default()),
+                ];
+                for (key, _) in only_layers.into_iter().filter(|(_, given)| *given) {
+                    let path = path.clone().key(key);
+                    self.conflict(&path, format!("`{path}` is for layers, not for {others}"), help);
+                }
+            }
+        }
+    }
+
+    fn fusion(&mut self) {
+        let path = KeyPath::of(&["fusion", "max_lsb"]);
+        if self.loaded.has(&path) && self.loaded.config.fusion.accept != Some(Accept::Bounded) {
+            self.conflict(
+                &path,
+                format!("`{path}` needs accept = \"bounded\""),
+                "set accept = \"bounded\", or leave max_lsb out",
+            );
+        }
+    }
+
+    fn evaluation(&mut self) {
+        let config = &self.loaded.config;
+        let wanted = config.evaluation.as_ref().map(Evaluation::wanted).unwrap_or_default();
+        for (index, (place, table)) in wanted.iter().enumerate() {
+            if wanted[..index].iter().any(|(_, other)| other.name == table.name)
+                && (table.is_own() || table.metric().is_some())
+            {
+                let in_words = place.to_string().starts_with("evaluation.metrics");
+                let message = match in_words {
+                    true => format!("`{place}` is in the list already"),
+                    false => format!("`{place}` is not the only metric of the name {:?}", table.name),
+                };
+                let help = if in_words {
+                    "leave it out"
+                } else {
+                    "give it another `name`, and `kind`"
+                };
+                self.conflict(place, message, help);
+            } else {
+                self.metric(place, table);
+            }
+        }
+        let path = KeyPath::of(&["evaluation", "expect_float"]);
+        let unlabelled = (config.evaluation.as_ref()).is_some_and(|evaluation| evaluation.labels.is_none());
+        if self.loaded.has(&path) && unlabelled {
+            let help = "give evaluation.labels, or leave expect_float out";
+            self.conflict(&path, format!("`{path}` needs labels"), help);
+        }
+        let drops = config
+            .gate
+            .accuracy_drop
+            .iter()
+            .map(|(name, drop)| ("accuracy_drop", name, Some(drop)));
+        let least = config.gate.least.keys().map(|name| ("least", name, None));
+        for (key, name, drop) in drops.chain(least) {
+            self.gate(&KeyPath::of(&["gate", key, name]), name, drop, &wanted);
+        }
+    }
+
+    fn metric(&mut self, place: &KeyPath, table: &MetricTable) {
+        if table.is_own() {
+            return self.own_metric(place, table);
+        }
+        let Some(metric) = table.metric() else {
+            let message = format!("`{place}` does not say which metric {:?} is", table.name);
+            let words: Vec<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
+            self.conflict(place, message, &format!("give `kind`, one of {}", words.join(", ")));
+            return;
+        };
+        let decodes =
+            |key: &&str| metric == Metric::Map && table.command.is_some() && ["command", "seconds"].contains(key);
+        for key in table.own().filter(|key| !decodes(key)) {
+            let path = place.clone().key(key);
+            let message = format!(
+                "`{path}` is for a metric that a command computes, and this is {:?}",
+                metric.name()
+            );
+            self.conflict(
+                &path,
+                message,
+                "leave it out, or leave `kind` out and give `command`, `value` and `better`",
+            );
+        }
+        for (key, reader) in table.given().filter(|(_, reader)| *reader != metric) {
+            let path = place.clone().key(key);
+            let message = format!(
+                "`{path}` is of the metric {:?}, and this is {:?}",
+                reader.name(),
+                metric.name()
+            );
+            self.conflict(&path, message, "leave it out");
+        }
+        let evaluation = self.loaded.config.evaluation.as_ref();
+        let labels = table
+            .labels
+            .as_ref()
+            .or(evaluation.and_then(|evaluation| evaluation.labels.as_ref()));
+        if let (Some(needed), None) = (metric.labels(), labels) {
+            let message = format!("the metric {:?} needs labels: {needed}", table.name);
+            let help = format!("give evaluation.labels, or leave {} out", table.name);
+            self.conflict(place, message, &help);
+        }
+    }
+
+    /// A metric that a command computes has what that needs, and nothing else.
+    fn own_metric(&mut self, place: &KeyPath, table: &MetricTable) {
+        let needed = [
+            (
+                "command",
+                table.command.is_some(),
+                "command = [\"python3\", \"tools/score.py\"]",
+            ),
+            ("value", table.value.is_some(), "value = \"/score\""),
+            ("better", table.better.is_some(), "better = \"higher\" or \"lower\""),
+        ];
+        for (key, _, example) in needed.into_iter().filter(|(_, given, _)| !given) {
+            let message = format!("`{place}` is a metric that a command computes, and has no `{key}`");
+            self.conflict(place, message, &format!("give {example}"));
+        }
+        let others = table.given().map(|(key, _)| key);
+        let others = others
+            .chain(table.kind.map(|_| "kind"))
+            .chain(table.output.as_ref().map(|_| "output"));
+        for key in others.chain(table.labels.as_ref().map(|_| "labels")) {
+            let path = place.clone().key(key);
+            let message = format!("`{path}` is not for a metric that a command computes");
+            self.conflict(
+                &path,
+                message,
+                "leave it out: the command is given all outputs, and labels as its own arguments",
+            );
+        }
+    }
+
+    /// A demand on a metric: it is measured, and has what is demanded.
+    fn gate(&mut self, path: &KeyPath, name: &str, drop: Option<&Drop>, wanted: &[(KeyPath, MetricTable)]) {
+        let Some((_, table)) = wanted.iter().find(|(_, table)| table.name == name) else {
+            let names: Vec<&str> = wanted.iter().map(|(_, table)| table.name.as_str()).collect();
+            let help = match nearest::did_you_mean(name, names.iter().copied()).first() {
+                Some(near) => format!("did you mean {near:?}?"),
+                None => "add it to evaluation.metrics; most metrics need labels".to_owned(),
+            };
+            let message = format!("`{path}` needs the metric {name:?}, which is not evaluated");
+            return self.conflict(path, message, &help);
+        };
+        if drop.is_none() && table.better == Some(Better::Lower) {
+            let message = format!("`{path}` demands much of a metric of which less is better");
+            self.conflict(path, message, "`accuracy_drop` bounds its loss against the float model");
+        }
+        let sure = drop.is_some_and(|drop| drop.confidence.is_some());
+        if sure && table.is_own() && table.each.is_none() {
+            let path = path.clone().key("confidence");
+            let message = format!("`{path}` needs an interval, and one number for all samples has none");
+            let help = "let the command print a number for each sample as well, and say by `each` where";
+            self.conflict(&path, message, help);
+        }
+        if drop.is_some() && table.metric() == Some(Metric::Snr) {
+            let message = format!("`{path}` has nothing to be held against: the float model has no error");
+            self.conflict(path, message, "`least` of [gate] demands so many decibels");
+        }
+    }
+
+    fn output(&mut self) {
+        let config = &self.loaded.config;
+        let path = KeyPath::of(&["output", "dir"]);
+        if config.target.ids.len() > 1 && !config.output.dir.differs() {
+            let message = format!("`{path}` is the same for {} targets", config.target.ids.len());
+            let finding = self.loaded.error(codes::CONFLICT, &path, message, "");
+            let option = finding.excerpt.iter().any(|excerpt| excerpt.source.name == OUT);
+            let help = match option {
+                true => "put {target} into it: --out \"DIR/{target}\"",
+                false => "put {target} into it: \"build/{target}\"",
+            };
+            self.findings.push(finding.help(help));
+        }
+    }
+
+    /// Lists without repetition: an entry that is there twice was meant to be another one.
+    fn lists(&mut self) {
+        let config = &self.loaded.config;
+        self.twice(&config.target.ids, &KeyPath::of(&["target", "use"]));
+        self.twice(
+            config.output.emit.as_deref().unwrap_or_default(),
+            &KeyPath::of(&["output", "emit"]),
+        );
+    }
+
+    fn twice<T: PartialEq>(&mut self, elements: &[T], path: &KeyPath) {
+        for (index, element) in elements.iter().enumerate() {
+            if elements[..index].contains(element) {
+                let path = path.clone().index(index);
+                self.conflict(&path, format!("`{path}` is in the list already"), "leave it out");
+            }
+        }
+    }
+}
+
+fn rule_path(index: usize) -> KeyPath {
+    KeyPath::of(&["quantize", "rule"]).index(index)
+}

@@ -1,0 +1,255 @@
+//! The values of keys that are more than a number or a word. Each states its `format`, by which it is
+//! tested where it stands in the file.
+
+use std::{
+    borrow::Cow,
+    fmt,
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use strait_document::{Format, Glob, Rule};
+use strait_requantize::IntType;
+use strait_samples::FOLDERS;
+use strait_target::spec::{Activation, Integer};
+
+use super::TARGET_PLACEHOLDER;
+
+/// A path, resolved when the configuration was loaded: against the folder of the file that it stood in, or, from the
+/// command line, against the current folder. Forward slashes on every system.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FilePath(String);
+
+impl FilePath {
+    /// As given, unresolved.
+    pub(super) fn new(path: &str) -> Self {
+        FilePath(path.to_owned())
+    }
+
+    /// The text: what the user wrote behind the folder it is relative to.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<Path> for FilePath {
+    fn as_ref(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+impl fmt::Display for FilePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The word in front of a number of random samples.
+const RANDOM: &str = "random:";
+
+/// A [`FilePath`] to samples, or `random:N`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DataPath(String);
+
+impl DataPath {
+    /// The number of random samples, where these are asked for.
+    pub fn random(&self) -> Option<NonZeroU32> {
+        self.0.strip_prefix(RANDOM)?.parse().ok()
+    }
+}
+
+impl AsRef<Path> for DataPath {
+    fn as_ref(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+/// A [`FilePath`] to labels, or `folders`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LabelPath(String);
+
+impl AsRef<Path> for LabelPath {
+    fn as_ref(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+/// A [`FilePath`] that may differ for each target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PathByTarget(String);
+
+impl PathByTarget {
+    /// True if the target's id is a part of it.
+    pub fn differs(&self) -> bool {
+        self.0.contains(TARGET_PLACEHOLDER)
+    }
+
+    /// The path for the target with this id.
+    pub fn of_target(&self, id: &str) -> PathBuf {
+        PathBuf::from(self.0.replace(TARGET_PLACEHOLDER, id))
+    }
+}
+
+/// A pattern over source names: see [`Glob`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pattern(String);
+
+impl Pattern {
+    /// The text as written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Ready to be matched.
+    pub fn glob(&self) -> Glob {
+        Glob::new(&self.0)
+    }
+}
+
+/// A JSON pointer (RFC 6901): `/map/0` is the first element of the list at the key `map`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// The text as written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// SHA-256 of a file, 64 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Sha256(String);
+
+impl Sha256 {
+    /// In lower case.
+    pub fn hex(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+/// Meaning of the axes of a batch of samples, one letter each: `N` (the samples) first, `C` for the channels where
+/// there are any, any other capital once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Layout(String);
+
+impl Layout {
+    /// The letters.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// `[lowest, highest]`, both of them finite in `f32`, the first below the second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Range(pub [f64; 2]);
+
+/// The schema of a type of codes: those of weights and activations have up to 16 bits.
+pub(super) struct CodesWord;
+
+/// The same with real numbers.
+pub(super) struct ActivationWord;
+
+fn words(others: &[&'static str]) -> Vec<&'static str> {
+    let codes = Integer::ALL.iter().filter(|&&word| IntType::from(word).bits() <= 16);
+    codes.map(|word| word.name()).chain(others.iter().copied()).collect()
+}
+
+/// The forms of these values.
+pub(super) const FORMATS: &[Format] = &[
+    Format {
+        name: "path",
+        expectation: "a path",
+        rule: Rule::Path(|_| true),
+    },
+    Format {
+        name: "data",
+        expectation: "a path, or random: and a number from 1 on",
+        rule: Rule::PathOrWord(|text| Some(text.strip_prefix(RANDOM)?.parse::<NonZeroU32>().is_ok())),
+    },
+    Format {
+        name: "labels",
+        expectation: "a path, or \"folders\"",
+        rule: Rule::PathOrWord(|text| (text == FOLDERS).then_some(true)),
+    },
+    Format {
+        name: "path-by-target",
+        expectation: "a path, in which `{target}` may stand",
+        rule: Rule::Path(|text| !text.replace(TARGET_PLACEHOLDER, "").contains(['{', '}'])),
+    },
+    Format {
+        name: "glob",
+        expectation: "a name or a pattern",
+        rule: Rule::Text(|_| true),
+    },
+    Format {
+        name: "pointer",
+        expectation: "a JSON pointer, such as /map",
+        rule: Rule::Text(|text| text.starts_with('/')),
+    },
+    Format {
+        name: "sha256",
+        expectation: "64 hexadecimal digits",
+        rule: Rule::Text(|text| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())),
+    },
+    Format {
+        name: "layout",
+        expectation: "distinct capital letters, N first, such as NHWC",
+        rule: Rule::Text(is_layout),
+    },
+    Format {
+        name: "range",
+        expectation: "two numbers, the first below the second",
+        rule: Rule::Ascending,
+    },
+];
+
+fn is_layout(text: &str) -> bool {
+    let mut letters = text.chars().enumerate();
+    text.starts_with('N') && letters.all(|(at, letter)| letter.is_ascii_uppercase() && text.find(letter) == Some(at))
+}
+
+/// A leaf is described by its JSON type and the name of its format.
+macro_rules! leaf_schema {
+    ($($type:ident: $schema:tt;)*) => {$(
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    )*};
+}
+
+leaf_schema! {
+    FilePath: { "type": "string", "format": "path", "minLength": 1 };
+    DataPath: { "type": "string", "format": "data", "minLength": 1 };
+    LabelPath: { "type": "string", "format": "labels", "minLength": 1 };
+    PathByTarget: { "type": "string", "format": "path-by-target", "minLength": 1 };
+    Pattern: { "type": "string", "format": "glob", "minLength": 1 };
+    Pointer: { "type": "string", "format": "pointer", "pattern": "^/" };
+    Sha256: { "type": "string", "format": "sha256", "pattern": "^[0-9a-fA-F]{64}$" };
+    Layout: { "type": "string", "format": "layout", "pattern": "^N[A-Z]*$" };
+    CodesWord: { "type": "string", "enum": words(&[]) };
+    ActivationWord: { "type": "string", "enum": words(&[Activation::FLOAT32]) };
+    Range: { "type": "array", "format": "range", "items": { "type": "number", "minimum": f32::MIN, "maximum": f32::MAX }, "minItems": 2, "maxItems": 2 };
+}

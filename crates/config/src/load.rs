@@ -1,0 +1,162 @@
+//! From a file and the arguments of the command line to a checked configuration.
+
+use std::{path::Path, sync::Arc};
+
+use strait_document::{
+    Diagnostic, Diagnostics, KeyPath, Node, Source, Value, codes,
+    diagnostic::{Excerpt, SourceText},
+};
+
+use super::{Given, Override, consistency, overrides, settings, types::Config};
+
+/// A larger file is no configuration.
+const MOST_BYTES: u64 = 10 << 20;
+
+/// A configuration without errors, and where each of its keys was written.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The values, defaults filled in, paths resolved.
+    pub config: Config,
+    /// The folder of the file, in which commands of the configuration run.
+    pub folder: std::path::PathBuf,
+    /// Grids and codes that are known before; none but those that a program puts here.
+    pub given: Vec<Given>,
+    tree: Node,
+    /// The same as it was written, with paths that are not resolved.
+    written: Node,
+}
+
+impl Loaded {
+    /// True if there is a value at `path`. Defaults do not count, but for those of paths.
+    pub fn has(&self, path: &KeyPath) -> bool {
+        self.tree.find(path).is_some()
+    }
+
+    /// The place of a key of `[quantize]` or of one of these rules, in rising order: where the last of them gives it, which
+    /// wins; else that of `[quantize]`.
+    pub fn asks(&self, rules: &[usize], keys: &[&str]) -> KeyPath {
+        let table = KeyPath::of(&["quantize"]);
+        let within = |table: KeyPath| keys.iter().fold(table, |path, key| path.key(key));
+        let mut rules = rules.iter().rev();
+        let given = rules.find_map(|&rule| {
+            let path = within(table.clone().key("rule").index(rule));
+            self.has(&path).then_some(path)
+        });
+        given.unwrap_or_else(|| within(table))
+    }
+
+    /// An error about the value at `path`, with its place and `label` beside the caret: for what can only be checked
+    /// with the model, the data or the target at hand. Where nothing was given at `path`, the place is that of the
+    /// table or list around it.
+    pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
+        self.tree.error(code, path, message, label)
+    }
+
+    /// The value at `path`, with the places in it.
+    pub fn node(&self, path: &KeyPath) -> Option<&Node> {
+        self.tree.find(path)
+    }
+
+    /// The same with rules in front of those of `[quantize]`, and with keys that it does not give itself. All of them are
+    /// checked like those of the file; each has its place.
+    ///
+    /// # Errors
+    /// All that is wrong with them.
+    pub fn with(&self, rules: Vec<Node>, keys: Vec<(Vec<String>, Node)>) -> Result<Loaded, Diagnostics> {
+        let mut tree = self.written.clone();
+        for (path, node) in keys {
+            let given = path.iter().fold(KeyPath::default(), |path, key| path.key(key));
+            if !self.has(&given) {
+                let keys = path.into_iter().map(|key| (key, node.place.clone()));
+                overrides::put(&mut tree, keys.collect(), node.clone())?;
+            }
+        }
+        let path = ["quantize", "rule"].map(|key| (key.to_owned(), tree.place.clone()));
+        let own = tree.find(&KeyPath::of(&["quantize", "rule"])).cloned();
+        let (mut all, place) = (rules, own.as_ref().map_or(tree.place.clone(), |own| own.place.clone()));
+        if let Some(Value::List(own)) = own.map(|own| own.value) {
+            all.extend(own);
+        }
+        let value = Value::List(all);
+        overrides::put(&mut tree, path.into(), Node { value, place })?;
+        let expanded = loaded(tree, &self.folder)?;
+        Ok(Loaded {
+            given: self.given.clone(),
+            ..expanded
+        })
+    }
+
+    /// Settings for the manifest of one target, in a form that is the same on every machine: the keys that were given,
+    /// without paths (the manifest has the digests of the files) and without other targets and their options.
+    pub fn settings_for(&self, target: &str) -> serde_json::Value {
+        settings::settings_for(&self.tree, target)
+    }
+}
+
+/// Reads the file, sets the keys that the command line gives, and checks the result.
+///
+/// # Errors
+/// All that is wrong with it, each with its line.
+pub fn load(file: &Path, overrides: &[Override]) -> Result<Loaded, Diagnostics> {
+    let name = file.display().to_string();
+    let text = read(file).map_err(|message| {
+        let source = Arc::new(SourceText {
+            name: name.clone(),
+            text: String::new(),
+        });
+        Diagnostic::error(codes::FILE, message).at(Excerpt {
+            source,
+            span: None,
+            label: String::new(),
+        })
+    })?;
+    parse(&name, text, file.parent().unwrap_or(Path::new("")), overrides)
+}
+
+/// As [`load`], for a text that is already here. `name` is used in messages; paths are relative to `folder`.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(name: &str, text: String, folder: &Path, overrides: &[Override]) -> Result<Loaded, Diagnostics> {
+    let text = Arc::new(SourceText {
+        name: name.to_owned(),
+        text,
+    });
+    let source = Arc::new(Source {
+        text: Arc::clone(&text),
+        folder: folder.to_owned(),
+        rank: 0,
+    });
+    let mut tree = strait_document::syntax(&source)?;
+    let refused: Vec<Diagnostic> = overrides
+        .iter()
+        .zip(1..)
+        .filter_map(|(given, rank)| given.apply(&mut tree, rank).err())
+        .flat_map(|refused| refused.0)
+        .collect();
+    if !refused.is_empty() {
+        return Err(Diagnostics(refused));
+    }
+    loaded(tree, folder)
+}
+
+fn loaded(tree: Node, folder: &Path) -> Result<Loaded, Diagnostics> {
+    let (mut tree, written) = (tree.clone(), tree);
+    let config: Config = strait_document::read(&mut tree)?;
+    let loaded = Loaded {
+        config,
+        folder: folder.to_owned(),
+        given: Vec::new(),
+        tree,
+        written,
+    };
+    consistency::check(&loaded)?;
+    Ok(loaded)
+}
+
+/// The text of the file.
+fn read(file: &Path) -> Result<String, String> {
+    let failed = |error: std::io::Error| format!("the configuration cannot be read: {error}");
+    let bytes = strait_mapped::read(file, MOST_BYTES).map_err(failed)?;
+    strait_document::utf8("the configuration", bytes)
+}

@@ -1,0 +1,84 @@
+//! Grids and codes that a program states: which nodes they are of.
+
+use serde_json::{Value as Json, json};
+use strait_compile::GivenGrid;
+use strait_container::sha256;
+use strait_core::{Module, Node, NodeId, Port, QuantParams};
+use strait_document::nearest;
+
+use crate::{
+    config::Given,
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+};
+
+/// The same for the node that is meant.
+///
+/// # Errors
+/// As for [`node`].
+pub(super) fn on_node(given: &Given, module: &Module) -> Result<GivenGrid, Diagnostics> {
+    Ok(GivenGrid {
+        node: node(module, &given.layer, given.port)?,
+        port: given.port,
+        elem: given.elem,
+        params: given.params.clone(),
+        codes: given.codes.clone(),
+    })
+}
+
+/// All that it says, for the digest of the settings.
+pub(super) fn settings(given: &Given) -> Json {
+    let QuantParams {
+        scale,
+        zero_point,
+        axis,
+        block,
+        codes: _,
+    } = &given.params;
+    json!({
+        "layer": given.layer,
+        "port": given.port.to_string(),
+        "type": given.elem.name(),
+        "scale": scale.values(),
+        "zero_point": zero_point.values(),
+        "axis": axis,
+        "block": block,
+        "codes": given.codes.as_ref().map(|codes| sha256(codes.bytes()).to_string()),
+    })
+}
+
+/// The node that computes a layer of the model, which has this operand or result.
+///
+/// # Errors
+/// A name that no node of the main graph answers for, or a port that the node lacks.
+pub(super) fn node(module: &Module, name: &str, port: Port) -> Result<NodeId, Diagnostics> {
+    let id = layer(module, name)?;
+    if !port.is_border() && module.main().value_at(id, port).is_some() {
+        return Ok(id);
+    }
+    let message = format!("a grid is given for {port} of `{name}`, which it lacks");
+    Err(Diagnostic::error(codes::RULE, message).into())
+}
+
+/// The node that computes a layer of the model.
+///
+/// # Errors
+/// A name that no node of the main graph answers for.
+pub(super) fn layer(module: &Module, name: &str) -> Result<NodeId, Diagnostics> {
+    let graph = module.main();
+    // A name that no layer of the model has means nothing, though a node may be called so here. Of several nodes that answer for a
+    // layer it is the one with its name, and none that moves elements for it.
+    let answers = |node: &Node| node.sources.iter().any(|&source| module.name(source) == name);
+    let unlikeness = |(_, node): &(NodeId, &Node)| match module.name(node.name) == name {
+        true => 0,
+        false => 1 + u8::from(node.op.term().is_form()),
+    };
+    let found = graph.nodes().filter(|(_, node)| answers(node)).min_by_key(unlikeness);
+    found.map(|(id, _)| id).ok_or_else(|| {
+        let names = graph.nodes().flat_map(|(_, node)| &node.sources);
+        let near = nearest::closest(name, names.map(|&name| module.name(name)), 3);
+        let message = format!("a grid is given for `{name}`, and the model has no such layer");
+        let finding = Diagnostic::error(codes::RULE, message);
+        finding.help(format!("near it are {}", near.join(", "))).into()
+    })
+}

@@ -1,0 +1,25 @@
+//! Quality of a model's answers: against labels, and against those of another model on the same samples.
+//!
+//! A [`Meter`] notes something small of each sample and makes figures of the notes. It is one file of [`metrics`], whose words
+//! are [`Metric`]. [`Spread`] says how far a difference can be trusted. Whoever has a model and samples runs the one on the
+//! others, and hands over what it [`Seen`]: there are no files here, no configuration and no console.
+
+mod accuracy;
+mod answers;
+mod error;
+mod interval;
+mod meter;
+pub mod metrics;
+mod parts;
+mod resample;
+mod share;
+mod words;
+
+pub use accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit};
+pub use answers::{Answer, Asked};
+pub use error::EvaluateError;
+pub use interval::Spread;
+pub use meter::{Found, Measure, Meter, Note, Output, Runs, Seen, floats};
+pub use parts::Parts;
+pub use share::{Paired, Share};
+pub use words::{Better, BoxFormat, Metric};

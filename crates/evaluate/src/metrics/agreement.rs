@@ -1,0 +1,93 @@
+//! **agreement**: the share of samples on which the integer model's answer is the float model's.
+
+use crate::{
+    accuracy::{Change, Figure},
+    answers::{Answer, Asked},
+    error::EvaluateError,
+    interval::Spread,
+    meter::{Found, Meter, Note, Runs, Seen},
+    share::Share,
+};
+
+/// Compares the answers of one output.
+pub struct Agreement {
+    /// The position of the output.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// The question that it answers.
+    pub asked: Asked,
+}
+
+impl Meter for Agreement {
+    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
+        Ok(Note::Answer(self.asked.answer(seen, self.index, &self.name)?))
+    }
+
+    fn measure(&self, runs: Runs<'_>) -> Found {
+        let integer = answers(runs.integer);
+        let with = |other: Option<&[Note]>| other.map(|notes| alike(&integer, &answers(notes)));
+        let share = with(runs.float);
+        Found {
+            integer: share.map(Figure::from),
+            simulated: with(runs.simulated).map(Figure::from),
+            change: share.map(|share| Change::new(-share.lost(), Spread::Alike(share))),
+            ..Found::default()
+        }
+    }
+}
+
+fn answers(notes: &[Note]) -> Vec<Option<Answer>> {
+    let answer = |note: &Note| match note {
+        Note::Answer(answer) => Some(*answer),
+        _ => None,
+    };
+    notes.iter().map(answer).collect()
+}
+
+fn alike(left: &[Option<Answer>], right: &[Option<Answer>]) -> Share {
+    Share {
+        count: left.iter().zip(right).filter(|(left, right)| left == right).count() as u64,
+        samples: left.len() as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes<const N: usize>(of: [i64; N]) -> Vec<Note> {
+        of.map(|class| Note::Answer(Answer::Class(class))).to_vec()
+    }
+
+    fn measured(integer: &[Note], float: Option<&[Note]>, simulated: Option<&[Note]>) -> Found {
+        let asked = Asked::Scores(4);
+        let agreement = Agreement {
+            index: 0,
+            name: "y".into(),
+            asked,
+        };
+        agreement.measure(Runs {
+            integer,
+            float,
+            simulated,
+        })
+    }
+
+    #[test]
+    fn answers_are_counted_by_what_they_are() {
+        let (float, integer) = (classes([1, 1, 2, 3, 1]), classes([1, 2, 1, 3, 1]));
+        let found = measured(&integer, Some(&float), Some(&integer));
+        assert_eq!(found.integer.unwrap().count, Some(3));
+        assert_eq!(found.simulated.unwrap().count, Some(5));
+        assert_eq!(found.change.unwrap().value, -40.0);
+        assert!(measured(&integer, None, None).integer.is_none());
+    }
+
+    #[test]
+    fn several_numbers_agree_as_a_whole() {
+        let numbers = [[1; 32], [2; 32]].map(|digest| Note::Answer(Answer::Numbers(digest)));
+        let other = [[1; 32], [3; 32]].map(|digest| Note::Answer(Answer::Numbers(digest)));
+        assert_eq!(measured(&numbers, Some(&other), None).integer.unwrap().count, Some(1));
+    }
+}

@@ -1,0 +1,571 @@
+//! **map**: the mean average precision of boxes, in percent, as COCO defines it.
+//!
+//! In each image, the boxes of a class are gone through from the largest score down, the first of equal ones first, a hundred
+//! at most, and a thousand of all classes. Each takes the free object of its class that it overlaps most, if by the overlap in
+//! question (intersection over union): it is a hit, and the object is taken. Over all images, again from the largest score
+//! down, after k boxes with h hits the precision is h / k and the recall h / objects. The average precision is the mean over the recalls 0, 0.01, … 1 of the largest
+//! precision at that recall or behind it, 0 where no box leads there. The result is the mean over the classes that have
+//! objects, and over the overlaps 0.50, 0.55, … 0.95, or the one that is asked for. Crowds and sizes of objects are not told apart.
+//!
+//! Which object a box takes depends on its image alone, so that of a sample its boxes' scores and hits are noted. The bootstrap
+//! draws images: a drawn image counts with all its boxes and objects, as often as it is drawn. A class whose only objects are
+//! in images that are not drawn has no part in that draw, so that with few objects the interval need not lie around the figure.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use strait_samples::{MOST_CLASSES, Object};
+
+use crate::{
+    accuracy::{Change, Figure},
+    error::EvaluateError,
+    interval::Spread,
+    meter::{Found, Meter, Note, Runs, Seen, floats},
+    resample,
+    words::BoxFormat,
+};
+
+/// Boxes of a class in an image that count.
+const MOST_BOXES: usize = 100;
+
+/// Boxes of all classes in an image that count, so that memory does not grow with scores for each class.
+const MOST_IN_ALL: usize = 1000;
+
+/// Overlaps of the mean.
+pub const OVERLAPS: [f64; 10] = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
+
+/// Where boxes come from.
+pub enum Source {
+    /// Outputs of the model at these positions.
+    Outputs {
+        /// Four numbers for each box.
+        boxes: usize,
+        /// A number for each box, or for each box and class.
+        scores: usize,
+        /// A class for each box.
+        classes: Option<usize>,
+    },
+    /// A command, which prints them.
+    Printed,
+}
+
+/// Compares boxes with those of labels.
+pub struct Map {
+    /// Where the boxes come from.
+    pub source: Source,
+    /// The meaning of their four numbers.
+    pub format: BoxFormat,
+    /// The overlaps of the mean, ten at most.
+    pub overlaps: Vec<f64>,
+    /// The objects of each sample.
+    pub objects: Vec<Vec<Object>>,
+}
+
+/// A box that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Detection {
+    class: u32,
+    score: f64,
+    corners: [f64; 4],
+}
+
+/// A box behind its image: whether it is a hit, for each overlap a bit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claim {
+    class: u32,
+    score: f64,
+    hits: u16,
+}
+
+impl Meter for Map {
+    fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
+        match self.source {
+            Source::Printed => Ok(Note::Nothing),
+            Source::Outputs { boxes, scores, classes } => {
+                let found = self.detections(seen, boxes, scores, classes)?;
+                Ok(Note::Claims(self.claims(seen.sample, &found)))
+            }
+        }
+    }
+
+    fn printed(&self, json: &Json) -> Result<Vec<Note>, EvaluateError> {
+        let samples = json
+            .as_array()
+            .filter(|samples| samples.len() == self.objects.len())
+            .ok_or_else(|| {
+                let wanted = format!(
+                    "prints no list of {} lists of boxes, one for each sample",
+                    self.objects.len()
+                );
+                EvaluateError::Printed(wanted)
+            })?;
+        let notes = samples.iter().enumerate().map(|(sample, boxes)| {
+            let found: Option<Vec<Detection>> = boxes
+                .as_array()
+                .and_then(|boxes| boxes.iter().map(|one| self.of_json(one)).collect());
+            let found = found.ok_or_else(|| {
+                let wanted =
+                    format!("prints something else than boxes [class, score, and four numbers] for sample {sample}");
+                EvaluateError::Printed(wanted)
+            })?;
+            Ok(Note::Claims(self.claims(sample, &found)))
+        });
+        notes.collect()
+    }
+
+    fn measure(&self, runs: Runs<'_>) -> Found {
+        let ranked = |notes: &[Note]| Ranked::new(notes, &self.objects, self.overlaps.len());
+        let (integer, float) = (ranked(runs.integer), runs.float.map(ranked));
+        let simulated = runs.simulated.map(ranked);
+        let value = |ranked: &Option<Ranked>, weights: Option<&[u32]>| {
+            ranked.as_ref().map_or(f64::NAN, |one| one.value(weights))
+        };
+        let integer = Some(integer);
+        let [of_integer, of_float, of_simulated, of_change] = resample::together(self.objects.len(), |weights| {
+            let [integer, float, simulated] = [&integer, &float, &simulated].map(|one| value(one, Some(weights)));
+            [integer, float, simulated, integer - float]
+        });
+        let figure = |ranked: &Option<Ranked>, spread: Spread| {
+            let value = value(ranked, None);
+            value.is_finite().then(|| Figure {
+                interval: spread.interval(value),
+                ..Figure::plain(value)
+            })
+        };
+        let change = value(&integer, None) - value(&float, None);
+        Found {
+            change: change.is_finite().then(|| Change::new(change, of_change)),
+            float: figure(&float, of_float),
+            integer: figure(&integer, of_integer),
+            simulated: figure(&simulated, of_simulated),
+            note: self
+                .objects
+                .iter()
+                .all(Vec::is_empty)
+                .then(|| "no sample has an object".to_owned()),
+            parts: Vec::new(),
+        }
+    }
+}
+
+impl Map {
+    /// The boxes among the outputs, without padding.
+    fn detections(
+        &self,
+        seen: &Seen<'_>,
+        boxes: usize,
+        scores: usize,
+        classes: Option<usize>,
+    ) -> Result<Vec<Detection>, EvaluateError> {
+        let [corners, scores] = [floats(seen.output(boxes)?)?, floats(seen.output(scores)?)?];
+        let kinds = classes.map(|classes| floats(seen.output(classes)?)).transpose()?;
+        let count = corners.len() / 4;
+        let refused = |message: String| {
+            let refused = EvaluateError::unfit(format!("{message} (sample {})", seen.sample));
+            refused.help("name the outputs by `boxes`, `scores` and `classes`")
+        };
+        let each = scores.len().checked_div(count).unwrap_or(0);
+        let fits = corners.len() == 4 * count && scores.len() == each * count;
+        if !fits
+            || kinds
+                .as_ref()
+                .is_some_and(|kinds| kinds.len() != count || scores.len() != count)
+        {
+            let kinds = kinds.map_or(String::new(), |kinds| format!(" and {} classes", kinds.len()));
+            let message = format!(
+                "{} numbers of boxes, {} scores{kinds} do not fit",
+                corners.len(),
+                scores.len()
+            );
+            return Err(refused(message));
+        }
+        let mut found = Vec::new();
+        for (at, (four, scores)) in corners
+            .chunks_exact(4)
+            .zip(scores.chunks_exact(each.max(1)))
+            .enumerate()
+        {
+            for (class, &score) in scores.iter().enumerate() {
+                let four: [f32; 4] = four.try_into().unwrap_or_default();
+                let class = kinds
+                    .as_ref()
+                    .map_or(class as f32, |kinds| kinds.get(at).copied().unwrap_or_default());
+                if score.is_nan() || (score > 0.0 && four.iter().chain([&class]).any(|x| !x.is_finite())) {
+                    let message = format!("box {at} of sample {} is NaN or infinite", seen.sample);
+                    return Err(EvaluateError::not_finite(message));
+                }
+                if score <= 0.0 {
+                    continue;
+                }
+                if class < 0.0 || class.fract() != 0.0 || class >= MOST_CLASSES as f32 {
+                    return Err(refused(format!("box {at} has the class {class}")));
+                }
+                found.push(Detection {
+                    class: class as u32,
+                    score: score.into(),
+                    corners: self.corners(four.map(f64::from)),
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// `[class, score, and four numbers]`
+    fn of_json(&self, json: &Json) -> Option<Detection> {
+        let numbers: Vec<f64> = json.as_array()?.iter().map(Json::as_f64).collect::<Option<_>>()?;
+        let [class, score, four @ ..] = numbers.as_slice() else {
+            return None;
+        };
+        let whole = class.fract() == 0.0 && (0.0..f64::from(MOST_CLASSES)).contains(class);
+        whole.then_some(Detection {
+            class: *class as u32,
+            score: *score,
+            corners: self.corners(four.try_into().ok()?),
+        })
+    }
+
+    /// Left, top, right and bottom.
+    fn corners(&self, [a, b, c, d]: [f64; 4]) -> [f64; 4] {
+        match self.format {
+            BoxFormat::Xyxy => [a, b, c, d],
+            BoxFormat::Yxyx => [b, a, d, c],
+            BoxFormat::Cxcywh => [a - c / 2.0, b - d / 2.0, a + c / 2.0, b + d / 2.0],
+        }
+    }
+
+    /// The boxes of an image that count, each with its hits.
+    fn claims(&self, sample: usize, found: &[Detection]) -> Vec<Claim> {
+        let objects = self.objects.get(sample).map_or(&[][..], Vec::as_slice);
+        let mut found: Vec<&Detection> = found.iter().collect();
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        found.truncate(MOST_IN_ALL);
+        let mut of_class: BTreeMap<u32, Vec<&Detection>> = BTreeMap::new();
+        for one in found {
+            of_class.entry(one.class).or_default().push(one);
+        }
+        let mut claims = Vec::new();
+        for (class, mut found) in of_class {
+            found.truncate(MOST_BOXES);
+            let objects: Vec<&Object> = objects.iter().filter(|object| object.class == class).collect();
+            let overlaps: Vec<Vec<f64>> = (found.iter())
+                .map(|one| {
+                    objects
+                        .iter()
+                        .map(|object| overlap(one.corners, object.corners))
+                        .collect()
+                })
+                .collect();
+            let mut hits = vec![0u16; found.len()];
+            for (bit, &least) in self.overlaps.iter().enumerate() {
+                let mut free = vec![true; objects.len()];
+                for (hits, overlaps) in hits.iter_mut().zip(&overlaps) {
+                    let candidates = overlaps
+                        .iter()
+                        .enumerate()
+                        .filter(|&(at, _)| free.get(at) == Some(&true));
+                    let best = candidates.reduce(|best, next| if next.1 > best.1 { next } else { best });
+                    if let Some((at, _)) = best.filter(|&(_, &overlap)| overlap >= least) {
+                        free.iter_mut().skip(at).take(1).for_each(|free| *free = false);
+                        *hits |= 1 << bit;
+                    }
+                }
+            }
+            claims.extend(found.iter().zip(hits).map(|(one, hits)| Claim {
+                class,
+                score: one.score,
+                hits,
+            }));
+        }
+        claims
+    }
+}
+
+/// Intersection over union; 0 for boxes without area.
+fn overlap(a: [f64; 4], b: [f64; 4]) -> f64 {
+    let extent = |low: f64, high: f64| (high - low).max(0.0);
+    let area = |[left, top, right, bottom]: [f64; 4]| extent(left, right) * extent(top, bottom);
+    let common = [a[0].max(b[0]), a[1].max(b[1]), a[2].min(b[2]), a[3].min(b[3])];
+    let (common, all) = (area(common), area(a) + area(b));
+    if common > 0.0 { common / (all - common) } else { 0.0 }
+}
+
+/// All boxes of the classes that have objects, from the largest score down, each with its sample.
+struct Ranked {
+    overlaps: usize,
+    /// Boxes with their samples, and the number of objects in each sample that has some.
+    classes: Vec<(Vec<(usize, u16)>, Vec<(usize, u32)>)>,
+}
+
+impl Ranked {
+    fn new(notes: &[Note], objects: &[Vec<Object>], overlaps: usize) -> Ranked {
+        let mut classes: BTreeMap<u32, (Vec<(f64, usize, u16)>, Vec<(usize, u32)>)> = BTreeMap::new();
+        for (sample, objects) in objects.iter().enumerate() {
+            for object in objects {
+                let (_, counts) = classes.entry(object.class).or_default();
+                match counts.last_mut() {
+                    Some((last, count)) if *last == sample => *count += 1,
+                    _ => counts.push((sample, 1)),
+                }
+            }
+        }
+        for (sample, note) in notes.iter().enumerate() {
+            let Note::Claims(claims) = note else { continue };
+            for claim in claims {
+                if let Some((claims, _)) = classes.get_mut(&claim.class) {
+                    claims.push((claim.score, sample, claim.hits));
+                }
+            }
+        }
+        let sorted = classes.into_values().map(|(mut claims, counts)| {
+            claims.sort_by(|a, b| b.0.total_cmp(&a.0));
+            (
+                claims.into_iter().map(|(_, sample, hits)| (sample, hits)).collect(),
+                counts,
+            )
+        });
+        Ranked {
+            overlaps,
+            classes: sorted.collect(),
+        }
+    }
+
+    /// The mean average precision in percent, each sample so often; NaN without an object.
+    fn value(&self, weights: Option<&[u32]>) -> f64 {
+        let weight = |sample: usize| weights.map_or(1, |weights| weights.get(sample).copied().unwrap_or(0));
+        let (mut sum, mut classes) = (0.0, 0.0);
+        let mut paths = vec![Vec::new(); self.overlaps];
+        for (claims, counts) in &self.classes {
+            let objects: u64 = (counts.iter())
+                .map(|&(sample, count)| u64::from(count) * u64::from(weight(sample)))
+                .sum();
+            if objects == 0 {
+                continue;
+            }
+            classes += 1.0;
+            let mut hits = vec![0u64; self.overlaps];
+            let mut boxes = 0u64;
+            paths.iter_mut().for_each(Vec::clear);
+            for &(sample, hit) in claims {
+                let weight = u64::from(weight(sample));
+                boxes += weight;
+                // Behind a box that is no hit the recall is the same and the precision less, so that only hits matter.
+                if hit == 0 || weight == 0 {
+                    continue;
+                }
+                for (bit, (hits, path)) in hits.iter_mut().zip(&mut paths).enumerate() {
+                    if hit >> bit & 1 == 1 {
+                        *hits += weight;
+                        path.push((*hits as f64 / objects as f64, *hits as f64 / boxes as f64));
+                    }
+                }
+            }
+            for path in &mut paths {
+                sum += average(path);
+            }
+        }
+        100.0 * sum / (classes * self.overlaps as f64)
+    }
+}
+
+/// The mean over 101 recalls of the largest precision at each or behind it, along (recall, precision) of rising recall.
+fn average(path: &mut [(f64, f64)]) -> f64 {
+    let mut largest = 0.0f64;
+    for (_, precision) in path.iter_mut().rev() {
+        largest = largest.max(*precision);
+        *precision = largest;
+    }
+    let mut at = path.iter().peekable();
+    let mut sum = 0.0;
+    for recall in 0..=100 {
+        let recall = f64::from(recall) * 0.01;
+        while at.next_if(|(reached, _)| *reached < recall).is_some() {}
+        sum += at.peek().map_or(0.0, |(_, precision)| *precision);
+    }
+    sum / 101.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strait_execute::Tensor;
+
+    fn object(class: u32, corners: [f64; 4]) -> Object {
+        Object { class, corners }
+    }
+
+    fn map(objects: Vec<Vec<Object>>, overlaps: &[f64]) -> Map {
+        let source = Source::Outputs {
+            boxes: 0,
+            scores: 1,
+            classes: Some(2),
+        };
+        Map {
+            source,
+            format: BoxFormat::Xyxy,
+            overlaps: overlaps.to_vec(),
+            objects,
+        }
+    }
+
+    fn found(class: u32, score: f64, corners: [f64; 4]) -> Detection {
+        Detection { class, score, corners }
+    }
+
+    #[test]
+    fn a_box_takes_the_free_object_that_it_overlaps_most() {
+        let (left, right) = ([0., 0., 10., 10.], [5., 0., 15., 10.]);
+        let map = map(vec![vec![object(0, left), object(0, right)]], &[0.5, 0.9]);
+        let claims = map.claims(
+            0,
+            &[
+                found(0, 0.7, left),              // taken by the better one
+                found(0, 0.9, [0., 0., 9., 10.]), // 0.9 of the left
+                found(0, 0.8, right),
+                found(1, 0.9, left),
+            ],
+        );
+        let hits: Vec<(u32, f64, u16)> = claims
+            .iter()
+            .map(|claim| (claim.class, claim.score, claim.hits))
+            .collect();
+        assert_eq!(hits, [(0, 0.9, 0b11), (0, 0.8, 0b11), (0, 0.7, 0b00), (1, 0.9, 0)]);
+        assert_eq!(overlap(left, right), 50.0 / 150.0);
+        assert_eq!(overlap([1.; 4], [1.; 4]), 0.0);
+    }
+
+    #[test]
+    fn a_hundred_boxes_of_a_class_and_a_thousand_in_all_count() {
+        let map = map(vec![vec![]], &[0.5]);
+        let all: Vec<Detection> = (0..3000)
+            .map(|i| found(i % 20, f64::from(i) / 3000.0, [0.; 4]))
+            .collect();
+        let claims = map.claims(0, &all);
+        assert_eq!(
+            (claims.len(), claims.iter().filter(|claim| claim.class == 19).count()),
+            (1000, 50)
+        );
+        assert_eq!(
+            map.claims(
+                0,
+                &all.iter().map(|one| Detection { class: 1, ..*one }).collect::<Vec<_>>()
+            )
+            .len(),
+            100
+        );
+    }
+
+    #[test]
+    fn the_average_is_the_envelope_at_101_recalls() {
+        // Of two objects one is found first, the other behind a false box: 51 recalls at 1, 50 at 2/3.
+        assert!(
+            (average(&mut [(0.5, 1.0), (0.5, 0.5), (1.0, 2.0 / 3.0)]) - (51.0 + 50.0 * 2.0 / 3.0) / 101.0).abs()
+                < 1e-12
+        );
+        assert_eq!(average(&mut []), 0.0);
+        assert!((average(&mut [(0.5, 1.0)]) - 51.0 / 101.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_mean_is_over_classes_that_have_objects() {
+        let unit = [0., 0., 1., 1.];
+        let map = map(vec![vec![object(0, unit), object(3, unit)], vec![]], &[0.5]);
+        let notes = [
+            Note::Claims(map.claims(0, &[found(0, 0.5, unit), found(5, 0.9, unit)])),
+            Note::Claims(map.claims(1, &[found(0, 0.6, unit)])),
+        ];
+        let ranked = Ranked::new(&notes, &map.objects, 1);
+        // Class 0: a false box of the other image comes first; class 3 is not found; class 5 has no part.
+        assert_eq!(ranked.value(None), 100.0 * 0.5 / 2.0);
+        assert_eq!(ranked.value(Some(&[1, 0])), 100.0 * 1.0 / 2.0);
+        assert!(ranked.value(Some(&[0, 2])).is_nan());
+    }
+
+    #[test]
+    fn what_is_drawn_several_times_is_as_if_it_were_there_several_times() {
+        let at = |x: f64| [x, 0., x + 1., 1.];
+        let objects: Vec<Vec<Object>> = (0..4)
+            .map(|i| (0..=i).map(|k| object(k % 2, at(f64::from(k)))).collect())
+            .collect();
+        let boxes = |i: u32| -> Vec<Detection> {
+            let one = |k: u32| {
+                found(
+                    k % 2,
+                    f64::from((i * 7 + k * 5) % 11 + 1) / 12.0,
+                    at(f64::from(k) + 0.1 * f64::from(i)),
+                )
+            };
+            (0..5).map(one).collect()
+        };
+        let weights = [2u32, 0, 1, 3];
+        let repeated: Vec<u32> = weights
+            .iter()
+            .zip(0..)
+            .flat_map(|(&weight, i)| vec![i; weight as usize])
+            .collect();
+        let ranked = |order: &[u32]| {
+            let map = map(order.iter().map(|&i| objects[i as usize].clone()).collect(), &OVERLAPS);
+            let notes: Vec<Note> = (order.iter().enumerate())
+                .map(|(at, &i)| Note::Claims(map.claims(at, &boxes(i))))
+                .collect();
+            Ranked::new(&notes, &map.objects, OVERLAPS.len())
+        };
+        let (once, several) = (
+            ranked(&[0, 1, 2, 3]).value(Some(&weights)),
+            ranked(&repeated).value(None),
+        );
+        assert!(once > 0.0 && (once - several).abs() < 1e-9, "{once} and {several}");
+    }
+
+    #[test]
+    fn outputs_are_read_in_every_form_and_what_does_not_fit_is_refused() {
+        let mut map = map(vec![vec![]], &[0.5]);
+        let read = |map: &Map, corners: &[f32], scores: &[f32], classes: Option<&[f32]>| {
+            let tensor = |values: &[f32]| Tensor::from_values(&[1, values.len()], values).unwrap();
+            let outputs = [tensor(corners), tensor(scores), tensor(classes.unwrap_or_default())];
+            let seen = Seen {
+                sample: 7,
+                inputs: &[],
+                outputs: &outputs,
+                beside: [None; 2],
+            };
+            map.detections(&seen, 0, 1, classes.map(|_| 2))
+                .map_err(|stop| stop.to_string())
+        };
+        let one = [1., 2., 3., 6.];
+        assert_eq!(
+            read(&map, &one, &[0.5], Some(&[4.])),
+            Ok(vec![found(4, 0.5, [1., 2., 3., 6.])])
+        );
+        assert_eq!(read(&map, &one, &[0.5], None).unwrap()[0].class, 0);
+        // A score for each class, of which one is padding.
+        assert_eq!(
+            read(&map, &one, &[0.0, 0.5, 0.25], None)
+                .unwrap()
+                .iter()
+                .map(|one| one.class)
+                .collect::<Vec<_>>(),
+            [1, 2]
+        );
+        assert_eq!(read(&map, &[], &[], Some(&[])), Ok(vec![]));
+        map.format = BoxFormat::Yxyx;
+        assert_eq!(read(&map, &one, &[0.5], None).unwrap()[0].corners, [2., 1., 6., 3.]);
+        map.format = BoxFormat::Cxcywh;
+        assert_eq!(read(&map, &one, &[0.5], None).unwrap()[0].corners, [-0.5, -1., 2.5, 5.]);
+        for (corners, scores, classes, part) in [
+            (
+                &one[..3],
+                &[0.5][..],
+                None,
+                "3 numbers of boxes, 1 scores do not fit (sample 7)",
+            ),
+            (&one, &[0.5, 0.5], Some(&[1.][..]), "2 scores and 1 classes do not fit"),
+            (&one, &[f32::NAN], None, "box 0 of sample 7 is NaN"),
+            (&[1., 2., f32::INFINITY, 4.], &[0.5], None, "NaN or infinite"),
+            (&one, &[0.5], Some(&[1.5]), "box 0 has the class 1.5"),
+            (&one, &[0.5], Some(&[-1.]), "box 0 has the class -1"),
+        ] {
+            let told = read(&map, corners, scores, classes).unwrap_err();
+            assert!(told.contains(part), "{told}");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The metrics, a file each.
+
+mod agreement;
+mod auc;
+mod map;
+mod miou;
+mod nearness;
+mod own;
+mod psnr;
+mod top;
+
+pub use agreement::Agreement;
+pub use auc::{Auc, Score};
+pub use map::{Claim, Map, OVERLAPS, Source};
+pub use miou::{Layout, Miou};
+pub use nearness::{Nearness, Of, ratio};
+pub use own::Own;
+pub use psnr::Psnr;
+pub use top::Top;

@@ -1,0 +1,110 @@
+//! The bootstrap: a statistic of many sets that are drawn from the samples, with replacement.
+//!
+//! Both models are looked at on the same drawn set, so that the samples' own difficulty falls out of the difference. The
+//! draws are those of one stated generator and seed: the same samples give the same interval everywhere.
+
+use crate::interval::Spread;
+
+/// Number of sets that are drawn.
+const RESAMPLES: usize = 1000;
+
+/// SplitMix64 (Steele, Lea and Flood 2014), from 0.
+struct Generator(u64);
+
+impl Generator {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Below `end`: the upper half of a product, whose bias is below end / 2^64.
+    fn below(&mut self, end: usize) -> usize {
+        ((u128::from(self.next()) * end as u128) >> 64) as usize
+    }
+}
+
+/// The spread of `statistic`, which is given how often each of the samples was drawn. Sets for which it is not finite, such
+/// as those without an object, are left out.
+pub(crate) fn drawn(samples: usize, mut statistic: impl FnMut(&[u32]) -> f64) -> Spread {
+    let [spread] = together(samples, |weights| [statistic(weights)]);
+    spread
+}
+
+/// The same of several statistics of the same sets.
+pub(crate) fn together<const N: usize>(samples: usize, mut statistics: impl FnMut(&[u32]) -> [f64; N]) -> [Spread; N] {
+    let mut found: [Vec<f64>; N] = std::array::from_fn(|_| Vec::with_capacity(RESAMPLES));
+    let mut generator = Generator(0);
+    let mut weights = vec![0u32; samples];
+    for _ in 0..RESAMPLES {
+        // Of one sample there is one set.
+        if samples < 2 {
+            break;
+        }
+        weights.fill(0);
+        for _ in 0..samples {
+            if let Some(weight) = weights.get_mut(generator.below(samples)) {
+                *weight += 1;
+            }
+        }
+        for (found, value) in found.iter_mut().zip(statistics(&weights)) {
+            if value.is_finite() {
+                found.push(value);
+            }
+        }
+    }
+    found.map(|mut found| {
+        if found.len() < RESAMPLES / 2 {
+            return Spread::Unknown;
+        }
+        found.sort_by(f64::total_cmp);
+        Spread::Drawn(found)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generator_is_the_published_one() {
+        let mut generator = Generator(1_234_567);
+        let first: Vec<u64> = (0..3).map(|_| generator.next()).collect();
+        assert_eq!(
+            first,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
+    }
+
+    #[test]
+    fn a_mean_spreads_as_theory_says() {
+        let numbers: Vec<f64> = (0..400).map(|i| f64::from(i * 7919 % 1000) / 1000.0).collect();
+        let mean = numbers.iter().sum::<f64>() / 400.0;
+        let spread = drawn(400, |weights| {
+            weights
+                .iter()
+                .zip(&numbers)
+                .map(|(&w, x)| f64::from(w) * x)
+                .sum::<f64>()
+                / 400.0
+        });
+        let Some([low, high]) = spread.interval(mean) else {
+            panic!("no interval")
+        };
+        let variance = numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 399.0;
+        let half = 1.96 * (variance / 400.0).sqrt();
+        assert!((low - (mean - half)).abs() < 0.2 * half && (high - (mean + half)).abs() < 0.2 * half);
+    }
+
+    #[test]
+    fn few_samples_and_what_is_never_finite_have_no_spread() {
+        assert_eq!(drawn(1, |_| 1.0), Spread::Unknown);
+        assert_eq!(drawn(9, |_| f64::NAN), Spread::Unknown);
+    }
+}
