@@ -9,10 +9,10 @@
 //! let model = Model::open(path)?;
 //! let target = Target::named("generic-int8")?;
 //! // Real images in the place of these.
-//! let image = |k: usize| (0..28 * 28).map(|i| (i * k % 17) as f32 / 16.0).collect::<Vec<_>>();
-//! let samples = Samples::new((1..9).map(|k| vec![Tensor::new(&[1, 1, 28, 28], &image(k)).unwrap()]));
+//! let image = |k: usize| (0..64).map(|i| (i * k % 17) as f32 / 16.0).collect::<Vec<_>>();
+//! let samples = Samples::new((1..9).map(|k| vec![Tensor::new(&[1, 1, 8, 8], &image(k)).unwrap()]));
 //! let built = strait::compile(&model, &target, &samples, &Rules::new())?;
-//! let x = Tensor::new(&[1, 1, 28, 28], &image(3))?;
+//! let x = Tensor::new(&[1, 1, 8, 8], &image(3))?;
 //! let y = built.session()?.run(&[("image", x.view())])?;
 //! built.write(folder.path().join("digits"))?;
 //! let same = Artifact::open(folder.path().join("digits"))?.session()?.run(&[("image", x.view())])?;
