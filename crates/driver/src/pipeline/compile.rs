@@ -31,13 +31,13 @@ use crate::{
 
 use super::{
     carried::carried,
-    directives::left_in_float,
     effects::effects,
     emit, gates, inputs,
     lowered::{Job, Lowered, annotated_with, lowered, whole_of},
     nan, observe,
     read::{FloatModel, Reading},
     ready::{Ready, ready},
+    settings::left_in_float,
     write::write,
 };
 
