@@ -5,7 +5,8 @@ use std::sync::Arc;
 use strait_core::text::parse;
 use strait_core::{Attribute, Reason, ReasonCode, Term};
 use strait_kernels::integer::Loops;
-use strait_quantize::annotate::{Placing, TypeWishes, place, refuse, refused_by_code};
+use strait_quantize::Annotation;
+use strait_quantize::annotate::{place, refuse, refused_by_code};
 use strait_requantize::Requantization;
 use strait_target::{Candidate, Options, Origin, Registry, Table, Target, TargetError, TargetSpec};
 
@@ -71,19 +72,14 @@ fn chip(fails: bool) -> Chip {
 
 #[test]
 fn code_refuses_a_node_with_a_reason_and_the_others_stay() {
-    let (chip, wishes, types) = (chip(false), Placing::new(), TypeWishes::default());
+    let chip = chip(false);
+    let (settings, constraints, observation) = strait_tests::passes::plain(chip.spec());
+    let how = Annotation::new(chip.spec(), &observation, &settings, &constraints);
     let mut module = parse(GRAPH).unwrap();
     let main = module.main;
-    let mut progress = place(&mut module, main, chip.spec(), &wishes, &types);
+    let mut progress = place(&mut module, main, &how);
     let refused = refused_by_code(&module, main, &chip).unwrap();
-    assert!(refuse(
-        module.main_mut(),
-        chip.spec(),
-        &wishes,
-        &types,
-        &mut progress,
-        refused
-    ));
+    assert!(refuse(module.main_mut(), &how, &mut progress, refused));
     let places: Vec<String> = module
         .main()
         .nodes()
@@ -100,7 +96,9 @@ fn code_refuses_a_node_with_a_reason_and_the_others_stay() {
 fn another_error_of_the_code_is_no_reason_for_the_host() {
     let mut module = parse(GRAPH).unwrap();
     let (chip, main) = (chip(true), module.main);
-    place(&mut module, main, chip.spec(), &Placing::new(), &TypeWishes::default());
+    let (settings, constraints, observation) = strait_tests::passes::plain(chip.spec());
+    let how = Annotation::new(chip.spec(), &observation, &settings, &constraints);
+    place(&mut module, main, &how);
     let error = refused_by_code(&module, main, &chip).unwrap_err();
     assert_eq!(error.to_string(), "an answer is not supported");
 }

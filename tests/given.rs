@@ -15,13 +15,13 @@ use strait_driver::session::{Session, Silent};
 use strait_driver::{pipeline, targets};
 use strait_kernels::Context;
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Signs, bake, lower, simulate};
-use strait_quantize::annotate::{Given, Placing, Progress, RangeFrom, TypeWishes, place, refuse};
+use strait_quantize::annotate::{Given, Progress, RangeFrom, place, refuse};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics, annotate};
 use strait_target::spec::{Alignment, Alignments};
 use strait_tests::integer::{InMemory, integer_under};
 use strait_tests::numeric::inputs;
-use strait_tests::passes::target;
+use strait_tests::passes::{plain, target};
 use strait_tests::random_graph::{observation, random_graph};
 
 type Givens = BTreeMap<(NodeId, Port), Given>;
@@ -59,9 +59,9 @@ fn a_model_that_comes_with_all_grids_and_codes_becomes_the_same_integers_without
                 .annotated;
             let mut second = first.clone();
             second.main_mut().quant = QuantTable::default();
-            let (observation, wishes) = (Observation::default(), Placing::new());
-            let mut how = Annotation::new(spec, &observation, &wishes);
-            how.directives.given = all_of(&first.main().quant);
+            let (settings, mut constraints, observation) = plain(spec);
+            constraints.given = all_of(&first.main().quant);
+            let how = Annotation::new(spec, &observation, &settings, &constraints);
             let main = second.main;
             annotate(&mut second, main, &how, &mut Progress::default()).unwrap();
             bake(&mut second, spec, &mut Baked::default()).unwrap();
@@ -74,7 +74,7 @@ fn a_model_that_comes_with_all_grids_and_codes_becomes_the_same_integers_without
                     assert!(before.is_none() || table.params(id) == before, "{case}");
                     continue;
                 }
-                let given = &how.directives.given[&(config.node, config.port)];
+                let given = &constraints.given[&(config.node, config.port)];
                 assert_eq!(table.params(id), Some(given.params.clone()), "{case}");
                 let codes = given.codes.map(|data| Codes { data, given: true });
                 assert_eq!(table.codes(id), codes, "{case}");
@@ -101,11 +101,10 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
         for name in ["generic-int8", "sima", "ascend"] {
             let target = target(name).unwrap();
             let (spec, case) = (target.spec(), format!("seed {seed} for {name}"));
-            let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
-            place(&mut module, main, spec, &wishes, &TypeWishes::default());
-            let mut how = Annotation::new(spec, &observation, &wishes);
+            let (mut module, main) = (float.clone(), float.main);
+            let (mut settings, mut constraints, _) = plain(spec);
             let mut word = || words[(random.next_u64() >> 8) as usize % words.len()];
-            how.alignments = Alignments {
+            settings.default.alignments = Alignments {
                 activation: spec.passes.alignment.activation,
                 elementwise: word(),
                 concat: word(),
@@ -116,9 +115,13 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
                 force_overlap: seed % 3 == 0,
             };
             // Every fourth grid, two or four times as coarse as it would be.
-            let mut plain = module.clone();
-            annotate(&mut plain, main, &how, &mut Progress::default()).unwrap();
-            let all = all_of(&plain.main().quant).into_iter();
+            let all = {
+                let how = Annotation::new(spec, &observation, &settings, &constraints);
+                place(&mut module, main, &how);
+                let mut free = module.clone();
+                annotate(&mut free, main, &how, &mut Progress::default()).unwrap();
+                all_of(&free.main().quant).into_iter()
+            };
             let some = all.filter_map(|(place, given)| {
                 let (scale, zero) = given.params.as_tensor()?;
                 let factor = if random.next_u64() & 256 == 0 { 2.0 } else { 4.0 };
@@ -127,7 +130,8 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
                     .is_multiple_of(4)
                     .then_some((place, Given { params, ..given }))
             });
-            how.directives.given = some.collect();
+            constraints.given = some.collect();
+            let how = Annotation::new(spec, &observation, &settings, &constraints);
             let (mut progress, mut baked) = (Progress::default(), Baked::default());
             loop {
                 annotate(&mut module, main, &how, &mut progress).unwrap_or_else(|error| panic!("{case}: {error}"));
@@ -141,17 +145,10 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
                     Err(LowerError::Nodes(nodes)) => nodes,
                     Err(error) => panic!("{case}: {error}"),
                 };
-                assert!(refuse(
-                    module.main_mut(),
-                    spec,
-                    &wishes,
-                    &how.types,
-                    &mut progress,
-                    nodes
-                ));
+                assert!(refuse(module.main_mut(), &how, &mut progress, nodes));
             }
             let (graph, table) = (module.main(), &module.main().quant);
-            for (&(id, port), given) in &how.directives.given {
+            for (&(id, port), given) in &constraints.given {
                 match &graph.node(id).unwrap().place {
                     Placement::Host(reason) => refused += usize::from(reason.code == ReasonCode::GivenGrid),
                     Placement::Accelerator => {
@@ -174,7 +171,7 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
 }
 
 /// The reasons for which a graph with these grids has nodes on the host, by name.
-fn reasons(lines: &str, target_name: &str, given: &[(&str, Port, Given)], directed: Option<[f32; 2]>) -> String {
+fn reasons(lines: &str, target_name: &str, given: &[(&str, Port, Given)], range: Option<[f32; 2]>) -> String {
     let text = format!(
         "strait 1 float\ngraph @main(%x: f32[1,2]) {{\n{lines}}}\n\
          data @w: f32[2,2] = splat 1.0\ndata @b: f32[2] = splat 0.5\ndata @codes: i32[2] = splat 7\n\
@@ -182,27 +179,27 @@ fn reasons(lines: &str, target_name: &str, given: &[(&str, Port, Given)], direct
     );
     let mut module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let target = target(target_name).unwrap();
-    let (spec, main, wishes) = (target.spec(), module.main, Placing::new());
-    place(&mut module, main, spec, &wishes, &TypeWishes::default());
+    let (spec, main) = (target.spec(), module.main);
     let mut observation = Observation::default();
     for (_, value) in module.main().values() {
         let mut statistics = Statistics::default();
         statistics.add(0, &[-1.0, 0.25, 1.0]);
         observation.insert(Kind::Elements, module.name(value.name), Record::Statistics(statistics));
     }
-    let mut how = Annotation::new(spec, &observation, &wishes);
+    let (mut settings, mut constraints, _) = plain(spec);
     let node = |name: &str| {
         let mut nodes = module.main().nodes();
         nodes.find(|(_, node)| module.name(node.name) == name).unwrap()
     };
-    how.directives.given = given
+    constraints.given = given
         .iter()
         .map(|(name, port, given)| ((node(name).0, *port), given.clone()))
         .collect();
-    if let (Some(range), Some((name, ..))) = (directed, given.first()) {
-        let range = RangeFrom::Stated(range);
-        how.directives.ranges.insert(node(name).1.outputs[0], range);
+    if let (Some(range), Some((name, ..))) = (range, given.first()) {
+        settings.value_mut(node(name).1.outputs[0]).range = Some(RangeFrom::Rule(range));
     }
+    let how = Annotation::new(spec, &observation, &settings, &constraints);
+    place(&mut module, main, &how);
     annotate(&mut module, main, &how, &mut Progress::default()).unwrap();
     let told = module.main().nodes().filter_map(|(_, node)| match &node.place {
         Placement::Host(reason) => Some(format!("{}: {reason}", module.name(node.name))),

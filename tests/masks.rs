@@ -6,7 +6,6 @@ use strait_core::{Module, Op, Placement};
 use strait_execute::Tensor;
 use strait_kernels::Isa;
 use strait_lower::FusionPolicy;
-use strait_quantize::annotate::TypeWishes;
 use strait_target::spec::Integer;
 use strait_tests::integer::{InMemory, integer, integer_of};
 use strait_tests::numeric::{inputs, run, signal_to_noise};
@@ -285,16 +284,13 @@ fn a_decomposed_norm_keeps_its_precision() {
 #[test]
 fn masked_attention_on_16_bits_stays_right_with_its_softmax_in_integers() {
     let mut marks = Marks::default();
-    let wide = TypeWishes {
-        activation: Some(Integer::Int16.into()),
-        ..TypeWishes::default()
-    };
+    let wide = (Some(Integer::Int16.into()), None);
     for factor in [0.33, 3.3] {
         for value in MASKS {
             for (name, nodes, _, data) in masks(value) {
                 let float = parse(&attention(factor, nodes, &data)).unwrap();
                 let samples = samples(&float);
-                let integer = integer_of(&wide, FusionPolicy::Exact, &float, TARGETS[0], &samples).unwrap();
+                let integer = integer_of(wide, FusionPolicy::Exact, &float, TARGETS[0], &samples).unwrap();
                 let softmax = |(_, node): (_, &strait_core::Node)| matches!(node.op, Op::IntegerSoftmax(_));
                 assert_eq!(
                     integer.module.main().nodes().filter(|&at| softmax(at)).count(),

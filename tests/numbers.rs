@@ -8,10 +8,12 @@ use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
 use strait_lower::interval::Bounds;
 use strait_lower::{Fused, FusionPolicy};
-use strait_quantize::annotate::{Placing, Progress, TypeWishes, Wish, place, refuse};
+use strait_quantize::Annotation;
+use strait_quantize::annotate::{Progress, Run, place, refuse};
 use strait_target::Registry;
 use strait_tests::integer::{InMemory, Integer, findings, integer, integer_under};
 use strait_tests::numeric::{inputs, run, signal_to_noise};
+use strait_tests::passes::plain;
 use strait_tests::random_graph::random_graph;
 
 const TARGETS: [&str; 5] = [
@@ -295,35 +297,23 @@ fn nodes_that_have_settled_stay_where_they_are() {
         let float = parse(&random_graph(seed, 40)).unwrap();
         for name in ["generic-int8", "sima", "ascend"] {
             let target = strait_tests::passes::target(name).unwrap();
-            let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
-            place(&mut module, main, target.spec(), &wishes, &TypeWishes::default());
+            let (mut module, main) = (float.clone(), float.main);
+            let (settings, constraints, observation) = plain(target.spec());
+            let how = Annotation::new(target.spec(), &observation, &settings, &constraints);
+            place(&mut module, main, &how);
             // Some nodes are refused, as recipes do.
             let third = |id: &NodeId| id.index() as u64 % 3 == seed % 3;
             let refused = module.main().nodes().map(|(id, _)| id).filter(third);
             let refused = refused.map(|id| (id, Reason::new(ReasonCode::Range, "")).into());
             let (mut progress, refused) = (Progress::default(), refused.collect());
-            refuse(
-                module.main_mut(),
-                target.spec(),
-                &wishes,
-                &TypeWishes::default(),
-                &mut progress,
-                refused,
-            );
+            refuse(module.main_mut(), &how, &mut progress, refused);
             let places = |module: &Module| -> Vec<Placement> {
                 module.main().nodes().map(|(_, node)| node.place.clone()).collect()
             };
             let settled = places(&module);
             let is_island = |place: &&Placement| matches!(place, Placement::Host(r) if r.code == ReasonCode::Island);
             islands += settled.iter().filter(is_island).count();
-            refuse(
-                module.main_mut(),
-                target.spec(),
-                &wishes,
-                &TypeWishes::default(),
-                &mut progress,
-                Vec::new(),
-            );
+            refuse(module.main_mut(), &how, &mut progress, Vec::new());
             assert_eq!(places(&module), settled, "seed {seed} for {name}");
         }
     }
@@ -331,7 +321,7 @@ fn nodes_that_have_settled_stay_where_they_are() {
 }
 
 #[test]
-fn a_wish_for_integers_keeps_an_island_on_the_accelerator() {
+fn a_rule_for_integers_keeps_an_island_on_the_accelerator() {
     let text = "strait 1 float graph @main(%x: f32[1,4,4]) {
            %s: f32[1,4,4] = matmul(%x, %x) {a_zero=0, b_zero=0}
            %a: f32[1,4,4] = add(%s, %x)
@@ -340,7 +330,7 @@ fn a_wish_for_integers_keeps_an_island_on_the_accelerator() {
            %p: f32[1,4,4] = softmax(%c) {axis=2}
            return %p }";
     let target = strait_tests::passes::target("generic-int8").unwrap();
-    let on_host = |wished: &[&str]| {
+    let on_host = |integers: &[&str]| {
         let mut module = parse(text).unwrap();
         let main = module.main;
         let named = |name: &str| {
@@ -351,8 +341,12 @@ fn a_wish_for_integers_keeps_an_island_on_the_accelerator() {
                 .unwrap()
                 .0
         };
-        let wishes: Placing = wished.iter().map(|name| (named(name), Wish::Integer)).collect();
-        place(&mut module, main, target.spec(), &wishes, &TypeWishes::default());
+        let (mut settings, constraints, observation) = plain(target.spec());
+        for name in integers {
+            settings.layer_mut(named(name)).run = Some(Run::Integer);
+        }
+        let how = Annotation::new(target.spec(), &observation, &settings, &constraints);
+        place(&mut module, main, &how);
         let hosted = module
             .main()
             .nodes()

@@ -15,7 +15,7 @@ use strait_driver::{
 };
 use strait_kernels::Context;
 use strait_lower::{Fusion, FusionPolicy, fuse};
-use strait_quantize::annotate::{Coarser, Findings, Placing, Progress, TypeWishes, place};
+use strait_quantize::annotate::{Coarser, Findings, Progress, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics, annotate};
 
@@ -276,9 +276,12 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
         statistics.add(0, &numbers);
         observation.insert(Kind::Elements, name, Record::Statistics(statistics));
     }
-    let (main, placing) = (module.main, Placing::new());
-    let how = Annotation::new(target.spec(), &observation, &placing);
-    place(&mut module, main, target.spec(), &placing, &TypeWishes::default());
+    let (settings, constraints, _) = strait_tests::passes::plain(target.spec());
+    let (main, how) = (
+        module.main,
+        Annotation::new(target.spec(), &observation, &settings, &constraints),
+    );
+    place(&mut module, main, &how);
     let mut progress = Progress::default();
     annotate(&mut module, main, &how, &mut progress).unwrap();
     let (node, made) = module

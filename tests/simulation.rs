@@ -11,7 +11,6 @@ use strait_core::{
 use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
 use strait_lower::{Baked, FusionPolicy, LowerError, Lowered, Parameters, Signs, bake, lower, simulate};
-use strait_quantize::annotate::TypeWishes;
 use strait_target::TargetSpec;
 use strait_target::spec::{Integer as Type, Nearness};
 use strait_tests::integer::{InMemory, Integer, integer_of};
@@ -368,10 +367,7 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
 
 #[test]
 fn each_op_is_a_step_from_its_simulation_at_most() {
-    let types = |t: Option<Type>| TypeWishes {
-        activation: t.map(Into::into),
-        ..TypeWishes::default()
-    };
+    let types = |t: Option<Type>| (t.map(Into::into), None);
     let cases = [
         ("generic-int8", types(None)),
         ("generic-int8", types(Some(Type::Int16))),
@@ -388,8 +384,8 @@ fn each_op_is_a_step_from_its_simulation_at_most() {
             let text = random_graph(seed, 9);
             let float = parse(&text).unwrap();
             let samples = InMemory((0..4).map(|i| inputs(&float, 1000 * seed + i, 1.0)).collect());
-            let case = format!("seed {seed} for {name} {:?}\n{text}", types.activation);
-            let integer = integer_of(&types, FusionPolicy::Exact, &float, name, &samples);
+            let case = format!("seed {seed} for {name} {:?}\n{text}", types.0);
+            let integer = integer_of(types, FusionPolicy::Exact, &float, name, &samples);
             let integer = integer.unwrap_or_else(|error| panic!("{case}: {error}"));
             each_op(&integer, target.spec(), &samples.0[0], &mut seen, &case);
             let simulated = simulate(&integer.annotated, Some(target.spec()), Parameters::Reals).unwrap();
@@ -401,10 +397,7 @@ fn each_op_is_a_step_from_its_simulation_at_most() {
             }
         }
         // Steps add up from op to op: that is told and not asserted.
-        println!(
-            "{name} {:?}: {seen:?}, end to end {end_to_end:.1} dB at least",
-            types.activation
-        );
+        println!("{name} {:?}: {seen:?}, end to end {end_to_end:.1} dB at least", types.0);
         assert!(seen.ops > 60 && seen.refused * 10 < seen.ops, "{name}: {seen:?}");
     }
 }

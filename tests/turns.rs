@@ -1,4 +1,4 @@
-//! Turns and revisions: what a refusal or another directive makes anew is what doing the whole graph again would make.
+//! Turns and revisions: what a refusal or another setting makes anew is what doing the whole graph again would make.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::random::SplitMix64;
@@ -6,9 +6,11 @@ use strait_core::text::{PrintOptions, parse, print};
 use strait_core::verifier::verify;
 use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal, Term, ValueId};
 use strait_lower::{Baked, LowerError, Lowered, Turns, bake, lower};
-use strait_quantize::annotate::{GridWish, Placing, Progress, RangeFrom, TypeWishes, place, refuse};
-use strait_quantize::{Annotation, annotate};
+use strait_quantize::annotate::{Progress, RangeFrom, place, refuse};
+use strait_quantize::{Annotation, Settings, annotate};
+use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Alignment, Alignments, Integer, WeightPer};
+use strait_tests::passes::plain;
 use strait_tests::random_graph::{observation, random_graph};
 
 /// A graph with all of its numbers, whatever else is in the pool.
@@ -41,12 +43,10 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
         for name in TARGETS {
             let case = format!("seed {seed} for {name}");
             let target = strait_tests::passes::target(name).unwrap();
-            let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
-            let spec = target.spec();
-            place(&mut module, main, spec, &wishes, &TypeWishes::default());
-            let mut how = Annotation::new(spec, &observation, &wishes);
+            let (mut module, main, spec) = (float.clone(), float.main, target.spec());
+            let (mut settings, constraints, _) = plain(spec);
             let mut word = || words[(random.next_u64() >> 8) as usize % words.len()];
-            how.alignments = Alignments {
+            settings.default.alignments = Alignments {
                 activation: word(),
                 elementwise: word(),
                 concat: word(),
@@ -56,6 +56,8 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
                 simplify: seed % 4 != 0,
                 force_overlap: seed % 3 == 0,
             };
+            let how = Annotation::new(spec, &observation, &settings, &constraints);
+            place(&mut module, main, &how);
             let mut progress = Progress::default();
             annotate(&mut module, main, &how, &mut progress).unwrap();
             for _ in 0..4 {
@@ -69,14 +71,7 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
                 }
                 let chosen = left[(random.next_u64() >> 8) as usize % left.len()];
                 let refusal: Refusal = (chosen, Reason::new(ReasonCode::Range, "")).into();
-                refuse(
-                    module.main_mut(),
-                    spec,
-                    &wishes,
-                    &TypeWishes::default(),
-                    &mut progress,
-                    vec![refusal],
-                );
+                refuse(module.main_mut(), &how, &mut progress, vec![refusal]);
                 let mut again = module.clone();
                 annotate(&mut module, main, &how, &mut progress).unwrap();
                 annotate(&mut again, main, &how, &mut Progress::default()).unwrap();
@@ -96,8 +91,8 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
 
 const INT16: Activation = Activation::Codes(Integer::Int16);
 
-/// Other directives for a few values or nodes.
-fn revised<'a>(before: &Annotation<'a>, module: &Module, random: &mut SplitMix64) -> Annotation<'a> {
+/// Other settings of a few values or nodes.
+fn revised(before: &Settings, spec: &TargetSpec, module: &Module, random: &mut SplitMix64) -> Settings {
     let mut after = before.clone();
     let graph = module.main();
     let mut draw = |count: usize| (random.next_u64() >> 8) as usize % count.max(1);
@@ -111,35 +106,27 @@ fn revised<'a>(before: &Annotation<'a>, module: &Module, random: &mut SplitMix64
     let Some(&(node, term)) = nodes.get(draw(nodes.len())) else {
         return after;
     };
-    let (directives, types) = (&mut after.directives, &mut after.types);
     match kind {
         0 => {
             let range = [-2.0, [1.0, 300.0][draw(2)]];
-            directives.ranges.insert(value, RangeFrom::Stated(range));
+            after.value_mut(value).range = Some(RangeFrom::Rule(range));
         }
         1 => {
             let word = Alignment::ALL[draw(Alignment::ALL.len())];
-            directives.alignments.insert(node, word);
+            after.layer_mut(node).alignment = Some(word);
         }
-        2 if before.spec.row_for(term, INT16).is_some() => {
-            types.activations.insert(node, INT16);
+        2 if spec.row_for(term, INT16).is_some() => {
+            after.layer_mut(node).activation = Some(INT16);
         }
-        3 => {
-            let symmetric = GridWish {
-                symmetric: Some(true),
-                power_of_two: None,
-            };
-            types.grids.values.insert(value, symmetric);
-        }
-        4 => _ = directives.weight_per.insert(node, WeightPer::Tensor),
-        5 => _ = directives.operands.insert((node, 0), RangeFrom::Stated([-4.0, 4.0])),
-        6 => _ = directives.simplify.insert(node, draw(2) == 0),
+        3 => after.value_mut(value).grid.symmetric = Some(true),
+        4 => after.layer_mut(node).weights.per = Some(WeightPer::Tensor),
+        5 => after.operand_mut(node, 0).range = Some(RangeFrom::Rule([-4.0, 4.0])),
+        6 => after.layer_mut(node).simplify = Some(draw(2) == 0),
         // What was said before is taken back.
         _ => {
-            directives.ranges.pop_first();
-            directives.alignments.pop_last();
-            directives.simplify.pop_first();
-            types.activations.pop_first();
+            after.values.pop_first();
+            after.layers.pop_first();
+            after.layers.pop_last();
         }
     }
     after
@@ -155,20 +142,23 @@ fn a_revision_makes_what_annotating_everything_again_would_make() {
         for name in TARGETS {
             let case = format!("seed {seed} for {name}");
             let target = strait_tests::passes::target(name).unwrap();
-            let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
-            place(&mut module, main, target.spec(), &wishes, &TypeWishes::default());
-            let mut how = Annotation::new(target.spec(), &observation, &wishes);
+            let (mut module, main, spec) = (float.clone(), float.main, target.spec());
+            let (mut settings, constraints, _) = plain(spec);
+            let how = Annotation::new(spec, &observation, &settings, &constraints);
+            place(&mut module, main, &how);
             let mut progress = Progress::default();
             annotate(&mut module, main, &how, &mut progress).unwrap();
             for _ in 0..8 {
-                let after = revised(&how, &module, &mut random);
-                progress.revise(&module, main, &how, &after);
+                let revised = revised(&settings, spec, &module, &mut random);
+                let [before, after] =
+                    [&settings, &revised].map(|settings| Annotation::new(spec, &observation, settings, &constraints));
+                progress.revise(&module, main, &before, &after);
                 let mut again = module.clone();
                 annotate(&mut module, main, &after, &mut progress).unwrap();
                 annotate(&mut again, main, &after, &mut Progress::default()).unwrap();
                 assert_same(&text(&module), &text(&again), &case);
                 verify(&module).unwrap();
-                how = after;
+                settings = revised;
                 revisions += 1;
                 visited += progress.visited();
                 nodes += module.main().nodes().count();
@@ -212,17 +202,18 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
     let mut random = SplitMix64::new(seed);
     let observation = observation(&float, &mut random);
     let target = strait_tests::passes::target(name).unwrap();
-    let (spec, wishes, types) = (target.spec(), Placing::new(), TypeWishes::default());
-    let mut how = Annotation::new(spec, &observation, &wishes);
+    let spec = target.spec();
+    let (mut settings, constraints, _) = plain(spec);
     // Ranges that are far apart, for some of which there is no form.
     for (value, _) in float.main().values() {
         let most = [1e-20, 1e-5, 1e10][(random.next_u64() >> 8) as usize % 3];
         if (random.next_u64() >> 8).is_multiple_of(5) {
-            how.directives.ranges.insert(value, RangeFrom::Stated([-most, most]));
+            settings.value_mut(value).range = Some(RangeFrom::Rule([-most, most]));
         }
     }
+    let how = Annotation::new(spec, &observation, &settings, &constraints);
     let (mut module, main, coarser) = (float.clone(), float.main, seed.is_multiple_of(2));
-    let mut progress = place(&mut module, main, spec, &wishes, &types);
+    let mut progress = place(&mut module, main, &how);
     let (mut turns, mut work, mut first) = (Turns::default(), [0, 0], true);
     for turn in 0.. {
         let placed = module.clone();
@@ -258,7 +249,7 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
         }
         let mut again = module.clone();
         let refuse = |module: &mut Module, progress: &mut Progress| {
-            refuse(module.main_mut(), spec, &wishes, &types, progress, refused.clone());
+            refuse(module.main_mut(), &how, progress, refused.clone());
         };
         refuse(&mut module, &mut progress);
         if !coarser {

@@ -7,7 +7,6 @@ use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams}
 use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
 use strait_lower::{FusionPolicy, Parameters, Signs, simulate};
-use strait_quantize::annotate::TypeWishes;
 use strait_target::spec::{Activation, Integer as Type};
 use strait_tests::integer::{InMemory, Integer, integer_of};
 use strait_tests::numeric::{inputs, run};
@@ -33,12 +32,8 @@ const CASES: [(&str, Type, [f64; 2]); 7] = [
 fn compiled(name: &str, weight: Type, seed: u64) -> (Integer, Vec<Tensor>) {
     let float = parse(&random_graph(seed, 12)).unwrap();
     let samples = InMemory((0..4).map(|i| inputs(&float, 1000 * seed + i, 1.0)).collect());
-    let types = TypeWishes {
-        activation: Some(Activation::Float32),
-        weight: Some(weight),
-        ..TypeWishes::default()
-    };
-    let integer = integer_of(&types, FusionPolicy::Exact, &float, name, &samples);
+    let types = (Some(Activation::Float32), Some(weight));
+    let integer = integer_of(types, FusionPolicy::Exact, &float, name, &samples);
     let integer = integer.unwrap_or_else(|error| panic!("seed {seed} for {name}: {error}"));
     (integer, samples.0.into_iter().next().unwrap())
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 pub use strait_compile::InMemory;
-use strait_compile::{CompileError, Means, Model, Observed, Settings, Silent, Task, compile};
+use strait_compile::{CompileError, Means, Model, Observed, Resolved, Silent, Task, compile};
 use strait_core::CertificateRecord;
 use strait_core::{GraphId, Module, Switches};
 use strait_lower::{Fused, Fusion, FusionPolicy};
-use strait_quantize::annotate::{Coarser, TypeWishes};
-use strait_target::spec::Nearness;
+use strait_quantize::{Settings, annotate::Coarser};
+use strait_target::spec::{Activation, Integer as Codes, Nearness};
 use strait_verify::{Finding, Ranges, analyse};
 
 /// The integer model: graph [`Integer::lowered`], and the fused one, which is main.
@@ -63,31 +63,35 @@ pub fn integer_under(
     target: &str,
     samples: &InMemory,
 ) -> Result<Integer, String> {
-    integer_of(&TypeWishes::default(), policy, float, target, samples)
+    integer_of((None, None), policy, float, target, samples)
 }
 
-/// [`integer_wanting`] these types, whatever the graph.
+/// [`integer_with`] these types of activations and weights, of all nodes.
 ///
 /// # Errors
 /// Whatever stopped it, as text.
 pub fn integer_of(
-    types: &TypeWishes,
+    types: (Option<Activation>, Option<Codes>),
     policy: FusionPolicy,
     float: &Module,
     target: &str,
     samples: &InMemory,
 ) -> Result<Integer, String> {
-    integer_wanting(&|_| Ok(types.clone()), policy, float, target, samples)
+    let of_all = |_: &Module, settings: &mut Settings| {
+        (settings.default.activation, settings.default.weights.ty) = types;
+        Ok(())
+    };
+    integer_with(&of_all, policy, float, target, samples)
 }
 
 /// Compiles by the extremes of what is observed, and verifies what comes out. The rules of the target's table are left out, so
-/// that the nodes of the graph are those whose rows a test is about. `target` is as in the filetests; `types` are those of the
-/// canonical graph.
+/// that the nodes of the graph are those whose rows a test is about. `target` is as in the filetests; `resolve` says
+/// more of the canonical graph than the target's table.
 ///
 /// # Errors
 /// Whatever stopped it, as text.
-pub fn integer_wanting(
-    types: &dyn Fn(&Module) -> Result<TypeWishes, String>,
+pub fn integer_with(
+    resolve: &dyn Fn(&Module, &mut Settings) -> Result<(), String>,
     policy: FusionPolicy,
     float: &Module,
     target: &str,
@@ -99,16 +103,17 @@ pub fn integer_wanting(
     let Observed { model, observation, .. } = model
         .observe(Arc::new(samples.clone()), Means::default(), &Silent)
         .map_err(text)?;
+    let mut resolved = Resolved {
+        fusion: policy,
+        ..Resolved::new(target.spec())
+    };
+    resolve(&model.module, &mut resolved.settings)?;
     let task = Task {
         float: &model.module,
         bodies: &model.bodies,
         observation: &observation,
         target: &target,
-        settings: &Settings {
-            types: types(&model.module)?,
-            fusion: policy,
-            ..Settings::new(target.spec())
-        },
+        resolved: &resolved,
         ranges: &Ranges::default(),
         random_inputs: 1,
         limits: strait_execute::Limits::default(),

@@ -15,7 +15,7 @@
 //! `accept` is the largest difference that a fusion may make, `scale` the largest input.
 #![allow(clippy::unwrap_used, reason = "it serves tests, which may panic")]
 
-use crate::integer::{InMemory, Integer, integer_wanting};
+use crate::integer::{InMemory, Integer, integer_with};
 use crate::numeric::inputs;
 use crate::passes::types;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ use strait_builtin as _;
 use strait_core::Module;
 use strait_core::text::parse;
 use strait_lower::FusionPolicy;
+use strait_quantize::Settings;
 use strait_target::Registry;
 
 /// Every table in the box: its id, and the name by which tests ask for it.
@@ -113,8 +114,8 @@ impl RowGraph {
         let float = parse(&self.graph).map_err(|error| error.to_string())?;
         let samples = InMemory((0..4).map(|seed| inputs(&float, seed, self.scale)).collect());
         let words: Vec<&str> = self.types.split_whitespace().collect();
-        let wanted = |module: &Module| types(module, &words).map(|(types, _)| types);
-        let integer = integer_wanting(&wanted, self.policy, &float, target, &samples)?;
+        let resolve = |module: &Module, settings: &mut Settings| types(module, &words, settings).map(drop);
+        let integer = integer_with(&resolve, self.policy, &float, target, &samples)?;
         Ok(Made {
             float,
             samples,

@@ -11,7 +11,7 @@ use strait_target::{Target, spec::Nearness};
 use strait_verify::{Ranges, VerifyError, VerifyOptions, verify_module};
 
 use crate::{
-    CompileError, OwnGrids, Settings, Shares, Step, TargetLoops, Watch, blame, check_invariants,
+    CompileError, OwnGrids, Resolved, Shares, Step, TargetLoops, Watch, blame, check_invariants,
     fuse::{certificates, closed, fused},
     own_model, quantize,
 };
@@ -27,8 +27,8 @@ pub struct Task<'a> {
     pub observation: &'a Observation,
     /// For which target.
     pub target: &'a Arc<dyn Target>,
-    /// The settings.
-    pub settings: &'a Settings,
+    /// The rules, resolved to the float graph.
+    pub resolved: &'a Resolved,
     /// The integers of the samples, by input, which random inputs have.
     pub ranges: &'a Ranges,
     /// Random inputs on which the fused graph is held against the lowered one.

@@ -13,7 +13,7 @@ pub(crate) fn fused(task: &Task<'_>, mut module: Module) -> Result<(Module, Fusi
     module.graphs.push(main);
     module.main = GraphId::new(module.graphs.len() - 1);
     let main = module.main;
-    let fusion = fuse(&mut module, main, task.target.as_ref(), task.settings.fusion);
+    let fusion = fuse(&mut module, main, task.target.as_ref(), task.resolved.fusion);
     let fusion =
         fusion.map_err(|error| CompileError::Defect(format!("fusing for `{}`: {error}", task.target.spec().id)))?;
     Ok((module, fusion))

@@ -8,7 +8,7 @@ use strait_quantize::{Observation, Requests, observe::Samples, statistics::Cover
 use strait_target::Target;
 use strait_verify::Ranges;
 
-use crate::{Built, CompileError, Means, Model, OfTarget, Settings, Task, Watch, compile, observe};
+use crate::{Built, CompileError, Means, Model, OfTarget, Resolved, Task, Watch, compile, observe};
 
 /// Samples in memory, each with the graph's inputs in their order.
 #[derive(Clone, Debug, Default)]
@@ -59,8 +59,8 @@ impl Model {
     ) -> Result<Observed, CompileError> {
         let requests = Requests::all(&self.module, self.module.main);
         let covered = Coverage::all(samples.count() as u64);
-        let asked = (&requests, samples.as_ref(), &covered);
-        let observation = observe((&self.module, &self.bodies), asked, &means, watch)?;
+        let all = (&requests, samples.as_ref(), &covered);
+        let observation = observe((&self.module, &self.bodies), all, &means, watch)?;
         Ok(Observed {
             model: self,
             observation,
@@ -76,28 +76,28 @@ impl Observed {
         self.samples.as_ref()
     }
 
-    /// Compiles for one target. `settings` are asked for with the float graph behind the rules of its table, to whose nodes and
-    /// values they are resolved.
+    /// Compiles for one target. `resolve` is given the float graph behind the rules of its table, to whose nodes and values it
+    /// resolves rules.
     ///
     /// # Errors
-    /// As for [`compile()`], and those of `settings`.
+    /// As for [`compile()`], and those of `resolve`.
     pub fn compile<E: From<CompileError>>(
         &self,
         target: &Arc<dyn Target>,
-        settings: impl FnOnce(&Module) -> Result<Settings, E>,
+        resolve: impl FnOnce(&Module) -> Result<Resolved, E>,
         watch: &dyn Watch,
     ) -> Result<Built, E> {
-        self.with(target, settings, watch, |task| Ok(compile(task, watch)?))
+        self.with(target, resolve, watch, |task| Ok(compile(task, watch)?))
     }
 
     /// Does `work` with the task of compiling for one target.
     ///
     /// # Errors
-    /// Those of `settings` and `work`, and what stops the rules of the target or the observation of what they make.
+    /// Those of `resolve` and `work`, and what stops the rules of the target or the observation of what they make.
     pub fn with<T, E: From<CompileError>>(
         &self,
         target: &Arc<dyn Target>,
-        settings: impl FnOnce(&Module) -> Result<Settings, E>,
+        resolve: impl FnOnce(&Module) -> Result<Resolved, E>,
         watch: &dyn Watch,
         work: impl FnOnce(&Task<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -106,15 +106,15 @@ impl Observed {
         let switches = Switches::default();
         let rules = (target.spec(), &switches);
         let own = OfTarget::new((module, &self.observation), rules, watch, |module, unmet| {
-            let asked = (unmet, self.samples.as_ref(), &covered);
-            observe((module, bodies), asked, &self.means, watch)
+            let others = (unmet, self.samples.as_ref(), &covered);
+            observe((module, bodies), others, &self.means, watch)
         })?;
         work(&Task {
             float: &own.module,
             bodies,
             observation: &own.observation,
             target,
-            settings: &settings(&own.module)?,
+            resolved: &resolve(&own.module)?,
             ranges: &Ranges::default(),
             random_inputs: 3,
             limits: self.means.limits,

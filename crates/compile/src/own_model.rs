@@ -35,13 +35,13 @@ pub(crate) fn hold(target: &dyn Target, module: &Module) -> Result<Option<Shares
     }
     let mut compared = Vec::new();
     for node in shares::layers(module) {
-        for asked in shares::requantizations(module, node) {
+        for form in shares::requantizations(module, node) {
             // Layers without weights of their own often share one.
-            if compared.contains(&asked) {
+            if compared.contains(&form) {
                 continue;
             }
-            compared.push(asked);
-            let (form, clamp, wide) = asked;
+            compared.push(form);
+            let (form, clamp, wide) = form;
             one(target, form, clamp, wide).map_err(|text| shares::of_layer(module, node, &text))?;
         }
     }

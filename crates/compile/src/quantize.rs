@@ -17,7 +17,7 @@ use strait_quantize::{
 use crate::{CompileError, Denied, Settings, Task, check_invariants};
 
 /// Values whose grids of the model a node could not have: the node, and why.
-pub type Misfits = BTreeMap<ValueId, (NodeId, Reason)>;
+pub type UnfittingGrids = BTreeMap<ValueId, (NodeId, Reason)>;
 
 /// A model in integers whose requantizations are operations of their own.
 #[derive(Debug)]
@@ -38,9 +38,9 @@ pub struct OwnGrids {
     /// All of them.
     pub grids: ModelGrids,
     /// The values whose grids a node could not have, so that it runs on the host.
-    pub misfits: Misfits,
+    pub unfitting: UnfittingGrids,
     /// The values that were given other grids.
-    pub freed: Misfits,
+    pub freed: UnfittingGrids,
 }
 
 /// Annotates and lowers. Where settings requantize, values whose grids of the model a node could not have are set free of
@@ -49,58 +49,43 @@ pub struct OwnGrids {
 /// # Errors
 /// Nodes that settings want in integers and that cannot be; the target's code; a defect.
 pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
-    let mut freed = Misfits::new();
+    let mut freed = UnfittingGrids::new();
     loop {
         let done = attempt(task, &freed)?;
         let is_new = |value: &ValueId| !freed.contains_key(value);
-        let misfits = &done.own_grids.misfits;
-        if !task.settings.requantizes || !misfits.keys().any(is_new) {
-            hold_to_integers(task.settings, &done.annotated)?;
+        let unfitting = &done.own_grids.unfitting;
+        if !task.resolved.requantizes || !unfitting.keys().any(is_new) {
+            hold_to_integers(&task.resolved.settings, &done.annotated)?;
             return Ok(done);
         }
-        done.own_grids.misfits.into_iter().for_each(|(value, why)| {
+        done.own_grids.unfitting.into_iter().for_each(|(value, why)| {
             freed.entry(value).or_insert(why);
         });
     }
 }
 
 /// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value.
-fn attempt(task: &Task<'_>, freed: &Misfits) -> Result<Quantized, CompileError> {
-    let (settings, spec) = (task.settings, task.target.spec());
+fn attempt(task: &Task<'_>, freed: &UnfittingGrids) -> Result<Quantized, CompileError> {
+    let (settings, spec) = (&task.resolved.settings, task.target.spec());
     let mut module = task.float.clone();
     let main = module.main;
-    let (mut types, mut directives) = (settings.types.clone(), settings.directives.clone());
-    for given in &settings.given {
-        let known = given.annotation(&mut module);
-        directives.given.insert((given.node, given.port), known);
-    }
+    let mut constraints = task.resolved.constraints(&mut module);
     let grids = take_model_grids(&mut module, main).map_err(CompileError::defect)?;
     let free: BTreeSet<ValueId> = freed.keys().copied().collect();
     grids
-        .keep((&mut module, main), spec, &free, &mut types, &mut directives)
+        .keep((&mut module, main), (spec, settings), &free, &mut constraints)
         .map_err(CompileError::defect)?;
-    widen(&module, main, spec, &settings.placing, &directives, &mut types);
-    let mut progress = place(&mut module, main, spec, &settings.placing, &types);
+    let mut how = Annotation::new(spec, task.observation, settings, &constraints);
+    widen(&module, main, &mut how);
+    let mut progress = place(&mut module, main, &how);
     let refused = refused_by_code(&module, main, task.target.as_ref());
     let refused = refused.map_err(|error| CompileError::Target(error.to_string()))?;
-    let placing = &settings.placing;
-    refuse(module.main_mut(), spec, placing, &types, &mut progress, refused);
-    let how = Annotation {
-        spec,
-        observation: task.observation,
-        observer: settings.observer.clone(),
-        weight_per: settings.weight_per,
-        weight_block: settings.weight_block,
-        types,
-        alignments: settings.alignments,
-        directives,
-        placing,
-    };
+    refuse(module.main_mut(), &how, &mut progress, refused);
     let own = grids.iter();
     let own = own.filter_map(|(value, grid)| Some((module.main().data_of(value)?, grid.clone())));
     let mut turns = Turns::with_scales(own.collect());
     // What is on the host for the sake of a grid may come back.
-    let is_final = grids.is_empty() || !settings.requantizes;
+    let is_final = grids.is_empty() || !task.resolved.requantizes;
     let lowered = turned(&mut module, &mut progress, &how, |module, progress| {
         if is_final {
             hold_to_integers(settings, module)?;
@@ -123,15 +108,15 @@ fn attempt(task: &Task<'_>, freed: &Misfits) -> Result<Quantized, CompileError> 
     )?;
     let mut findings = progress.findings(&module, &how);
     findings.requantized = requantized(&module, &grids, freed).map_err(CompileError::defect)?;
-    let misfits = progress.misfits().iter().filter(|(value, _)| grids.has(**value));
-    let misfits = misfits.map(|(&value, why)| (value, why.clone())).collect();
+    let unfitting = progress.unfitting().iter().filter(|(value, _)| grids.has(**value));
+    let unfitting = unfitting.map(|(&value, why)| (value, why.clone())).collect();
     Ok(Quantized {
         annotated: module,
         lowered,
         findings,
         own_grids: OwnGrids {
             grids,
-            misfits,
+            unfitting,
             freed: freed.clone(),
         },
     })
@@ -156,7 +141,7 @@ fn turned<T>(
         match turn(module, progress)? {
             Turn::Done(done) => return Ok(done),
             Turn::Refused(nodes) => {
-                if !refuse(module.main_mut(), how.spec, how.placing, &how.types, progress, nodes) {
+                if !refuse(module.main_mut(), how, progress, nodes) {
                     return Err(CompileError::defect("a node on the host was refused"));
                 }
             }
@@ -168,7 +153,7 @@ fn turned<T>(
 fn hold_to_integers(settings: &Settings, module: &Module) -> Result<(), CompileError> {
     let graph = module.main();
     let name = |id: NodeId| graph.node(id).map_or("", |node| module.name(node.name)).to_owned();
-    let mut found: Vec<Denied> = denied(graph, &settings.placing)
+    let mut found: Vec<Denied> = denied(graph, settings)
         .into_iter()
         .map(|(node, reason)| Denied {
             node,
@@ -178,14 +163,12 @@ fn hold_to_integers(settings: &Settings, module: &Module) -> Result<(), CompileE
         })
         .collect();
     let unfit = graph.nodes().filter_map(|(node, on)| match &on.place {
-        Placement::Host(reason) if is_unfit(reason) && settings.directives.unfit(node) == Unfit::Error => {
-            Some(Denied {
-                node,
-                name: name(node),
-                reason: (**reason).clone(),
-                is_unfit: true,
-            })
-        }
+        Placement::Host(reason) if is_unfit(reason) && settings.unfit(node) == Unfit::Error => Some(Denied {
+            node,
+            name: name(node),
+            reason: (**reason).clone(),
+            is_unfit: true,
+        }),
         _ => None,
     });
     found.extend(unfit);
@@ -204,7 +187,7 @@ pub fn is_unfit(reason: &Reason) -> bool {
 mod tests {
     use super::*;
     use strait_core::{Placement, Reason, ReasonCode, text::parse};
-    use strait_quantize::annotate::Placing;
+    use strait_quantize::annotate::Constraints;
     use strait_quantize::statistics::Observation;
     use strait_target::{Options, Table, TargetSpec};
 
@@ -229,8 +212,9 @@ mod tests {
     #[test]
     fn refusals_end_by_themselves_however_many_turns_they_take() {
         let (mut module, spec) = (row(200), spec());
-        let (observation, placing) = (Observation::default(), Placing::new());
-        let how = Annotation::new(&spec, &observation, &placing);
+        let (settings, observation) = (Settings::new(&spec), Observation::default());
+        let constraints = Constraints::default();
+        let how = Annotation::new(&spec, &observation, &settings, &constraints);
         let mut count = 0;
         let done = turned(&mut module, &mut Progress::default(), &how, |module, _| {
             count += 1;
@@ -247,8 +231,9 @@ mod tests {
     #[test]
     fn a_refusal_that_moves_nothing_is_a_defect() {
         let (mut module, spec) = (row(2), spec());
-        let (observation, placing) = (Observation::default(), Placing::new());
-        let how = Annotation::new(&spec, &observation, &placing);
+        let (settings, observation) = (Settings::new(&spec), Observation::default());
+        let constraints = Constraints::default();
+        let how = Annotation::new(&spec, &observation, &settings, &constraints);
         let id = module.main().nodes().next().expect("a node").0;
         let error = turned(&mut module, &mut Progress::default(), &how, |_, _| {
             let why = Reason::new(ReasonCode::NoForm, "again and again");

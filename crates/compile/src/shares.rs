@@ -38,15 +38,15 @@ pub fn shares(target: &dyn Target, module: &Module) -> Result<Option<Shares>, La
     let mut known = Vec::new();
     for node in layers(module) {
         let mut own = None;
-        for asked in requantizations(module, node) {
-            let answer = match known.iter().find(|(before, _)| *before == asked) {
+        for one in requantizations(module, node) {
+            let answer = match known.iter().find(|(before, _)| *before == one) {
                 Some(&(_, answer)) => answer,
                 None => {
-                    let (form, clamp, wide) = asked;
+                    let (form, clamp, wide) = one;
                     let answer = target.models(form, clamp, wide);
                     let answer = answer.map_err(|error| of_layer(module, node, &error.to_string()))?;
                     if answer.is_some() {
-                        known.push((asked, answer));
+                        known.push((one, answer));
                     }
                     answer
                 }
@@ -78,10 +78,10 @@ pub(crate) fn layers(module: &Module) -> impl Iterator<Item = &Node> {
 }
 
 /// A form, the clamp behind it, and true where its accumulators have 64 bits.
-pub(crate) type Asked<'a> = (&'a Requantization, Option<[i32; 2]>, bool);
+pub(crate) type Form<'a> = (&'a Requantization, Option<[i32; 2]>, bool);
 
 /// The forms that a node computes.
-pub(crate) fn requantizations<'a>(module: &Module, node: &'a Node) -> impl Iterator<Item = Asked<'a>> {
+pub(crate) fn requantizations<'a>(module: &Module, node: &'a Node) -> impl Iterator<Item = Form<'a>> {
     let own = match &node.op {
         Op::Requantize(own) => Some(&own.form),
         _ => None,

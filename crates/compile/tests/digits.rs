@@ -5,7 +5,7 @@
 use std::{path::Path, sync::Arc};
 
 use strait_builtin as _;
-use strait_compile::{CompileError, InMemory, Means, Model, Settings, Silent};
+use strait_compile::{CompileError, InMemory, Means, Model, Resolved, Silent};
 use strait_core::{Module, Switches};
 use strait_execute::{Tensor, Threads};
 use strait_import::{ReadOptions, free_dimensions};
@@ -53,13 +53,13 @@ fn the_digits_model_is_sound_for_every_target() {
     let mut fused = 0;
     for (id, _) in registry.entries() {
         let target = registry.get(id, &Options::default()).unwrap();
-        let settings = |_: &Module| {
-            Ok::<_, CompileError>(Settings {
+        let resolve = |_: &Module| {
+            Ok::<_, CompileError>(Resolved {
                 fusion: FusionPolicy::Exact,
-                ..Settings::new(target.spec())
+                ..Resolved::new(target.spec())
             })
         };
-        let built = observed.compile(&target, settings, &Silent).unwrap();
+        let built = observed.compile(&target, resolve, &Silent).unwrap();
         let report = verify_module(&built.module, &built.certificates, &VerifyOptions::new(&threads)).unwrap();
         assert_eq!(report.findings, [], "{id}");
         assert!(

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use strait_builtin as _;
-use strait_compile::{CompileError, InMemory, Means, Model, Settings, Silent};
+use strait_compile::{CompileError, InMemory, Means, Model, Resolved, Silent};
 use strait_core::text::parse;
 use strait_core::{Module, Placement, ReasonCode, Switches};
 use strait_execute::Tensor;
@@ -28,13 +28,14 @@ fn place(activation: Option<Activation>) -> Placement {
         .unwrap()
         .get("generic-int8", &Options::default())
         .unwrap();
-    let settings = |module: &Module| {
-        let mut settings = Settings::new(target.spec());
-        let nodes = module.main().nodes().map(|(id, _)| id);
-        settings.types.activations = nodes.filter_map(|id| Some((id, activation?))).collect();
-        Ok::<_, CompileError>(settings)
+    let resolve = |module: &Module| {
+        let mut resolved = Resolved::new(target.spec());
+        for (id, _) in module.main().nodes() {
+            resolved.settings.layer_mut(id).activation = activation;
+        }
+        Ok::<_, CompileError>(resolved)
     };
-    let built = observed.compile(&target, settings, &Silent).unwrap();
+    let built = observed.compile(&target, resolve, &Silent).unwrap();
     let mut nodes = built.annotated.main().nodes();
     let (_, conv) = nodes.find(|(_, node)| built.annotated.name(node.name) == "y").unwrap();
     conv.place.clone()

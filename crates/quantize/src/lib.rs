@@ -12,7 +12,7 @@ mod parts;
 mod requests;
 pub mod statistics;
 
-pub use annotate::{AnnotateError, Annotation, annotate};
+pub use annotate::{AnnotateError, Annotation, Settings, annotate};
 pub use observe::{ObserveError, observe};
 pub use observers::ObserverChoice;
 pub use parts::parts;

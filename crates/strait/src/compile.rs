@@ -93,7 +93,7 @@ impl Observed {
     /// # Errors
     /// As for [`Observed::compile`]; an interruption.
     pub fn compile_watched(&self, target: &Target, rules: &Rules, watch: &dyn Watch) -> Result<Artifact, Error> {
-        let settings = |module: &Module| rules.settings(module, target.target.spec());
+        let settings = |module: &Module| rules.resolved(module, target.target.spec());
         let built = self.observed.compile(&target.target, settings, watch)?;
         let content = Content {
             module: built.module.clone(),

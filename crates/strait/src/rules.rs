@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use strait_compile::Settings;
+use strait_compile::Resolved;
 use strait_core::{Module, NodeId, codes};
 use strait_document::{Glob, nearest};
-use strait_quantize::{ObserverChoice, annotate::Wish};
+use strait_quantize::annotate::Run;
 use strait_target::TargetSpec;
-pub use strait_target::spec::{Activation, Integer, Observer};
+pub use strait_target::spec::{Activation, Integer, Observer, WeightPer};
 
 use crate::{Error, Fault};
 
 /// Number of names that an error lists.
 const MOST_NAMES: usize = 3;
 
-/// Wishes of whoever compiles. Without rules everything is as the target's table says.
+/// Rules of whoever compiles. Without any everything is as the target's table says.
 ///
 /// ```
 /// use strait::{LayerRule, Rules, rules::Observer};
@@ -34,8 +34,9 @@ pub struct Rules {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerRule {
     layers: String,
-    place: Option<Wish>,
+    run: Option<Run>,
     activations: Option<Activation>,
+    weight_per: Option<WeightPer>,
 }
 
 impl Rules {
@@ -65,35 +66,27 @@ impl Rules {
         self
     }
 
-    /// The settings of one target's float graph.
-    pub(crate) fn settings(&self, module: &Module, spec: &TargetSpec) -> Result<Settings, Error> {
-        let mut settings = Settings::new(spec);
-        settings.observer = ObserverChoice {
-            observer: self.observer.unwrap_or(spec.quantize.observer),
-            ..ObserverChoice::default()
-        };
-        settings.types.activation = self.activations.map(|t| known(t, spec)).transpose()?;
-        for rule in &self.layers {
+    /// The rules, resolved to one target's float graph.
+    pub(crate) fn resolved(&self, module: &Module, spec: &TargetSpec) -> Result<Resolved, Error> {
+        let mut resolved = Resolved::new(spec);
+        let settings = &mut resolved.settings;
+        settings.default.observer.observer = self.observer.unwrap_or(spec.quantize.observer);
+        settings.default.activation = self.activations.map(|t| known(t, spec)).transpose()?;
+        for (position, rule) in self.layers.iter().enumerate() {
+            let activations = rule.activations.map(|t| known(t, spec)).transpose()?;
             for id in rule.chosen(module)? {
-                if let Some(place) = &rule.place {
-                    settings.placing.insert(id, place.clone());
-                    match place {
-                        Wish::Float(_) => {
-                            settings.types.activations.insert(id, Activation::Float32);
-                            settings.types.plain.insert(id);
-                        }
-                        Wish::Integer => {
-                            settings.types.activations.remove(&id);
-                            settings.types.plain.remove(&id);
-                        }
-                    }
+                let entry = settings.layers.entry(id).or_default();
+                entry.rules.push(position);
+                let layer = &mut entry.setting;
+                if let Some(run) = &rule.run {
+                    layer.run = Some(run.clone());
+                    layer.activation = matches!(run, Run::Float(_)).then_some(Activation::Float32);
                 }
-                if let Some(activations) = rule.activations {
-                    settings.types.activations.insert(id, known(activations, spec)?);
-                }
+                layer.activation = activations.or(layer.activation);
+                layer.weights.per = rule.weight_per.or(layer.weights.per);
             }
         }
-        Ok(settings)
+        Ok(resolved)
     }
 }
 
@@ -103,22 +96,23 @@ impl LayerRule {
     pub fn of(layers: impl Into<String>) -> LayerRule {
         LayerRule {
             layers: layers.into(),
-            place: None,
+            run: None,
             activations: None,
+            weight_per: None,
         }
     }
 
     /// They run on the host in float, for this reason.
     #[must_use]
     pub fn float(mut self, reason: impl Into<String>) -> LayerRule {
-        self.place = Some(Wish::Float(reason.into()));
+        self.run = Some(Run::Float(reason.into()));
         self
     }
 
     /// They run in integers, or the compilation fails.
     #[must_use]
     pub fn integer(mut self) -> LayerRule {
-        self.place = Some(Wish::Integer);
+        self.run = Some(Run::Integer);
         self
     }
 
@@ -126,6 +120,13 @@ impl LayerRule {
     #[must_use]
     pub fn activations(mut self, activations: Activation) -> LayerRule {
         self.activations = Some(activations);
+        self
+    }
+
+    /// Elements of their weights that share a scale.
+    #[must_use]
+    pub fn weights_per(mut self, per: WeightPer) -> LayerRule {
+        self.weight_per = Some(per);
         self
     }
 

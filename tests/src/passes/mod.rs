@@ -3,7 +3,7 @@
 mod quantize;
 mod rewrite;
 
-pub use quantize::{target, types};
+pub use quantize::{plain, target, types};
 use strait_core::text::{PrintOptions, parse_beside, print};
 use strait_core::verifier::verify;
 use strait_core::{Module, bytes};

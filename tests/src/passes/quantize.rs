@@ -9,13 +9,17 @@ use strait_core::verifier::verify;
 use strait_core::{Elem, Module, NodeId, Placement, Port, QuantParams, Refusal, TensorData};
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Signs, Until, bake, simulate};
 use strait_quantize::annotate::{
-    Directives, Given, GivenAway, Misfit, Place, Placing, Progress, RangeFrom, TypeWishes, Unfit, UnlikePart, place,
-    widen,
+    Constraints, Given, GivenAway, Place, Progress, RangeFrom, Settings, Unfit, Unfitting, UnlikePart, place, widen,
 };
 use strait_quantize::statistics::{Channels, Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
-use strait_target::spec::{Activation, Alignment, Alignments, Integer, Nearness};
-use strait_target::{Options, Registry, Target};
+use strait_target::spec::{Activation, Alignment, Integer, Nearness};
+use strait_target::{Options, Registry, Target, TargetSpec};
+
+/// Nothing but what a target's table says, nothing given, and nothing observed.
+pub fn plain(spec: &TargetSpec) -> (Settings, Constraints, Observation) {
+    (Settings::new(spec), Constraints::default(), Observation::default())
+}
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
 pub fn target(text: &str) -> Result<Arc<dyn Target>, String> {
@@ -69,7 +73,9 @@ fn hosted(module: &Module) -> Vec<String> {
 pub(super) fn place_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let target = target(argument)?;
     let main = module.main;
-    place(module, main, target.spec(), &Placing::new(), &TypeWishes::default());
+    let (settings, constraints, observation) = plain(target.spec());
+    let how = Annotation::new(target.spec(), &observation, &settings, &constraints);
+    place(module, main, &how);
     Ok(Outcome::Text(match &hosted(module)[..] {
         [] => "all on the accelerator".into(),
         lines => lines.join("\n"),
@@ -108,8 +114,8 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
 /// weights; `leaves:NAME=int16` for a value as it leaves the node that makes it, or the host; `leaves:NAME=symmetric` for its grid. `symmetric` for all
 /// activations, `symmetric:NAME` for those of one node, `symmetric:NAME:INDEX` for one operand; `powers` the same for scales
 /// that are powers of two. The other words are left.
-pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<&'w str>), String> {
-    let (mut types, mut others) = (TypeWishes::default(), Vec::new());
+pub fn types<'w>(module: &Module, words: &[&'w str], settings: &mut Settings) -> Result<Vec<&'w str>, String> {
+    let mut others = Vec::new();
     for word in words {
         let (key, t) = word.split_once('=').unwrap_or((word, ""));
         let (of, name) = key.split_once(':').unwrap_or((key, ""));
@@ -121,15 +127,17 @@ pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<
                 .ok_or_else(|| format!("there is no node {name}"))
         };
         if matches!(of, "symmetric" | "powers") {
-            let grids = &mut types.grids;
-            let wish = match name {
-                "" => &mut grids.activation,
-                _ if name.contains(':') => grids.operands.entry(operand(module, name)?).or_default(),
-                _ => grids.activations.entry(node()?).or_default(),
+            let grid = match name {
+                "" => &mut settings.default.grid,
+                _ if name.contains(':') => {
+                    let (node, index) = operand(module, name)?;
+                    &mut settings.operand_mut(node, index).grid
+                }
+                _ => &mut settings.layer_mut(node()?).grid,
             };
             match of {
-                "symmetric" => wish.symmetric = Some(true),
-                _ => wish.power_of_two = Some(true),
+                "symmetric" => grid.symmetric = Some(true),
+                _ => grid.power_of_two = Some(true),
             }
             continue;
         }
@@ -139,8 +147,8 @@ pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<
         }
         if let ("type", Activation::FLOAT32) = (of, t) {
             match name {
-                "" => types.activation = Some(Activation::Float32),
-                _ => _ = types.activations.insert(node()?, Activation::Float32),
+                "" => settings.default.activation = Some(Activation::Float32),
+                _ => settings.layer_mut(node()?).activation = Some(Activation::Float32),
             }
             continue;
         }
@@ -152,20 +160,20 @@ pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<
                 .ok_or_else(|| format!("there is no value {name}"))
         };
         if let ("leaves", "symmetric") = (of, t) {
-            types.grids.values.entry(value()?).or_default().symmetric = Some(true);
+            settings.value_mut(value()?).grid.symmetric = Some(true);
             continue;
         }
         let known = Integer::ALL.iter().copied().find(|known| known.name() == t);
         let t = known.ok_or_else(|| format!("`{t}` is no type"))?;
         match (of, name) {
-            ("type", "") => types.activation = Some(t.into()),
-            ("type", _) => _ = types.activations.insert(node()?, t.into()),
-            ("weights", "") => types.weight = Some(t),
-            ("weights", _) => _ = types.weights.insert(node()?, t),
-            _ => _ = types.values.insert(value()?, t),
+            ("type", "") => settings.default.activation = Some(t.into()),
+            ("type", _) => settings.layer_mut(node()?).activation = Some(t.into()),
+            ("weights", "") => settings.default.weights.ty = Some(t),
+            ("weights", _) => settings.layer_mut(node()?).weights.ty = Some(t),
+            _ => settings.value_mut(value()?).ty = Some(t),
         }
     }
-    Ok((types, others))
+    Ok(others)
 }
 
 /// `NODE:INDEX`.
@@ -195,17 +203,22 @@ fn given(module: &mut Module, (node, index): (NodeId, usize), text: &str) -> Opt
     Some(Given { elem, params, codes })
 }
 
-/// `operand:NODE:INDEX=LOW..HIGH`: a range that is stated for one operand; `value:NAME=LOW..HIGH`: for one value;
+/// `operand:NODE:INDEX=LOW..HIGH`: a range of one operand; `value:NAME=LOW..HIGH`: for one value;
 /// `given:NODE:INDEX=TYPE,SCALE,ZERO[,CODE]…`: the grid of an operand, and its codes if it is a constant. The other words
 /// are left.
-fn stated<'w>(module: &mut Module, words: Vec<&'w str>, directives: &mut Directives) -> Result<Vec<&'w str>, String> {
+fn ranges<'w>(
+    module: &mut Module,
+    words: Vec<&'w str>,
+    settings: &mut Settings,
+    constraints: &mut Constraints,
+) -> Result<Vec<&'w str>, String> {
     let mut others = Vec::new();
     for word in words {
         let (key, range) = word.split_once('=').unwrap_or((word, ""));
         if let Some(("given", of)) = key.split_once(':') {
             let at = operand(module, of)?;
             let given = given(module, at, range).ok_or_else(|| format!("`{word}` gives nothing"))?;
-            directives.given.insert((at.0, Port::Operand(at.1)), given);
+            constraints.given.insert((at.0, Port::Operand(at.1)), given);
             continue;
         }
         let (Some(("operand" | "value", of)), ends) = (key.split_once(':'), range.split_once("..")) else {
@@ -213,34 +226,34 @@ fn stated<'w>(module: &mut Module, words: Vec<&'w str>, directives: &mut Directi
             continue;
         };
         let ends = ends.and_then(|(low, high)| Some([low.parse().ok()?, high.parse().ok()?]));
-        let range = RangeFrom::Stated(ends.ok_or_else(|| format!("`{word}` has no range"))?);
+        let range = RangeFrom::Rule(ends.ok_or_else(|| format!("`{word}` has no range"))?);
         if key.starts_with("operand") {
-            directives.operands.insert(operand(module, of)?, range);
+            let (node, index) = operand(module, of)?;
+            settings.operand_mut(node, index).range = Some(range);
             continue;
         }
         let mut values = module.main().values();
         let value = values.find(|(_, value)| module.name(value.name) == of);
         let (value, _) = value.ok_or_else(|| format!("there is no value {of}"))?;
-        directives.ranges.insert(value, range);
+        settings.value_mut(value).range = Some(range);
     }
     Ok(others)
 }
 
 /// `simplify=off`, `simplify@NAME=off` for the results of one node. The other words are left.
-fn simplified<'w>(
-    module: &Module,
-    words: Vec<&'w str>,
-    kinds: &mut Alignments,
-) -> Result<(BTreeMap<NodeId, bool>, Vec<&'w str>), String> {
-    let (mut nodes, mut others) = (BTreeMap::new(), Vec::new());
+fn simplified<'w>(module: &Module, words: Vec<&'w str>, settings: &mut Settings) -> Result<Vec<&'w str>, String> {
+    let mut others = Vec::new();
     for word in words {
         match word.strip_prefix("simplify").and_then(|rest| rest.strip_suffix("=off")) {
             None => others.push(word),
-            Some("") => kinds.simplify = false,
-            Some(of) => _ = nodes.insert(node_named(module, of.trim_start_matches('@'))?, false),
+            Some("") => settings.default.alignments.simplify = false,
+            Some(of) => {
+                let node = node_named(module, of.trim_start_matches('@'))?;
+                settings.layer_mut(node).simplify = Some(false);
+            }
         }
     }
-    Ok((nodes, others))
+    Ok(others)
 }
 
 fn node_named(module: &Module, name: &str) -> Result<NodeId, String> {
@@ -250,15 +263,11 @@ fn node_named(module: &Module, name: &str) -> Result<NodeId, String> {
 }
 
 /// `align:KIND=WORD` for the ops of a kind, `align@NAME=WORD` for one node, `overlap=force`. The other words are left.
-fn alignments<'w>(
-    module: &Module,
-    words: Vec<&'w str>,
-    kinds: &mut Alignments,
-) -> Result<(BTreeMap<NodeId, Alignment>, Vec<&'w str>), String> {
-    let (mut nodes, mut others) = (BTreeMap::new(), Vec::new());
+fn alignments<'w>(module: &Module, words: Vec<&'w str>, settings: &mut Settings) -> Result<Vec<&'w str>, String> {
+    let mut others = Vec::new();
     for word in words {
         if word == "overlap=force" {
-            kinds.force_overlap = true;
+            settings.default.alignments.force_overlap = true;
             continue;
         }
         let Some((of, to)) = word.strip_prefix("align").and_then(|rest| rest.split_once('=')) else {
@@ -268,9 +277,10 @@ fn alignments<'w>(
         let known = Alignment::ALL.iter().copied().find(|known| known.name() == to);
         let to = known.ok_or_else(|| format!("`{to}` is no alignment"))?;
         if let Some(name) = of.strip_prefix('@') {
-            nodes.insert(node_named(module, name)?, to);
+            settings.layer_mut(node_named(module, name)?).alignment = Some(to);
             continue;
         }
+        let kinds = &mut settings.default.alignments;
         *match of {
             ":activation" => &mut kinds.activation,
             ":elementwise" => &mut kinds.elementwise,
@@ -281,7 +291,7 @@ fn alignments<'w>(
             _ => return Err(format!("`{word}` aligns nothing")),
         } = to;
     }
-    Ok((nodes, others))
+    Ok(others)
 }
 
 fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) -> Result<(), String> {
@@ -292,37 +302,26 @@ fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) 
 
 /// `annotate TARGET NAME=LOW..HIGH … (operand:NODE:INDEX|value:NAME)=LOW..HIGH … given:NODE:INDEX=TYPE,SCALE,ZERO[,CODE]… type[:NAME]=TYPE … align:KIND=WORD … simplify[@NODE]=off unfit=float`: places
 /// the graph and gives each operand its type and grid, from these ranges of values and operands. The remarks say what is on the host, who has a grid that another reader is aligned
-/// to, which grids are coarser than asked, which stated ranges do not fit, of which grids one value takes nearly all, and which
+/// to, which grids are coarser than their ranges ask for, which ranges of rules do not fit, of which grids one value takes nearly all, and which
 /// parts of tensors lose beside others.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let words: Vec<&str> = argument.split_whitespace().collect();
-    let (name, ranges) = words.split_first().ok_or("no target is named")?;
+    let (name, words) = words.split_first().ok_or("no target is named")?;
     let target = target(name)?;
-    let (mut types, ranges) = types(module, ranges)?;
-    let mut kinds = target.spec().passes.alignment;
-    let (nodes, ranges) = alignments(module, ranges, &mut kinds)?;
-    let (simplify, ranges) = simplified(module, ranges, &mut kinds)?;
-    let mut directives = Directives::default();
-    let ranges = stated(module, ranges, &mut directives)?;
-    let (unfit, ranges): (Vec<&str>, Vec<&str>) = ranges.into_iter().partition(|word| *word == "unfit=float");
-    let unfit = !unfit.is_empty();
-    let observation = observation(&ranges)?;
-    let (main, placing, mut progress) = (module.main, Placing::new(), Progress::default());
-    widen(module, main, target.spec(), &placing, &directives, &mut types);
-    place(module, main, target.spec(), &placing, &types);
-    let mut how = Annotation {
-        types,
-        alignments: kinds,
-        ..Annotation::new(target.spec(), &observation, &placing)
-    };
-    how.directives = Directives {
-        alignments: nodes,
-        simplify,
-        ..directives
-    };
-    if unfit {
-        how.directives.weight_unfit = Unfit::Float;
+    let (mut settings, mut constraints, _) = plain(target.spec());
+    let words = types(module, words, &mut settings)?;
+    let words = alignments(module, words, &mut settings)?;
+    let words = simplified(module, words, &mut settings)?;
+    let words = ranges(module, words, &mut settings, &mut constraints)?;
+    let (unfit, words): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| *word == "unfit=float");
+    if !unfit.is_empty() {
+        settings.default.weights.unfit = Some(Unfit::Float);
     }
+    let observation = observation(&words)?;
+    let mut how = Annotation::new(target.spec(), &observation, &settings, &constraints);
+    let (main, mut progress) = (module.main, Progress::default());
+    widen(module, main, &mut how);
+    place(module, main, &how);
     annotate(module, &how, &mut progress)?;
     let findings = progress.findings(module, &how);
     let raised = findings.raised.into_iter().map(|raised| {
@@ -366,12 +365,12 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         let factor = 1u32.checked_shl(found.doublings).unwrap_or(0);
         format!("{} is {factor} times as coarse: {}", name(found.value), found.reason)
     });
-    let stated = findings.stated.into_iter().map(|found| {
+    let ranges = findings.rule_ranges.into_iter().map(|found| {
         let (value, reader, seen) = (name(found.value), node(found.node), found.seen);
-        let what = match found.misfit {
-            Misfit::Clips(share) => format!("clips {:.1} % of", 100.0 * share),
-            Misfit::Wide(times) => format!("is {times:.1} times as wide as"),
-            Misfit::Overruled(ends) => format!("gives way to {ends:?}, beside"),
+        let what = match found.unfitting {
+            Unfitting::Clips(share) => format!("clips {:.1} % of", 100.0 * share),
+            Unfitting::Wide(times) => format!("is {times:.1} times as wide as"),
+            Unfitting::Overruled(ends) => format!("gives way to {ends:?}, beside"),
         };
         format!("the range of {value} at {reader} {what} {seen:?}")
     });
@@ -379,7 +378,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         .into_iter()
         .chain(imposed)
         .chain(coarser)
-        .chain(stated)
+        .chain(ranges)
         .chain(lints)
         .chain(unlike);
     let remarks = hosted(module).into_iter().chain(told);

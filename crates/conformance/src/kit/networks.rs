@@ -6,14 +6,14 @@ use super::{
     lines::{Group, Line},
 };
 use std::sync::Arc;
-use strait_compile::{CompileError, InMemory, Means, Model, Settings, Silent, build, fusion_policy, verify};
+use strait_compile::{CompileError, InMemory, Means, Model, Resolved, Silent, build, fusion_policy, verify};
 use strait_core::text::{parse, random::SplitMix64};
 use strait_core::{Module, Placement, ReasonCode, Switches};
 use strait_execute::Tensor;
 use strait_lower::{Fusion, FusionPolicy};
-use strait_quantize::annotate::TypeWishes;
+use strait_quantize::Settings;
 use strait_target::{
-    Target,
+    Target, TargetSpec,
     spec::{Activation, Integer},
 };
 
@@ -85,19 +85,17 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// The types, for a module whose values have their names.
-    fn types(&self, module: &Module) -> TypeWishes {
-        let (names, of) = self.leaves.unzip();
-        let values = module.main().values();
-        let asked = values.filter(|(_, value)| names.is_some_and(|names| names.contains(&module.name(value.name))));
-        let values = asked.filter_map(|(id, _)| Some((id, of?))).collect();
-        let (activation, weight) = self.pair.unzip();
-        TypeWishes {
-            activation,
-            weight,
-            values,
-            ..TypeWishes::default()
+    /// The settings for a module whose values have their names.
+    fn settings(&self, module: &Module, spec: &TargetSpec) -> Settings {
+        let mut settings = Settings::new(spec);
+        (settings.default.activation, settings.default.weights.ty) = self.pair.unzip();
+        if let Some((names, ty)) = self.leaves {
+            let values = module.main().values();
+            for (id, _) in values.filter(|(_, value)| names.contains(&module.name(value.name))) {
+                settings.value_mut(id).ty = Some(ty);
+            }
         }
+        settings
     }
 }
 
@@ -123,17 +121,17 @@ pub(super) fn integers(target: &Arc<dyn Target>, text: &str, asked: &Asked) -> R
         Some(most) => FusionPolicy::Bounded(most),
         None => fusion_policy(spec, None, None),
     };
-    let settings = |module: &Module| {
-        Ok::<_, CompileError>(Settings {
-            types: asked.types(module),
+    let resolve = |module: &Module| {
+        Ok::<_, CompileError>(Resolved {
+            settings: asked.settings(module, spec),
             fusion,
-            ..Settings::new(spec)
+            ..Resolved::new(spec)
         })
     };
     let model = Model::new(float, &Switches::default());
     let observed = model.and_then(|model| model.observe(samples, Means::default(), &Silent));
     let built = observed.and_then(|observed| {
-        observed.with(target, settings, &Silent, |task| {
+        observed.with(target, resolve, &Silent, |task| {
             let built = build(task, &Silent)?;
             let fault = verify(task, &built).err();
             Ok((built, fault))

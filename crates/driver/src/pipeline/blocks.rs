@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use strait_core::{Module, Node, NodeId};
-use strait_quantize::annotate::TypeWishes;
+use strait_quantize::Settings;
 use strait_target::{
     TargetSpec,
     spec::{Activation, Integer, RecipeName, WeightPer, WeightScheme},
@@ -27,11 +27,11 @@ pub(super) fn check(
     loaded: &Loaded,
     selection: &Selection,
     spec: &TargetSpec,
-    types: &TypeWishes,
+    settings: &Settings,
 ) -> Result<(), Diagnostics> {
     let quantize = &loaded.config.quantize;
-    let asked = Asked { loaded, spec, types };
-    let mut findings: Vec<Diagnostic> = asked.everywhere(&quantize.weights).into_iter().collect();
+    let check = Check { loaded, spec, settings };
+    let mut findings: Vec<Diagnostic> = check.everywhere(&quantize.weights).into_iter().collect();
     for (index, rule) in quantize.rule.iter().enumerate() {
         if rule.weights.per != Some(WeightPer::Block) {
             continue;
@@ -40,7 +40,7 @@ pub(super) fn check(
         let mut found = nodes.filter_map(|(&id, rules)| {
             let node = module.main().node(id)?;
             let size = quantize.settings(rules).weights.block.or(quantize.weights.block);
-            asked.layer(module, index, (id, node), size)
+            check.layer(module, index, (id, node), size)
         });
         findings.extend(found.next());
     }
@@ -51,13 +51,13 @@ pub(super) fn check(
     }
 }
 
-struct Asked<'a> {
+struct Check<'a> {
     loaded: &'a Loaded,
     spec: &'a TargetSpec,
-    types: &'a TypeWishes,
+    settings: &'a Settings,
 }
 
-impl Asked<'_> {
+impl Check<'_> {
     fn error(&self, path: &KeyPath, key: &str, message: String) -> Diagnostic {
         let path = path.clone().key("weights").key(key);
         self.loaded.error(codes::UNSUPPORTED, &path, message, "")
@@ -69,13 +69,17 @@ impl Asked<'_> {
             return None;
         }
         let path = KeyPath::of(&["quantize"]);
-        let mut wanted = self.types.activations.values().copied().chain(self.types.activation);
-        if !wanted.any(|activation| activation == Activation::Float32) {
+        let own = self
+            .settings
+            .layers
+            .values()
+            .filter_map(|layer| layer.setting.activation);
+        let mut all = own.chain(self.settings.default.activation);
+        if !all.any(|activation| activation == Activation::Float32) {
             return Some(self.of_codes(&path, "no layer computes on real numbers"));
         }
-        let schemes = self
-            .alone()
-            .filter(|t| self.types.weight.is_none_or(|wanted| wanted == *t));
+        let weight = self.settings.default.weights.ty;
+        let schemes = self.alone().filter(|t| weight.is_none_or(|weight| weight == *t));
         let schemes: Vec<(Integer, &WeightScheme)> = schemes.map(|t| (t, self.spec.types.weight(t))).collect();
         let found = schemes
             .iter()
@@ -97,13 +101,13 @@ impl Asked<'_> {
         if !RecipeName::DequantizeWeights.lowers().contains(&node.op.term()) {
             return None;
         }
-        let (name, types) = (module.name(node.name), self.types);
-        let activation = types.activations.get(&id).copied().or(types.activation);
-        if activation != Some(Activation::Float32) || types.plain.contains(&id) {
+        let (name, types) = (module.name(node.name), self.settings.types(id));
+        if types.activation() != Some(Activation::Float32) || types.is_plain {
             return Some(self.of_codes(&path, &format!("`{name}` has others, too, or none")));
         }
-        let wanted = types.weights.get(&id).copied().or(types.weight);
-        let t = self.alone().find(|&t| wanted.is_none_or(|wanted| wanted == t))?;
+        let t = self
+            .alone()
+            .find(|&t| types.weight().is_none_or(|weight| weight == t))?;
         let scheme = self.spec.types.weight(t);
         if let Some(finding) = self.lacks(&path, t, scheme, size) {
             return Some(finding);

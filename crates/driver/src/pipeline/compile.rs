@@ -30,13 +30,13 @@ use crate::{
 
 use super::{
     carried::carried,
-    directives::left_in_float,
     effects::effects,
     emit, gates, given, inputs,
     lowered::{Job, Lowered, annotated_with, lowered, whole_of},
     nan, observe,
     read::{FloatModel, read_model, reading},
     ready::{Ready, ready},
+    settings::left_in_float,
     write::write,
 };
 

@@ -2,13 +2,13 @@
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
-use strait_compile::{CompileError, Settings, check_invariants};
+use strait_compile::{CompileError, check_invariants};
 use strait_container::ArtifactWriter;
 use strait_core::{
     ConfigId, Counts, Elem, GraphId, Module, PassError, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term,
 };
 use strait_lower::{OneSample, Parameters, Signs, free_batch};
-use strait_quantize::annotate::RangeFrom;
+use strait_quantize::{Settings, annotate::RangeFrom};
 use strait_rewrite::rules::{Relu6ToRelu, Saturation, saturations};
 use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
 
@@ -249,7 +249,7 @@ fn package(
     let rules: Vec<(&str, Counts)> = rewritten.counts().into_iter().collect();
     let file: &Path = job.loaded.config.model.file.as_ref();
     let model = file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
-    let observer = lowered.settings.observer.observer;
+    let observer = lowered.settings.default.observer.observer;
     let kept: Vec<&str> = job.switches.kept.iter().map(String::as_str).collect();
     let emission = Emission::new(&module, &model)
         .with_rules(&rules)
@@ -262,21 +262,16 @@ fn package(
 
 /// The ways in which the ranges of what layers compute on were found, by the layers' names.
 fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)> {
-    let Settings {
-        directives,
-        observer: default,
-        ..
-    } = settings;
     let (graph, table) = (annotated.main(), &annotated.main().quant);
     // Those that share a grid have one range: what is said of one of them is said of all, and of the first of them most.
     let mut said: BTreeMap<ConfigId, &RangeFrom> = BTreeMap::new();
     for (config, at) in table.iter() {
         let root = table.root(config);
         let of_operand = match at.port {
-            Port::Operand(index) => directives.operands.get(&(at.node, index)),
+            Port::Operand(index) => settings.operand_range(at.node, index),
             _ => None,
         };
-        let of_value = || directives.ranges.get(&graph.value_at(at.node, at.port)?);
+        let of_value = || settings.value(graph.value_at(at.node, at.port)?)?.range.as_ref();
         if let Some(from) = of_operand.or_else(of_value)
             && (config == root || !said.contains_key(&root))
         {
@@ -290,9 +285,9 @@ fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)
     for (id, node) in nodes {
         let root = table.id(id, Port::Operand(0)).map(|config| table.root(config));
         let choice = match root.and_then(|root| said.get(&root)) {
-            None => Some(default),
+            None => Some(&settings.default.observer),
             Some(RangeFrom::Observer(choice)) => Some(choice),
-            Some(RangeFrom::Stated(_) | RangeFrom::Grid(_)) => None,
+            Some(RangeFrom::Rule(_) | RangeFrom::Grid(_)) => None,
         };
         let observing = Observing {
             observer: choice.map_or("range", |choice| choice.observer.name()).to_owned(),

@@ -2,18 +2,18 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use strait_compile::{Built, CompileError, GivenGrid, Settings, Task};
+use strait_compile::{Built, CompileError, GivenGrid, Resolved, Task, fusion_policy};
 use strait_core::{Bodies, Module, Switches};
 use strait_import::FreeDimension;
 use strait_lower::{Fusion, Until};
-use strait_quantize::Observation;
+use strait_quantize::{Observation, Settings};
 use strait_target::{Origin, Target, spec::Format};
 use strait_verify::Ranges;
 
 use crate::{
     config::{
         KeyPath, Loaded,
-        types::{Refused, Rule},
+        types::{GivenGrids, Refused, Rule},
     },
     diagnostic::{Diagnostic, Diagnostics, SourceText},
     failure::{self, codes},
@@ -21,7 +21,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{directives, given, model_grids, outputs::Outputs, record, selection::Selection};
+use super::{given, model_grids, outputs::Outputs, record, selection::Selection, settings};
 
 /// Input of the phases of one target.
 #[derive(Clone)]
@@ -65,18 +65,18 @@ pub(super) struct Lowered {
 
 /// Compiles, and holds the result to what the configuration asks for.
 pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
-    let settings = settings(job)?;
-    let (task, steps) = (job.task(&settings, session), Steps::new(session, job.id()));
-    let mut built = strait_compile::build(&task, &steps).map_err(|error| stop(job, error))?;
+    let resolved = resolved(job)?;
+    let (task, steps) = (job.task(&resolved, session), Steps::new(session, job.id()));
+    let mut built = strait_compile::build(&task, &steps).map_err(|error| stop(job, &resolved.settings, error))?;
     if job.has_nothing_measured() {
         model_grids::without_samples(job.loaded, &built.annotated)?;
     }
     unfused(job.loaded, &built.fusion)?;
-    strait_compile::hold(&task, &mut built, &steps).map_err(|error| stop(job, error))?;
+    strait_compile::hold(&task, &mut built, &steps).map_err(|error| stop(job, &resolved.settings, error))?;
     let mut remarks = model_grids::remarks(&built.annotated, &built.own_grids);
     remarks.extend(job.has_nothing_measured().then(model_grids::nothing_measured));
     Ok(Lowered {
-        settings,
+        settings: resolved.settings,
         built,
         remarks,
     })
@@ -84,11 +84,13 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
 
 /// The annotated module that [`lowered`] lowers, with its parameters baked.
 pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, Stop> {
-    let settings = settings(job)?;
+    let resolved = resolved(job)?;
     let phase = format!("quantize ({})", job.id());
     session.phase(&phase, None, |_| {
-        let quantized = strait_compile::quantize(&job.task(&settings, session));
-        Ok(quantized.map_err(|error| stop(job, error))?.annotated)
+        let quantized = strait_compile::quantize(&job.task(&resolved, session));
+        Ok(quantized
+            .map_err(|error| stop(job, &resolved.settings, error))?
+            .annotated)
     })
 }
 
@@ -113,13 +115,13 @@ impl Job<'_> {
         self.target.spec().id.as_str()
     }
 
-    fn task<'a>(&'a self, settings: &'a Settings, session: &Session<'_>) -> Task<'a> {
+    fn task<'a>(&'a self, resolved: &'a Resolved, session: &Session<'_>) -> Task<'a> {
         Task {
             float: self.canonical,
             bodies: self.bodies,
             observation: self.observation,
             target: &self.target,
-            settings,
+            resolved,
             ranges: self.ranges,
             random_inputs: 1,
             limits: session.limits,
@@ -128,11 +130,14 @@ impl Job<'_> {
     }
 }
 
-/// The settings of the configuration, with the grids that are known: of the program, and of the record.
-fn settings(job: &Job<'_>) -> Result<Settings, Stop> {
-    let mut settings = directives::settings(job.canonical, job.loaded, job.selection, job.target.spec())?;
+/// The configuration resolved, with the grids that are known: of the program, and of the record.
+fn resolved(job: &Job<'_>) -> Result<Resolved, Stop> {
+    let (spec, config) = (job.target.spec(), &job.loaded.config);
+    let mut settings = settings::settings(job.canonical, job.loaded, job.selection, spec)?;
     if job.target.counts_outputs() {
-        settings.directives.weight_ties = job.outputs.ties(job.canonical);
+        for (id, ties) in job.outputs.ties(job.canonical) {
+            settings.layer_mut(id).weights.ties = Some(ties);
+        }
     }
     let given = job.loaded.given.iter();
     let mut grids: Vec<GivenGrid> = given
@@ -141,14 +146,18 @@ fn settings(job: &Job<'_>) -> Result<Settings, Stop> {
     if let Some(record) = job.record {
         grids.extend(record::grids(job, record, &mut settings)?);
     }
-    settings.given = grids;
-    Ok(settings)
+    Ok(Resolved {
+        settings,
+        given: grids,
+        requantizes: config.quantize.given == Some(GivenGrids::Requantize),
+        fusion: fusion_policy(spec, config.fusion.accept, config.fusion.max_lsb),
+    })
 }
 
 /// An error of the compiler, told with the lines of the configuration that ask for what cannot be.
-fn stop(job: &Job<'_>, error: CompileError) -> Stop {
+fn stop(job: &Job<'_>, settings: &Settings, error: CompileError) -> Stop {
     match error {
-        CompileError::Denied(denied) => directives::denied(job, &denied).into(),
+        CompileError::Denied(denied) => settings::denied(job, settings, &denied).into(),
         other => failure::compile(other),
     }
 }

@@ -5,12 +5,10 @@
 //!                                  └▶ …                                                                         for the next one
 //! ```
 
-mod asked;
 mod blocks;
 mod calibrate;
 mod carried;
 mod compile;
-mod directives;
 mod effects;
 mod emit;
 mod files;
@@ -29,9 +27,11 @@ pub mod read;
 mod ready;
 mod record;
 mod requests;
+mod rules_check;
 mod seen;
 pub(crate) mod select;
 mod selection;
+mod settings;
 mod simulated;
 mod switches;
 mod write;

@@ -54,7 +54,11 @@ pub(super) fn nothing_measured() -> Diagnostic {
 /// The tensors that have no grid in a model that has some, and so are calibrated; and the layers that are on the host for
 /// the sake of a grid.
 pub(super) fn remarks(module: &Module, own: &OwnGrids) -> Vec<Diagnostic> {
-    let OwnGrids { grids, misfits, freed } = own;
+    let OwnGrids {
+        grids,
+        unfitting,
+        freed,
+    } = own;
     if grids.is_empty() {
         return Vec::new();
     }
@@ -78,7 +82,7 @@ pub(super) fn remarks(module: &Module, own: &OwnGrids) -> Vec<Diagnostic> {
         remarks.push(Diagnostic::remark(codes::MODEL, text));
     }
     let mut layers: BTreeMap<NodeId, &Reason> = BTreeMap::new();
-    for (node, reason) in misfits.values() {
+    for (node, reason) in unfitting.values() {
         layers.entry(*node).or_insert(reason);
     }
     if !layers.is_empty() {

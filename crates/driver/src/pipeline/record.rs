@@ -11,9 +11,9 @@ use std::{
     sync::Arc,
 };
 
-use strait_compile::{GivenGrid, Settings};
+use strait_compile::GivenGrid;
 use strait_core::{Module, NodeId, Port};
-use strait_quantize::annotate::Wish;
+use strait_quantize::{Settings, annotate::Run};
 use strait_target::{Recorded, TargetError, spec::WeightPer};
 
 use crate::{
@@ -47,8 +47,8 @@ pub(super) fn text(loaded: &Loaded, path: &Path) -> Result<Arc<SourceText>, Diag
     Ok(Arc::new(SourceText { name, text }))
 }
 
-/// The grids of a record, for the layers as they stand in the canonical graph. A layer that the record does not name gets the wish
-/// to stay in float.
+/// The grids of a record, for the layers as they stand in the canonical graph. A layer that the record does not name
+/// stays in float.
 ///
 /// # Errors
 /// A text that is no record, a target that reads none, layers that the model does not have, and numbers of channels that are not
@@ -86,14 +86,16 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
     if !findings.is_empty() {
         return Err(Diagnostics(findings).into());
     }
-    settings.directives.weight_per.extend(granularities);
+    for (id, per) in granularities {
+        settings.layer_mut(id).weights.per = Some(per);
+    }
     let others = module
         .main()
         .nodes()
         .filter(|(id, node)| !named.contains(id) && (weighs(node) || computes_means(node)));
     for (id, _) in others {
         let why = format!("the record of `{}` does not name it", spec.id);
-        settings.placing.entry(id).or_insert(Wish::Float(why));
+        settings.layer_mut(id).run.get_or_insert(Run::Float(why));
     }
     Ok(grids)
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use strait_core::{Elem, Module, NodeId, QuantParams, ValueId};
 use strait_quantize::annotate::{
-    Coarser, Findings, GivenAway, Misfit, Overlapped, Place, Raised, Requantized, RequantizedLoss, Stated, UnlikePart,
+    Coarser, Findings, GivenAway, Overlapped, Place, Raised, Requantized, RequantizedLoss, RuleRange, Unfitting,
+    UnlikePart,
 };
 
 /// Something that costs accuracy.
@@ -103,7 +104,7 @@ pub(super) fn lints(canonical: &Module, findings: &Findings) -> Vec<Lint> {
         coarser,
         overlapped,
         raised,
-        stated,
+        rule_ranges,
         requantized,
     } = findings;
     let away = away.iter().filter_map(|away| given_away(canonical, away));
@@ -112,7 +113,7 @@ pub(super) fn lints(canonical: &Module, findings: &Findings) -> Vec<Lint> {
         .chain(coarser.iter().filter_map(|coarser| too_coarse(canonical, coarser)))
         .chain(overlapped.iter().filter_map(|found| imposed(canonical, found)))
         .chain(raised.iter().filter_map(|found| too_large(canonical, found)))
-        .chain(stated.iter().filter_map(|found| misfit(canonical, found)))
+        .chain(rule_ranges.iter().filter_map(|found| rule_range(canonical, found)))
         .chain(requantized.iter().filter_map(|found| other_grid(canonical, found)))
         .collect()
 }
@@ -274,12 +275,12 @@ fn imposed(canonical: &Module, found: &Overlapped) -> Option<Lint> {
     })
 }
 
-fn misfit(canonical: &Module, found: &Stated) -> Option<Lint> {
+fn rule_range(canonical: &Module, found: &RuleRange) -> Option<Lint> {
     let [layer, tensor] = names(canonical, found.node, found.value)?;
     let ([low, high], [least, most]) = (found.range, found.seen);
     let about = format!("the range [{low}, {high}] of layer `{layer}`, tensor `{tensor}`,");
-    let (code, text, clipped) = match found.misfit {
-        Misfit::Clips(share) => (
+    let (code, text, clipped) = match found.unfitting {
+        Unfitting::Clips(share) => (
             "range-clips",
             format!(
                 "{about} clips {:.3} % of what was seen, which is in [{least}, {most}]",
@@ -287,7 +288,7 @@ fn misfit(canonical: &Module, found: &Stated) -> Option<Lint> {
             ),
             share,
         ),
-        Misfit::Wide(times) => (
+        Unfitting::Wide(times) => (
             "range-wide",
             format!(
                 "{about} is {times:.1} times as wide as what was seen, [{least}, {most}], which costs {:.1} bits",
@@ -295,7 +296,7 @@ fn misfit(canonical: &Module, found: &Stated) -> Option<Lint> {
             ),
             0.0,
         ),
-        Misfit::Overruled([first, last]) => (
+        Unfitting::Overruled([first, last]) => (
             "range-overruled",
             format!("{about} is not that of its grid, [{first}, {last}], which others share and have to fit on"),
             0.0,

@@ -40,11 +40,12 @@ pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
             moves: true,
         };
     }
-    let own = how.directives.alignments.get(&id).copied();
+    let own = how.settings.alignment(id);
+    let alignments = &how.settings.default.alignments;
     let of_kind = || match passes.is_activation(term) && how.roles().clamp_producer(graph, node).is_some() {
-        true => how.alignments.activation,
-        false => match how.alignments.of(term) {
-            None | Some(Alignment::None) if passes.is_passive(term) => how.alignments.passive,
+        true => alignments.activation,
+        false => match alignments.of(term) {
+            None | Some(Alignment::None) if passes.is_passive(term) => alignments.passive,
             to => to.unwrap_or(Alignment::None),
         },
     };

@@ -44,7 +44,7 @@ pub(super) struct Bound {
     /// The grid of its group must cover its value besides that of the root: what codes that are joined come from may reach
     /// further than they do (an image, of which a pool was joined with something else).
     pub(super) covered: bool,
-    /// Its value is one of several that are joined: a directive for it speaks for this part, not for the group.
+    /// Its value is one of several that are joined: a range that is said of it is one of this part, not for the group.
     pub(super) part: bool,
     /// Of a root: its group has a grid of its own, and takes none that a producer leaves.
     pub(super) anchored: bool,
@@ -88,7 +88,7 @@ pub(super) struct Draft {
     /// The nodes that have to leave the accelerator.
     pub(super) refused: Vec<(NodeId, Reason)>,
     /// The values with a grid that was given and that a node could not have, and the first of these refusals.
-    pub(super) misfits: BTreeMap<ValueId, (NodeId, Reason)>,
+    pub(super) unfitting: BTreeMap<ValueId, (NodeId, Reason)>,
 }
 
 impl Draft {
@@ -141,10 +141,10 @@ impl Draft {
         (self.bound.get(config.index())?.role == Role::Activation).then_some(config)
     }
 
-    /// The directive for the range of the operand that a config is for.
-    pub(super) fn directive<'a>(&self, site: &Site<'a>, id: ConfigId) -> Option<&'a RangeFrom> {
+    /// The source of a range of its own that the operand has which a config is for.
+    pub(super) fn own_range<'a>(&self, site: &Site<'a>, id: ConfigId) -> Option<&'a RangeFrom> {
         let config = self.table.config(id)?;
-        site.how.directives.of_operand(config.node, config.port)
+        site.how.operand_range(config.node, config.port)
     }
 
     pub(super) fn scheme(&self, id: ConfigId) -> Option<Scheme> {
@@ -163,11 +163,11 @@ impl Draft {
     }
 
     /// Notes that a node cannot have the grids that are given for these configs: one of its own, and that of its group.
-    pub(super) fn misfit(&mut self, ids: [ConfigId; 2], node: NodeId, reason: &Reason) {
+    pub(super) fn unfitting(&mut self, ids: [ConfigId; 2], node: NodeId, reason: &Reason) {
         for id in ids {
             if let Some(bound) = self.bound.get(id.index()) {
-                let misfit = || (node, reason.clone());
-                self.misfits.entry(bound.value).or_insert_with(misfit);
+                let first = || (node, reason.clone());
+                self.unfitting.entry(bound.value).or_insert_with(first);
             }
         }
     }
@@ -288,7 +288,7 @@ impl Draft {
         }
         // On the border everything follows from what is inside, but for what rules want of inputs.
         for (port, value) in borders(site.graph) {
-            let stands = matches!(port, Port::Input(_)) && site.how.types.is_wished(value) && !site.scope.has(value);
+            let stands = matches!(port, Port::Input(_)) && site.how.has_own_codes(value) && !site.scope.has(value);
             gone.extend(self.table.id(NodeId::OUTSIDE, port).filter(|_| !stands));
         }
         for config in &gone {

@@ -1,22 +1,8 @@
 //! Grids and codes that are known before annotation: they came with the model, or from a record.
 
-use super::AnnotateError;
 use super::draft::{Draft, Site};
-use std::sync::Arc;
-use strait_core::{ConfigId, DataId, Def, Elem, Grid, Move, Origin, QuantParams, Reason, ReasonCode};
-
-/// Grid of an operand or a result, which no observer, alignment or coarsening changes. A pass that needs another one
-/// refuses the node. What runs on the host has no configs, and takes none.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Given {
-    /// The type of the codes: that which the node has there by the target's table and the wishes.
-    pub elem: Elem,
-    /// Scale and zero point. Those of a bias are the product of the grids of operand and weights, to a part in a million.
-    pub params: Arc<QuantParams>,
-    /// Of a constant: its codes, a tensor of the module of the same shape. Those of a bias rest on two grids that are
-    /// given as well.
-    pub codes: Option<DataId>,
-}
+use super::{AnnotateError, Given};
+use strait_core::{ConfigId, Def, Grid, Move, Origin, Reason, ReasonCode};
 
 /// Gives a config that was just made its grid, if it is an activation or weights. A bias has that of its sum.
 pub(super) fn activate(site: &Site<'_>, draft: &mut Draft, id: ConfigId, is_bias: bool) -> Result<(), AnnotateError> {
@@ -35,7 +21,7 @@ pub(super) fn activate(site: &Site<'_>, draft: &mut Draft, id: ConfigId, is_bias
 /// Grid and codes that are given for a config.
 pub(super) fn of<'a>(site: &Site<'a>, draft: &Draft, id: ConfigId) -> Option<&'a Given> {
     let config = draft.table.config(id)?;
-    site.how.directives.given.get(&(config.node, config.port))
+    site.how.given(config.node, config.port)
 }
 
 /// Refuses the node of a config for the sake of a grid that is given.
@@ -43,7 +29,7 @@ pub(super) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
     if let Some(config) = draft.table.config(id) {
         let node = config.node;
         let reason = Reason::new(ReasonCode::GivenGrid, format!("{} {why}", config.port));
-        draft.misfit([id, draft.table.root(id)], node, &reason);
+        draft.unfitting([id, draft.table.root(id)], node, &reason);
         draft.refused.push((node, reason));
     }
 }

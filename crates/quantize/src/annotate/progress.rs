@@ -8,18 +8,15 @@ use super::place::Settled;
 use super::ranges::Coarser;
 use super::reach::Reach;
 use super::requantized::Requantized;
-use super::roles::Roles;
+use super::rule_ranges::{RuleRange, rule_ranges};
 use super::scope::{Regions, Scope};
-use super::stated::{Stated, stated};
-use super::types::TypeWishes;
 use super::unlike::UnlikePart;
 use super::weights::Raised;
-use super::{AnnotateError, Annotation, Placing, passes};
+use super::{AnnotateError, Annotation, passes};
 use std::collections::BTreeMap;
 use strait_core::{
     Graph, GraphId, Module, NodeId, Placement, Port, QuantTable, Reason, ReasonCode, Refusal, Stage, ValueId,
 };
-use strait_target::TargetSpec;
 
 /// Annotation of one graph under one [`Annotation`], as far as it has come: configs, the ranges that observers have made,
 /// the grids that had to be coarser, and what refusals have touched since.
@@ -65,8 +62,8 @@ pub struct Findings {
     pub overlapped: Vec<Overlapped>,
     /// The weights whose scale is larger than they ask for, in the order of nodes.
     pub raised: Vec<Raised>,
-    /// The ranges of the configuration that do not fit what was seen.
-    pub stated: Vec<Stated>,
+    /// The ranges of rules that do not fit what was seen.
+    pub rule_ranges: Vec<RuleRange>,
     /// The values of the model that were on a grid which the target cannot have, and are on another one.
     pub requantized: Vec<Requantized>,
     /// The grids of which one number takes nearly all, in the order of nodes.
@@ -88,7 +85,7 @@ impl Progress {
             coarser: draft.coarser(graph),
             overlapped: overlapped.cloned().collect(),
             raised: raised.map(|(_, raised)| raised.clone()).collect(),
-            stated: reach.map_or_else(Vec::new, |reach| stated(module, how, reach)),
+            rule_ranges: reach.map_or_else(Vec::new, |reach| rule_ranges(module, how, reach)),
             ..Findings::default()
         };
         heard(module, how, &mut findings);
@@ -96,8 +93,8 @@ impl Progress {
     }
 
     /// The values whose grids were given and that a node could not have: it was moved to the host, and this is why.
-    pub fn misfits(&self) -> &BTreeMap<ValueId, (NodeId, Reason)> {
-        &self.draft.misfits
+    pub fn unfitting(&self) -> &BTreeMap<ValueId, (NodeId, Reason)> {
+        &self.draft.unfitting
     }
 
     /// The number of nodes that were annotated in the last turn.
@@ -111,15 +108,9 @@ impl Progress {
     }
 
     /// Moves the nodes to the host that lose their place beside those that have moved.
-    pub(super) fn settle(
-        &mut self,
-        graph: &mut Graph,
-        roles: Roles<'_>,
-        wishes: &Placing,
-        moved: &[NodeId],
-    ) -> Vec<NodeId> {
+    pub(super) fn settle(&mut self, graph: &mut Graph, how: &Annotation<'_>, moved: &[NodeId]) -> Vec<NodeId> {
         match self.ordered(graph) {
-            Some((order, settled)) => settled.settle(graph, order, roles, wishes, moved),
+            Some((order, settled)) => settled.settle(graph, order, how, moved),
             None => Vec::new(),
         }
     }
@@ -171,7 +162,7 @@ pub fn annotate(
             }
             unknown => {
                 let known = Known {
-                    reach: Reach::new(module, g, &order.nodes, how.observation, &how.directives),
+                    reach: Reach::new(module, g, &order.nodes, how),
                     regions: Regions::new(g, how, &order.nodes),
                 };
                 (unknown.insert(known), Scope::all(g, &order.nodes))
@@ -199,7 +190,7 @@ pub fn annotate(
         }
         let refused = std::mem::take(&mut progress.draft.refused);
         let refused = refused.into_iter().map(Refusal::from).collect();
-        if !refuse(g, how.spec, how.placing, &how.types, progress, refused) {
+        if !refuse(g, how, progress, refused) {
             return Err(ours("a node on the host was refused"));
         }
     }
@@ -208,14 +199,7 @@ pub fn annotate(
 /// Does something about nodes that cannot be annotated or lowered, all at once. Where a coarser grid of its result would
 /// serve a node, `progress` has it for the next annotation; else the node moves to the host, and those that lose their
 /// place move with it. Of a node that is there already, the weights lose their codes. Answers whether anything changed: with a refusal that changes nothing there would be no end.
-pub fn refuse(
-    graph: &mut Graph,
-    spec: &TargetSpec,
-    wishes: &Placing,
-    types: &TypeWishes,
-    progress: &mut Progress,
-    refused: Vec<Refusal>,
-) -> bool {
+pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, progress: &mut Progress, refused: Vec<Refusal>) -> bool {
     let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);
     let (refused, on_host): (Vec<Refusal>, Vec<Refusal>) = refused.into_iter().partition(|refusal| runs(refusal.node));
     let mut moved: Vec<NodeId> = on_host.iter().map(|refusal| refusal.node).collect();
@@ -245,7 +229,7 @@ pub fn refuse(
                         let text = format!("its grid is given, and would have to be coarser: {}", reason.text);
                         let reason = Reason::new(ReasonCode::GivenGrid, text);
                         let ids = [config, graph.quant.root(config)];
-                        progress.draft.misfit(ids, id, &reason);
+                        progress.draft.unfitting(ids, id, &reason);
                         reason
                     }
                 };
@@ -254,16 +238,7 @@ pub fn refuse(
             }
         }
     }
-    moved.extend(progress.settle(
-        graph,
-        Roles {
-            spec,
-            types,
-            given: None,
-        },
-        wishes,
-        &moved,
-    ));
+    moved.extend(progress.settle(graph, how, &moved));
     for node in moved.into_iter().filter_map(|id| graph.node(id)) {
         progress
             .touched

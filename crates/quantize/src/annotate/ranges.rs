@@ -1,11 +1,10 @@
-//! Ranges of values, as directives, constants and observers say them, and what is kept of them.
+//! Ranges of values, as settings, constants and observers say them, and what is kept of them.
 
-use super::MOST_DOUBLINGS;
 use super::draft::{Site, is_constant};
+use super::{MOST_DOUBLINGS, RangeFrom};
 use crate::observers::{GridKind, MinMax, ObserverChoice, SmallFloat, of_constant};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Failure, NodeId, Policy, QuantParams, Reason, ReasonCode, Scheme, ValueId};
-use strait_target::spec::Observer;
 
 /// Properties of the grids of a scheme.
 pub(super) fn kind(scheme: Scheme) -> GridKind {
@@ -25,28 +24,10 @@ pub(super) fn kind(scheme: Scheme) -> GridKind {
     }
 }
 
-/// Source of the range of a value or an operand.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RangeFrom {
-    /// It is known: smallest and largest number. No statistics override it.
-    Stated([f32; 2]),
-    /// It is that of the grid that the model has, which the target cannot have.
-    Grid([f32; 2]),
-    /// It is made from what was observed.
-    Observer(ObserverChoice),
-}
-
-impl RangeFrom {
-    /// True if it is made from the largest elements along an axis, which are observed where that is asked for.
-    pub(super) fn is_ranked(&self) -> bool {
-        matches!(self, RangeFrom::Observer(choice) if choice.observer == Observer::Isotone)
-    }
-}
-
 /// The range of no element, which adds nothing to another one.
 const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
-/// The range of one value that nobody states: the elements of a constant, or what its statistics and the observer say; no
+/// The range of one value that no rule says: the elements of a constant, or what its statistics and the observer say; no
 /// further than matters.
 fn range(site: &Site<'_>, value: ValueId, observer: &ObserverChoice, kind: GridKind) -> Result<[f32; 2], Failure> {
     let (module, graph, reach) = (site.module, site.graph, site.reach);
@@ -138,8 +119,10 @@ impl Ranges {
 
     /// The values whose grids were asked to be coarser, how often they double, and why. Zero alone loses nothing.
     pub(super) fn coarser(&self) -> impl Iterator<Item = (ValueId, u32, &Reason)> {
-        let asked = self.doublings.iter();
-        let told = asked.map(|(&value, (doublings, reason))| (value, *doublings, reason));
+        let told = self
+            .doublings
+            .iter()
+            .map(|(&value, (doublings, reason))| (value, *doublings, reason));
         told.filter(|(value, ..)| !self.is_zero(*value))
     }
 
@@ -150,10 +133,9 @@ impl Ranges {
 
     /// The range of a value on a kind of grid.
     pub(super) fn of(&mut self, site: &Site<'_>, value: ValueId, kind: GridKind) -> Result<[f32; 2], Failure> {
-        let directive = site.how.directives.ranges.get(&value);
-        match directive {
+        match site.how.range(value) {
             Some(from) => self.from(site, value, from, kind),
-            None => self.observed(site, value, &site.how.observer, kind),
+            None => self.observed(site, value, &site.how.settings.default.observer, kind),
         }
     }
 
@@ -166,7 +148,7 @@ impl Ranges {
         kind: GridKind,
     ) -> Result<[f32; 2], Failure> {
         match from {
-            RangeFrom::Stated(range) | RangeFrom::Grid(range) => Ok(*range),
+            RangeFrom::Rule(range) | RangeFrom::Grid(range) => Ok(*range),
             RangeFrom::Observer(observer) => self.observed(site, value, observer, kind),
         }
     }

@@ -21,7 +21,7 @@
 //! Only grids are made of this. No integer is certified by it: certificates hold for every code.
 
 use super::draft::is_constant;
-use super::{Directives, RangeFrom};
+use super::{Annotation, RangeFrom};
 use crate::logarithm::ln;
 use crate::observers::{GridKind, Observer, Seen};
 use crate::statistics::{Observation, Statistics};
@@ -56,22 +56,16 @@ pub(super) struct Reach {
 
 impl Reach {
     /// One pass in `order` for what values can be, one against it for what of them matters.
-    pub(super) fn new(
-        module: &Module,
-        graph: &Graph,
-        order: &[NodeId],
-        observation: &Observation,
-        directives: &Directives,
-    ) -> Reach {
+    pub(super) fn new(module: &Module, graph: &Graph, order: &[NodeId], how: &Annotation<'_>) -> Reach {
         let bound = graph.value_bound();
         let mut known = Known {
             module,
             graph,
-            observation,
+            observation: how.observation,
             can_be: vec![None; bound],
             computed: vec![false; bound],
         };
-        known.inputs(directives);
+        known.inputs(how);
         for node in order.iter().filter_map(|&id| graph.node(id)) {
             known.node(node);
         }
@@ -222,13 +216,13 @@ impl Known<'_> {
         self.computed[value.index()] = computed;
     }
 
-    fn inputs(&mut self, directives: &Directives) {
+    fn inputs(&mut self, how: &Annotation<'_>) {
         for &input in self.graph.inputs() {
-            let directed = match directives.ranges.get(&input) {
-                Some(RangeFrom::Stated(range) | RangeFrom::Grid(range)) => Some(range.map(f64::from)),
+            let said = match how.range(input) {
+                Some(RangeFrom::Rule(range) | RangeFrom::Grid(range)) => Some(range.map(f64::from)),
                 _ => None,
             };
-            let can_be = directed.or_else(|| self.observed(input).map(unit));
+            let can_be = said.or_else(|| self.observed(input).map(unit));
             self.set(input, can_be, true);
         }
     }

@@ -1,24 +1,26 @@
-//! Revision: other directives for a graph that is annotated, of which only what they touch is annotated again.
+//! Revision: other settings for a graph that is annotated, of which only what they touch is annotated again.
 
+use super::Annotation;
+use super::place::Settled;
 use super::progress::Progress;
 use super::reach::Reach;
-use super::{Annotation, Directives};
 use std::collections::BTreeMap;
 use strait_core::{Graph, GraphId, Module, NodeId, ValueId};
 
 impl Progress {
-    /// Takes over that directives, types or defaults have changed since the graph was annotated, from `before` to `after`: of
+    /// Takes over that settings or constraints have changed since the graph was annotated, from `before` to `after`: of
     /// the same target, statistics and placing. The next [`annotate`](super::annotate()), by `after`, makes anew the regions
     /// of what differs, and of values of which something else matters now; the result is what annotating the whole graph
     /// would make. Nodes stay where they run, so types that single nodes are to have are among those of their rows. Grids
     /// that had to be coarser in these regions may be as fine as their ranges ask for again.
     pub fn revise(&mut self, module: &Module, graph: GraphId, before: &Annotation<'_>, after: &Annotation<'_>) {
-        let (Some(known), Some((order, _)), Some(g)) = (&mut self.known, &self.settled, module.graph(graph)) else {
+        let (Some(known), Some((order, settled)), Some(g)) = (&mut self.known, &mut self.settled, module.graph(graph))
+        else {
             // Nothing is annotated yet.
             return;
         };
-        let reach = Reach::new(module, g, &order.nodes, after.observation, &after.directives);
-        let mut values: Vec<ValueId> = match defaults(before) == defaults(after) {
+        let reach = Reach::new(module, g, &order.nodes, after);
+        let mut values: Vec<ValueId> = match before.settings.default == after.settings.default {
             true => differing(g, before, after),
             false => g.values().map(|(id, _)| id).collect(),
         };
@@ -34,62 +36,39 @@ impl Progress {
         }
         self.touched.extend(values);
         // Which neighbours a node needs depends on types.
-        if before.types != after.types {
-            self.settled = None;
-        }
+        *settled = Settled::new(g, order);
     }
-}
-
-/// All that is said of a whole graph.
-fn defaults<'a>(how: &'a Annotation<'_>) -> impl PartialEq + use<'a> {
-    let (types, directives) = (&how.types, &how.directives);
-    (
-        (&how.observer, how.weight_per, how.weight_block, how.alignments),
-        (
-            types.activation,
-            types.weight,
-            types.grids.activation,
-            types.grids.weight,
-        ),
-        (&directives.weight_observer, directives.weight_unfit),
-    )
 }
 
 /// The values of which something else is said, and all of a node of which something else is said.
 fn differing(graph: &Graph, before: &Annotation<'_>, after: &Annotation<'_>) -> Vec<ValueId> {
-    fn apart<'a, K: Ord + Copy, V: PartialEq>(
+    fn apart<'a, K: Ord + Copy, V, S: PartialEq + 'a>(
         [before, after]: [&'a BTreeMap<K, V>; 2],
-    ) -> impl Iterator<Item = K> + use<'a, K, V> {
-        let gone = before.keys().filter(|key| !after.contains_key(key));
-        let other = after.iter().filter(|(key, value)| before.get(key) != Some(value));
-        gone.chain(other.map(|(key, _)| key)).copied()
+        said: impl Fn(&'a V) -> &'a S,
+    ) -> Vec<K> {
+        let differs = |key: &&K| before.get(key).map(&said) != after.get(key).map(&said);
+        let keys = before.keys().filter(|key| !after.contains_key(key)).chain(after.keys());
+        keys.filter(differs).copied().collect()
     }
-    let said: [&Directives; 2] = [&before.directives, &after.directives];
-    let types = [&before.types, &after.types];
-    let grids = types.map(|types| &types.grids);
-    let operands = apart(said.map(|of| &of.operands)).chain(apart(grids.map(|of| &of.operands)));
-    let given: Vec<_> = apart(said.map(|of| &of.given)).collect();
-    let nodes = (apart(said.map(|of| &of.weight_per)))
-        .chain(apart(said.map(|of| &of.weight_block)))
-        .chain(apart(said.map(|of| &of.weight_observers)))
-        .chain(apart(said.map(|of| &of.weights_unfit)))
-        .chain(apart(said.map(|of| &of.alignments)))
-        .chain(apart(said.map(|of| &of.simplify)))
-        .chain(apart(types.map(|of| &of.activations)))
-        .chain(apart(types.map(|of| &of.weights)))
-        .chain(types[0].plain.symmetric_difference(&types[1].plain).copied())
-        .chain(apart(grids.map(|of| &of.activations)))
-        .chain(apart(grids.map(|of| &of.weights)))
-        .chain(operands.map(|(node, _)| node))
+    let settings = [before.settings, after.settings];
+    let constraints = [before.constraints, after.constraints];
+    let given = apart(constraints.map(|of| &of.given), |given| given);
+    let nodes = (apart(settings.map(|of| &of.layers), |entry| &entry.setting).into_iter())
+        .chain(apart(constraints.map(|of| &of.nodes), |node| node))
+        .chain(apart([&before.wider, &after.wider], |ty| ty))
+        .chain(
+            apart(settings.map(|of| &of.operands), |entry| &entry.setting)
+                .into_iter()
+                .map(|(node, _)| node),
+        )
         .chain(given.iter().map(|&(node, _)| node));
     let of_node = |id: NodeId| {
         let node = graph.node(id).into_iter();
         node.flat_map(|node| node.inputs.iter().flatten().chain(&node.outputs).copied())
     };
     let of_border = given.iter().filter_map(|&(node, port)| graph.value_at(node, port));
-    apart(said.map(|of| &of.ranges))
-        .chain(apart(types.map(|of| &of.values)))
-        .chain(apart(grids.map(|of| &of.values)))
+    (apart(settings.map(|of| &of.values), |entry| &entry.setting).into_iter())
+        .chain(apart(constraints.map(|of| &of.values), |value| value))
         .chain(of_border)
         .chain(nodes.flat_map(of_node))
         .collect()

@@ -1,9 +1,7 @@
 //! Roles of a node's operands in its recipe.
 
+use super::Annotation;
 use super::draft::is_constant;
-use super::given::Given;
-use super::types::TypeWishes;
-use std::collections::BTreeMap;
 use strait_core::{Elem, Graph, Node, NodeId, Op, Placement, Port, Use, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{Integer, OpRow, Pair, Points, Recipe, RecipeName, WeightGrid};
@@ -61,21 +59,43 @@ pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpR
     Some((row, row.recipe()?))
 }
 
-/// Rows and recipes of nodes, as the table and the configuration's types have it.
+/// Rows and recipes of nodes, as the table and the types of nodes have it.
 #[derive(Clone, Copy)]
 pub(crate) struct Roles<'a> {
-    pub(crate) spec: &'a TargetSpec,
-    pub(crate) types: &'a TypeWishes,
-    /// Grids that are known before; none where nodes are placed, which do not depend on them.
-    pub(crate) given: Option<&'a BTreeMap<(NodeId, Port), Given>>,
+    pub(crate) how: &'a Annotation<'a>,
+    /// True where nodes are placed, which does not depend on the grids that are given.
+    is_placing: bool,
+}
+
+impl Annotation<'_> {
+    /// Which nodes compute on codes, and by which recipes.
+    pub(crate) fn roles(&self) -> Roles<'_> {
+        Roles {
+            how: self,
+            is_placing: false,
+        }
+    }
+
+    /// The same where nodes are placed.
+    pub(crate) fn placing_roles(&self) -> Roles<'_> {
+        Roles {
+            how: self,
+            is_placing: true,
+        }
+    }
 }
 
 impl<'a> Roles<'a> {
+    /// The pair that a node computes on.
+    fn pair(self, id: NodeId, node: &Node) -> Option<Pair> {
+        self.how.types(id).pair(self.how.spec, node.op.term())
+    }
+
     /// The row and the recipe of a node that computes on codes: on the accelerator, and not on real numbers with weights that
     /// have codes.
     pub(crate) fn recipe(self, id: NodeId, node: &Node) -> Option<(&'a OpRow, Recipe)> {
-        let found = computed(self.spec, node)?;
-        let pair = self.types.pair(self.spec, id, node.op.term());
+        let found = computed(self.how.spec, node)?;
+        let pair = self.pair(id, node);
         (!pair.is_some_and(|pair| pair.is_weight_only())).then_some(found)
     }
 
@@ -84,8 +104,8 @@ impl<'a> Roles<'a> {
     pub(crate) fn weights_alone(self, graph: &Graph, id: NodeId, node: &Node) -> Option<(Option<&'a OpRow>, Integer)> {
         let term = node.op.term();
         if node.place == Placement::Accelerator {
-            let pair = self.types.pair(self.spec, id, term)?;
-            let (_, row) = self.spec.weight_only_row(term)?;
+            let pair = self.pair(id, node)?;
+            let (_, row) = self.how.spec.weight_only_row(term)?;
             return pair.is_weight_only().then_some((Some(row), pair.weight));
         }
         let by_outputs = match &node.op {
@@ -94,7 +114,7 @@ impl<'a> Roles<'a> {
         };
         let weights = node.inputs.get(1).copied().flatten()?;
         let reals = graph.value(weights)?.ty.elem == Elem::F32;
-        let pair = self.types.pair_on_host(self.spec, id, term)?;
+        let pair = self.how.types(id).pair_on_host(self.how.spec, term)?;
         (by_outputs && reals && is_constant(graph, weights)).then_some((None, pair.weight))
     }
 
@@ -111,7 +131,7 @@ impl<'a> Roles<'a> {
     /// is none, both are codes.
     pub(crate) fn summed(self, graph: &Graph, id: NodeId) -> Option<usize> {
         let node = graph.node(id).filter(|node| matches!(node.op, Op::Add(_)))?;
-        if !self.may_add(id, node) || leaves_sums(self.spec, self.row(id, node)?) {
+        if !self.may_add(id, node) || leaves_sums(self.how.spec, self.row(id, node)?) {
             return None;
         }
         let &[Some(a), Some(b)] = &node.inputs[..] else {
@@ -135,17 +155,15 @@ impl<'a> Roles<'a> {
         let Some((id, node)) = graph.producer(value) else {
             return false;
         };
-        let given = self
-            .given
-            .is_some_and(|given| given.contains_key(&(id, Port::Result(0))));
-        if given || self.types.is_wished(value) || graph.only_use(value).is_none() {
+        let given = !self.is_placing && self.how.given(id, Port::Result(0)).is_some();
+        if given || self.how.has_own_codes(value) || graph.only_use(value).is_none() {
             return false;
         }
-        let codes = self.types.pair(self.spec, id, node.op.term()).and_then(Pair::codes);
+        let codes = self.pair(id, node).and_then(Pair::codes);
         let (Some(row), Some(codes)) = (self.row(id, node), codes) else {
             return false;
         };
-        let sums = self.spec.accumulator.get(&codes).map(|sums| sums.bits);
+        let sums = self.how.spec.accumulator.get(&codes).map(|sums| sums.bits);
         let shifts = row.weight_grid.is_some_and(WeightGrid::leaves_a_shift);
         let multiplies = row.recipe == Some(RecipeName::MultiplyAccumulate);
         multiplies && !shifts && row.accumulator.or(sums).unwrap_or(32) <= 32
@@ -154,8 +172,8 @@ impl<'a> Roles<'a> {
     /// The row for the codes that a node of the accelerator computes on.
     fn row(self, id: NodeId, node: &Node) -> Option<&'a OpRow> {
         self.recipe(id, node)?;
-        let codes = self.types.pair(self.spec, id, node.op.term())?.codes()?;
-        Some(self.spec.row_for(node.op.term(), codes.into())?.1)
+        let codes = self.pair(id, node)?.codes()?;
+        Some(self.how.spec.row_for(node.op.term(), codes.into())?.1)
     }
 
     /// True if `at` reads codes: an activation operand of a node of the accelerator.
@@ -182,7 +200,7 @@ impl<'a> Roles<'a> {
             let value = node.inputs.get(index).copied().flatten()?;
             let (id, producer) = graph.producer(value).filter(|_| graph.only_use(value).is_some())?;
             let (row, kind) = self.recipe(id, producer)?;
-            let fits = matches!(kind, Recipe::MultiplyAccumulate { .. }) && readers_narrow(self.spec, row);
+            let fits = matches!(kind, Recipe::MultiplyAccumulate { .. }) && readers_narrow(self.how.spec, row);
             fits.then_some((id, producer.op.term(), &graph.value(value)?.ty))
         };
         let (first, second) = (product(0)?, product(1)?);

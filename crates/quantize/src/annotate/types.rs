@@ -1,48 +1,44 @@
 //! Types of codes: which pair each node computes on, and in which type each value leaves its producer.
 //!
-//! A node that computes wants its operands in the activation type of its pair. A node that only moves codes wants what all
+//! A node that computes takes its operands in the activation type of its pair. A node that only moves codes takes what all
 //! readers behind it agree on, and nothing of its own where they do not. Where all readers of a result agree on a type that
 //! the producer's row has, the result leaves in that one, and is rounded once.
 
 use super::draft::Site;
-use super::grids::{GridWish, GridWishes};
 use super::roles::{Role, keeps_grid, shares_grid};
-use super::{AnnotateError, Annotation};
-use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{
-    Elem, Granularity, Graph, Node, NodeId, Policy, Reason, ReasonCode, Scheme, SchemeError, Term, ValueId,
-};
+use super::{AnnotateError, Annotation, GridSettings};
+use strait_core::{Elem, Granularity, Graph, Node, NodeId, Policy, Scheme, SchemeError, ValueId};
 use strait_requantize::scales::next_power_of_two;
 use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
-use strait_target::spec::{Activation, Integer, OpRow, Pair, Recipe, ScaleSet};
+use strait_target::spec::{Integer, OpRow, Recipe, ScaleSet};
 
 /// Type of codes, and the kind of their grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Codes {
     pub(super) ty: Integer,
-    /// The zero point is 0, because the configuration wants that. Where the table wants it, this says nothing.
+    /// The zero point is 0, because settings say so. Where the table says it, this says nothing.
     symmetric: bool,
     /// The same of scales that are powers of two.
     power_of_two: bool,
 }
 
 impl Codes {
-    /// Codes of a type on the grids that are wished for.
-    pub(super) fn new(ty: Integer, wish: GridWish) -> Codes {
+    /// Codes of a type on such grids.
+    pub(super) fn new(ty: Integer, grid: GridSettings) -> Codes {
         let plain = Codes {
             ty,
             symmetric: false,
             power_of_two: false,
         };
-        plain.wished(wish)
+        plain.on(grid)
     }
 
-    /// As far as a wish says something, it wins.
-    fn wished(self, wish: GridWish) -> Codes {
+    /// As far as settings of the grid say something, they win.
+    fn on(self, grid: GridSettings) -> Codes {
         Codes {
-            symmetric: wish.symmetric.unwrap_or(self.symmetric),
-            power_of_two: wish.power_of_two.unwrap_or(self.power_of_two),
+            symmetric: grid.symmetric.unwrap_or(self.symmetric),
+            power_of_two: grid.power_of_two.unwrap_or(self.power_of_two),
             ..self
         }
     }
@@ -56,7 +52,7 @@ impl Codes {
         }
     }
 
-    /// The same on a grid that a definition fixes: nothing is wished for that it is not.
+    /// The same on a grid that a definition fixes: nothing is said of it that it is not.
     fn fixed(self, (scale, zero): (f32, i32)) -> Codes {
         let power = next_power_of_two(scale.into()) == f64::from(scale);
         Codes {
@@ -67,20 +63,21 @@ impl Codes {
     }
 }
 
-/// Codes that the readers of a value want.
+/// Codes that the readers of a value take.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Wish {
-    Nothing,
+enum Readers {
+    /// There are none that say.
+    None,
     One(Codes),
     Several,
 }
 
-impl Wish {
-    fn and(self, other: Wish) -> Wish {
+impl Readers {
+    fn and(self, other: Readers) -> Readers {
         match (self, other) {
-            (Wish::Nothing, wish) | (wish, Wish::Nothing) => wish,
-            (Wish::One(a), Wish::One(b)) if a == b => self,
-            _ => Wish::Several,
+            (Readers::None, readers) | (readers, Readers::None) => readers,
+            (Readers::One(a), Readers::One(b)) if a == b => self,
+            _ => Readers::Several,
         }
     }
 }
@@ -90,10 +87,10 @@ impl Wish {
 pub(super) struct Types {
     /// By node: the codes of its activation operands, and those of its weights.
     of: Vec<Option<[Codes; 2]>>,
-    /// By value that a node of the accelerator makes, or an input of which a rule wants some: its codes.
+    /// By value that a node of the accelerator makes, or an input of which a rule says some: its codes.
     leaves: Vec<Option<Codes>>,
-    /// By value: what its readers want.
-    wishes: Vec<Wish>,
+    /// By value: what its readers take.
+    readers: Vec<Readers>,
 }
 
 impl Types {
@@ -112,9 +109,9 @@ impl Types {
         let (graph, how, scope) = (site.graph, site.how, site.scope);
         self.of.resize(graph.node_bound(), None);
         self.leaves.resize(graph.value_bound(), None);
-        self.wishes.resize(graph.value_bound(), Wish::Nothing);
+        self.readers.resize(graph.value_bound(), Readers::None);
         for &value in &scope.values {
-            (self.leaves[value.index()], self.wishes[value.index()]) = (None, Wish::Nothing);
+            (self.leaves[value.index()], self.readers[value.index()]) = (None, Readers::None);
         }
         for id in &scope.nodes {
             self.of[id.index()] = None;
@@ -124,41 +121,41 @@ impl Types {
             nodes.filter_map(|(id, node)| Some((id, node, how.roles().recipe(id, node)?)))
         };
         for (id, node, (_, kind)) in nodes().collect::<Vec<_>>().into_iter().rev() {
-            let wish = match moves(how, id, node, kind) {
-                false => match how.types.codes(how.spec, id, node, kind) {
-                    Some([codes, _]) => Wish::One(codes),
+            let reads = match moves(how, id, node, kind) {
+                false => match computed_on(how, id, node, kind) {
+                    Some([codes, _]) => Readers::One(codes),
                     None => continue,
                 },
                 // Where readers differ, the group keeps its producer's type.
                 true => match self.behind(node) {
-                    Wish::Several => Wish::Nothing,
-                    wish => wish,
+                    Readers::Several => Readers::None,
+                    readers => readers,
                 },
             };
             for (index, input) in node.inputs.iter().enumerate() {
                 if let Some(value) = input.filter(|&value| scope.has(value))
                     && how.roles().role(graph, id, node, kind, index) == Role::Activation
                 {
-                    let wish = match wish {
-                        Wish::One(codes) => Wish::One(how.types.operand(how.spec, (id, node), index, kind, codes)),
-                        wish => wish,
+                    let reads = match reads {
+                        Readers::One(codes) => Readers::One(operand(how, (id, node), index, kind, codes)),
+                        others => others,
                     };
-                    let known = &mut self.wishes[value.index()];
-                    *known = known.and(wish);
+                    let known = &mut self.readers[value.index()];
+                    *known = known.and(reads);
                 }
             }
         }
         self.handed_over(site);
         for (id, node, (_, kind)) in nodes() {
             let term = node.op.term();
-            let Some([preferred, weight]) = how.types.codes(how.spec, id, node, kind) else {
+            let Some([preferred, weight]) = computed_on(how, id, node, kind) else {
                 continue;
             };
             let activation = match (moves(how, id, node, kind), self.behind(node)) {
                 (false, _) => preferred,
                 (true, behind) => {
                     let agreed = match (self.operands(graph, how, (id, node), kind), behind) {
-                        (Wish::One(t), _) | (_, Wish::One(t)) => t,
+                        (Readers::One(t), _) | (_, Readers::One(t)) => t,
                         _ => preferred,
                     };
                     if how.spec.row_for(term, agreed.ty.into()).is_some() {
@@ -177,8 +174,8 @@ impl Types {
             let real = |value: ValueId| graph.value(value).is_some_and(|value| value.ty.elem == Elem::F32);
             for &value in node.outputs.iter().filter(|&&value| scope.has(value) && real(value)) {
                 if keeps_grid(kind) {
-                    let narrower = match self.wishes[value.index()] {
-                        Wish::One(codes) if moves(how, id, node, kind) => Some(codes.ty),
+                    let narrower = match self.readers[value.index()] {
+                        Readers::One(codes) if moves(how, id, node, kind) => Some(codes.ty),
                         _ => None,
                     };
                     let narrower = narrower.filter(|&ty| row.is_some_and(|row| row.narrows_to(ty)));
@@ -188,170 +185,92 @@ impl Types {
                     });
                     continue;
                 }
-                let wish = match self.wishes[value.index()] {
-                    Wish::One(codes) if results.contains(&codes.ty) => codes,
+                let made = match self.readers[value.index()] {
+                    Readers::One(codes) if results.contains(&codes.ty) => codes,
                     _ if results.contains(&activation.ty) => activation,
                     _ => Codes {
                         ty: results.first().copied().unwrap_or(activation.ty),
                         ..activation
                     },
                 };
-                let own = how.types.values.get(&value).filter(|ty| results.contains(ty));
-                let ty = own.copied().unwrap_or(wish.ty);
-                let grid = how.types.grids.values.get(&value).copied().unwrap_or_default();
-                let codes = Codes { ty, ..wish }.wished(grid);
+                let own = how.value_type(value).filter(|ty| results.contains(ty));
+                let ty = own.unwrap_or(made.ty);
+                let codes = Codes { ty, ..made }.on(how.settings.value_grid(value));
                 self.leaves[value.index()] = Some(fixed.map_or(codes, |grid| codes.fixed(grid)));
             }
         }
     }
 
-    /// The codes of which the host hands inputs over, where a rule wants some and anything reads them.
+    /// The codes of which the host hands inputs over, where a rule says some and anything reads them.
     fn handed_over(&mut self, site: &Site<'_>) {
         let (graph, how) = (site.graph, site.how);
         for &value in graph.inputs() {
             let read = || graph.uses(value).any(|at| how.roles().reads_codes(graph, at));
-            if !site.scope.has(value) || !how.types.is_wished(value) || !read() {
+            if !site.scope.has(value) || !how.has_own_codes(value) || !read() {
                 continue;
             }
-            let agreed = match self.wishes[value.index()] {
-                Wish::One(codes) => codes,
-                Wish::Nothing | Wish::Several => outside(how.spec),
+            let agreed = match self.readers[value.index()] {
+                Readers::One(codes) => codes,
+                Readers::None | Readers::Several => outside(how.spec),
             };
-            let ty = how.types.values.get(&value).copied().unwrap_or(agreed.ty);
-            let grid = how.types.grids.values.get(&value).copied().unwrap_or_default();
-            self.leaves[value.index()] = Some(Codes { ty, ..agreed }.wished(grid));
+            let ty = how.value_type(value).unwrap_or(agreed.ty);
+            self.leaves[value.index()] = Some(Codes { ty, ..agreed }.on(how.settings.value_grid(value)));
         }
     }
 
-    /// The wish of the readers of all results of a node.
-    fn behind(&self, node: &Node) -> Wish {
-        let wishes = node.outputs.iter().map(|y| self.wishes[y.index()]);
-        wishes.fold(Wish::Nothing, Wish::and)
+    /// The codes that the readers of all results of a node take.
+    fn behind(&self, node: &Node) -> Readers {
+        let readers = node.outputs.iter().map(|y| self.readers[y.index()]);
+        readers.fold(Readers::None, Readers::and)
     }
 
     /// Types in which the operands of a node that moves codes leave their producers on the accelerator.
-    fn operands(&self, graph: &Graph, how: &Annotation<'_>, (id, node): (NodeId, &Node), kind: Recipe) -> Wish {
+    fn operands(&self, graph: &Graph, how: &Annotation<'_>, (id, node): (NodeId, &Node), kind: Recipe) -> Readers {
         let operands = node.inputs.iter().enumerate();
         let operands =
             operands.filter(|(index, _)| how.roles().role(graph, id, node, kind, *index) == Role::Activation);
         let types = operands.filter_map(|(_, value)| self.leaves((*value)?));
-        types.map(Wish::One).fold(Wish::Nothing, Wish::and)
+        types.map(Readers::One).fold(Readers::None, Readers::and)
     }
 }
 
 /// True if a node has the types of its neighbours, because it moves or compares codes and nobody has said otherwise.
 fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
-    let types = &how.types;
-    let own = types.activations.contains_key(&id) || !types.grids.own(id, node, true).is_none();
+    let own = how.types(id).own.0.is_some() || !how.settings.grid(id, node, true).is_none();
     shares_grid(kind) && !own
 }
 
-/// Types that the configuration wants.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TypeWishes {
-    /// Of the activations that nodes compute on, as far as the target's table has it for them.
-    pub activation: Option<Activation>,
-    /// The same of weights.
-    pub weight: Option<Integer>,
-    /// Of the activations that single nodes compute on, which the table has for them.
-    pub activations: BTreeMap<NodeId, Activation>,
-    /// The same of weights.
-    pub weights: BTreeMap<NodeId, Integer>,
-    /// Nodes that the configuration wants in float, weights and all.
-    pub plain: BTreeSet<NodeId>,
-    /// In which single values leave the nodes that make them, where these have it.
-    pub values: BTreeMap<ValueId, Integer>,
-    /// Nodes whose results are codes in the model, and so also where the host alone reads them.
-    pub on_codes: BTreeSet<NodeId>,
-    /// Those of them all of whose operands are codes in the model, too: it computes on integers there.
-    pub between_codes: BTreeSet<NodeId>,
-    /// Kinds of grids.
-    pub grids: GridWishes,
+/// The codes that a node computes on, unless it only moves those of others; none where it computes on real numbers.
+fn computed_on(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> Option<[Codes; 2]> {
+    let (spec, settings) = (how.spec, how.settings);
+    let pair = how.types(id).pair(spec, node.op.term())?;
+    let own = settings.grid(id, node, shares_grid(kind));
+    let activation = Codes::new(pair.codes()?, own.or(settings.default.grid));
+    Some([
+        activation.as_read(spec, node),
+        Codes::new(pair.weight, settings.weight_grid(id)),
+    ])
 }
 
-impl TypeWishes {
-    /// The codes that a node computes on, unless it only moves those of others; none where it computes on real numbers.
-    fn codes(&self, spec: &TargetSpec, id: NodeId, node: &Node, kind: Recipe) -> Option<[Codes; 2]> {
-        let pair = self.pair(spec, id, node.op.term())?;
-        let own = self.grids.own(id, node, shares_grid(kind));
-        let activation = Codes::new(pair.codes()?, own.or(self.grids.activation));
-        Some([
-            activation.as_read(spec, node),
-            Codes::new(pair.weight, self.grids.weight(id)),
-        ])
-    }
-
-    /// True if a rule says of which type or scheme a value leaves.
-    pub(super) fn is_wished(&self, value: ValueId) -> bool {
-        let grid = self.grids.values.get(&value);
-        self.values.contains_key(&value) || grid.is_some_and(|grid| !grid.is_none())
-    }
-
-    /// The codes of one operand of a node that computes on `codes`.
-    pub(super) fn operand(
-        &self,
-        spec: &TargetSpec,
-        (id, node): (NodeId, &Node),
-        index: usize,
-        kind: Recipe,
-        codes: Codes,
-    ) -> Codes {
-        let own = self.grids.operands.get(&(id, index)).filter(|_| !shares_grid(kind));
-        codes.wished(own.copied().unwrap_or_default()).as_read(spec, node)
-    }
-
-    /// Reason why a node is on the host though the target has its op: activations are to be real numbers, and the op is none
-    /// whose weights alone can have codes there.
-    pub(super) fn stays_float(&self, spec: &TargetSpec, id: NodeId, node: &Node) -> Option<Reason> {
-        let wanted = self.activations.get(&id).copied().or(self.activation);
-        let pair = self.pair(spec, id, node.op.term());
-        let float = wanted == Some(Activation::Float32) && !pair.is_some_and(|pair| pair.is_weight_only());
-        let term = node.op.term();
-        (float && spec.op_row(term).is_some()).then(|| {
-            let text = match self.pair_on_host(spec, id, term) {
-                Some(pair) => format!("no row takes {pair} for `{term}`: the host computes it"),
-                None => format!("activations are float32, and the target has no such pair for `{term}`"),
-            };
-            Reason::new(ReasonCode::Configuration, text)
-        })
-    }
-
-    /// The pair of a node on the host of which the weights alone have codes: where activations are to be real numbers, the
-    /// first one with the weights that are wanted of this node, and else of all nodes, as far as there is one.
-    pub fn pair_on_host(&self, spec: &TargetSpec, id: NodeId, term: Term) -> Option<Pair> {
-        let activation = self.activations.get(&id).copied().or(self.activation);
-        if activation != Some(Activation::Float32) || self.plain.contains(&id) {
-            return None;
-        }
-        let own = self.weights.get(&id).copied();
-        let having = |weight: Option<Integer>| {
-            let mut pairs = spec.weight_only_pairs(term);
-            pairs.find(|pair| weight.is_none_or(|wanted| wanted == pair.weight))
-        };
-        having(own.or(self.weight)).or_else(|| having(own))
-    }
-
-    /// The pair that a node computes on: of those that the table has for its op the first with what is wanted of this node,
-    /// and else of all nodes, as far as there is one. Real activations are taken where they are wanted, or where the op has
-    /// no others. None where the table has no row for the op.
-    pub fn pair(&self, spec: &TargetSpec, id: NodeId, term: Term) -> Option<Pair> {
-        let own = (self.activations.get(&id).copied(), self.weights.get(&id).copied());
-        let (activation, weight) = (own.0.or(self.activation), own.1.or(self.weight));
-        let tries = [(activation, weight), (activation, own.1), (own.0, weight), own];
-        let reals = spec.pairs_of(term).all(|pair| pair.is_weight_only());
-        tries.into_iter().find_map(|(activation, weight)| {
-            spec.pairs_of(term).find(|pair| {
-                activation.map_or(reals || !pair.is_weight_only(), |wanted| wanted == pair.activation)
-                    && weight.is_none_or(|wanted| wanted == pair.weight)
-            })
-        })
-    }
+/// The codes of one operand of a node that computes on `codes`.
+pub(super) fn operand(
+    how: &Annotation<'_>,
+    (id, node): (NodeId, &Node),
+    index: usize,
+    kind: Recipe,
+    codes: Codes,
+) -> Codes {
+    let own = match shares_grid(kind) {
+        true => GridSettings::default(),
+        false => how.settings.operand_grid(id, index),
+    };
+    codes.on(own).as_read(how.spec, node)
 }
 
 /// Codes of inputs and outputs of which nothing says more: those of the table's first pair that has some.
 pub(super) fn outside(spec: &TargetSpec) -> Codes {
     let first = spec.types.pairs.iter().find_map(|pair| pair.codes());
-    Codes::new(first.unwrap_or(Integer::Int8), GridWish::default())
+    Codes::new(first.unwrap_or(Integer::Int8), GridSettings::default())
 }
 
 fn policy(symmetric: bool, power_of_two: bool, per: Granularity) -> Policy {

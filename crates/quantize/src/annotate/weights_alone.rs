@@ -4,9 +4,9 @@
 //! s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) where there is a zero point, of each channel,
 //! of each block of inputs, or of all.
 
-use super::Annotation;
 use super::ranges::kind;
-use super::weights::{Raised, Unfit, Weights, reach};
+use super::weights::{Raised, Weights, reach};
+use super::{Annotation, Unfit};
 use std::{collections::BTreeSet, num::NonZeroU32};
 use strait_core::{
     Failure, Granularity, GraphId, Module, NodeId, Origin, Parts, Port, QuantParams, QuantTable, Reason, ReasonCode,
@@ -46,13 +46,9 @@ pub(super) fn weights(
     let parts = per.parts(&shape);
     let parts = parts.ok_or_else(|| Failure::defect("its weights have other parts than their scheme"))?;
     let values = by_part(&values, &parts);
-    let observers = &how.directives;
-    let observer = observers
-        .weight_observers
-        .get(&id)
-        .unwrap_or(&observers.weight_observer);
+    let observer = how.settings.weight_observer(id);
     let [first, last] = scheme.range().unwrap_or([-127, 127]).map(|code| code as f64);
-    let ends = reach(&values, parts.count(), observer, kind(scheme))?;
+    let ends = reach(&values, parts.count(), &observer, kind(scheme))?;
     let symmetric = scheme.policy().is_symmetric();
     if symmetric && first >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
         let text = "a weight is negative, and the codes in use hold no negative numbers";
@@ -127,8 +123,7 @@ fn raised(
         return Ok(None);
     };
     let reason = Reason::new(ReasonCode::WeightScale, "its weights are too small for a scale in f32");
-    let directives = &how.directives;
-    match directives.unfit(node) {
+    match how.settings.unfit(node) {
         Unfit::Float | Unfit::Error => Err(reason.into()),
         Unfit::Coarser => Ok(Some(Raised {
             node,

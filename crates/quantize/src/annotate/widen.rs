@@ -11,11 +11,10 @@
 //! table's other definition takes them, if there is one.
 
 use super::place::refusal;
-use super::{Directives, Placing, TypeWishes, Wish};
+use super::{Annotation, Run};
 use strait_core::op::Reduction;
 use strait_core::{Graph, GraphId, Kind, Module, Node, NodeId, Op, Term, ValueId};
 use strait_requantize::IntType;
-use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, Pair};
 
 /// Way in which a reader takes a value of more bits than its producer would leave.
@@ -35,43 +34,35 @@ impl Reads {
     }
 }
 
-/// Adds to the types that are wished for those of the sums that are to be wider. Where the configuration says of which type
-/// activations are, of all nodes or of the sum, that holds.
-pub fn widen(
-    module: &Module,
-    graph: GraphId,
-    spec: &TargetSpec,
-    placing: &Placing,
-    directives: &Directives,
-    types: &mut TypeWishes,
-) {
+/// Makes the sums wider that are to be. Where settings say of which type activations are, of all nodes or of the sum, that
+/// holds.
+pub fn widen(module: &Module, graph: GraphId, how: &mut Annotation<'_>) {
     let Some(graph) = module.graph(graph) else { return };
     let Ok(order) = graph.topological_order() else { return };
-    if types.activation.is_some() {
+    if how.settings.default.activation.is_some() {
         return;
     }
     let mut widening = Widening {
         module,
         graph,
-        spec,
-        placing,
+        how,
         reads: vec![None; graph.node_bound()],
     };
-    let given = |id: NodeId| directives.given.keys().any(|&(of, _)| of == id);
     for id in order.into_iter().rev() {
         let Some(node) = graph.node(id) else { continue };
         let is_function = node.op.term().kind() == Kind::Function;
-        let wider = match (is_sum(node) || is_function) && !given(id) {
-            true => widening.wider(id, node, types),
+        let given = widening.how.constraints.has_given(id);
+        let wider = match (is_sum(node) || is_function) && !given {
+            true => widening.wider(id, node),
             false => None,
         };
-        let reads = match is_sum(node) && !given(id) || wider.is_some() {
+        let reads = match is_sum(node) && !given || wider.is_some() {
             true => wider,
             false => {
-                if !given(id) {
-                    widening.longer_rows(id, node, types);
+                if !given {
+                    widening.longer_rows(id, node);
                 }
-                widening.operand(id, node, types)
+                widening.operand(id, node)
             }
         };
         widening.reads[id.index()] = reads;
@@ -91,65 +82,78 @@ fn bits(codes: Integer) -> u8 {
     IntType::from(codes).bits()
 }
 
-struct Widening<'a> {
+struct Widening<'a, 'b> {
     module: &'a Module,
     graph: &'a Graph,
-    spec: &'a TargetSpec,
-    placing: &'a Placing,
+    how: &'a mut Annotation<'b>,
     /// By node: the way in which it reads its operands, where in more bits than others would.
     reads: Vec<Option<Reads>>,
 }
 
-impl Widening<'_> {
-    /// True if a node computes on these codes on the accelerator, as far as table and recipe say.
-    fn computes_on(&self, id: NodeId, node: &Node, ty: Integer) -> bool {
-        let on_host = matches!(self.placing.get(&id), Some(Wish::Float(_)));
-        !on_host && refusal(self.module, self.graph, self.spec, node, (Activation::from(ty), None)).is_none()
+impl Widening<'_, '_> {
+    /// True if something else than this pass says the type of a node's activations.
+    fn has_own(&self, id: NodeId) -> bool {
+        self.how.types(id).own.0.is_some()
     }
 
-    /// Wishes a sum wider that is read so, or a function whose narrow type leaves no such result, and says how it then reads its
+    /// True if a node computes on these codes on the accelerator, as far as table and recipe say.
+    fn computes_on(&self, id: NodeId, node: &Node, ty: Integer) -> bool {
+        let on_host = matches!(self.how.settings.run(id), Some(Run::Float(_)));
+        !on_host
+            && refusal(
+                self.module,
+                self.graph,
+                self.how.spec,
+                node,
+                (Activation::from(ty), None),
+            )
+            .is_none()
+    }
+
+    /// Makes a sum wider that is read so, or a function whose narrow type leaves no such result, and says how it then reads its
     /// operands.
-    fn wider(&self, id: NodeId, node: &Node, types: &mut TypeWishes) -> Option<Reads> {
+    fn wider(&mut self, id: NodeId, node: &Node) -> Option<Reads> {
         let term = node.op.term();
         let ty = self.behind(node)?.ty();
-        let narrow = types.pair(self.spec, id, term)?.codes()?;
-        let has = self.spec.pairs_of(term).any(|pair| pair.codes() == Some(ty));
-        let row = self.spec.row_for(term, narrow.into());
+        let spec = self.how.spec;
+        let narrow = self.how.types(id).pair(spec, term)?.codes()?;
+        let has = spec.pairs_of(term).any(|pair| pair.codes() == Some(ty));
+        let row = spec.row_for(term, narrow.into());
         let results = row.and_then(|(_, row)| row.results.as_deref());
         let leaves = !is_sum(node) && results.is_some_and(|results| results.contains(&ty));
         let wider = bits(ty) > bits(narrow) && has && !leaves && self.computes_on(id, node, ty);
-        if !wider || types.activations.contains_key(&id) {
+        if !wider || self.has_own(id) {
             return None;
         }
-        types.activations.insert(id, ty.into());
+        self.how.wider.insert(id, ty.into());
         Some(Reads::Takes(ty))
     }
 
-    /// Wishes a softmax wider whose rows its definition takes only so.
-    fn longer_rows(&self, id: NodeId, node: &Node, types: &mut TypeWishes) {
+    /// Makes a softmax wider whose rows its definition takes only so.
+    fn longer_rows(&mut self, id: NodeId, node: &Node) {
         let term = node.op.term();
-        let own = types.pair(self.spec, id, term).and_then(Pair::codes);
-        let Some(own) = own.filter(|_| term == Term::Softmax && !types.activations.contains_key(&id)) else {
+        let own = self.how.types(id).pair(self.how.spec, term).and_then(Pair::codes);
+        let Some(own) = own.filter(|_| term == Term::Softmax && !self.has_own(id)) else {
             return;
         };
-        let mut others = self.spec.pairs_of(term).filter_map(Pair::codes);
+        let mut others = self.how.spec.pairs_of(term).filter_map(Pair::codes);
         let takes = |ty: &Integer| bits(*ty) > bits(own) && self.computes_on(id, node, *ty);
         if let Some(ty) = others.find(takes).filter(|_| !self.computes_on(id, node, own)) {
-            types.activations.insert(id, ty.into());
+            self.how.wider.insert(id, ty.into());
         }
     }
 
     /// Way in which a node that is no sum reads what it computes on.
-    fn operand(&self, id: NodeId, node: &Node, types: &TypeWishes) -> Option<Reads> {
-        let term = node.op.term();
-        let (_, row) = self.spec.op_row(term)?;
+    fn operand(&self, id: NodeId, node: &Node) -> Option<Reads> {
+        let (term, spec) = (node.op.term(), self.how.spec);
+        let (_, row) = spec.op_row(term)?;
         if row.recipe()?.name().keeps_grid() {
             return self.behind(node);
         }
-        let own = types.pair(self.spec, id, term)?.codes()?;
-        let codes = self.spec.pairs_of(term).filter_map(Pair::codes);
+        let own = self.how.types(id).pair(spec, term)?.codes()?;
+        let codes = spec.pairs_of(term).filter_map(Pair::codes);
         let least = codes.map(bits).min()?;
-        let first = self.spec.types.pairs.iter().find_map(|pair| pair.codes())?;
+        let first = spec.types.pairs.iter().find_map(|pair| pair.codes())?;
         let needs = least > bits(first) && bits(own) > bits(first);
         (needs && self.computes_on(id, node, own)).then_some(Reads::Needs(own))
     }

@@ -2,24 +2,23 @@
 //! joined in it.
 //! Why: the statistics of the samples are all that is known of values.
 //! Preconditions: the groups stand.
-//! Effect: the root of each group is activated. A directive on any member speaks for the group, on the root it is the last
-//! word; an observer of what a function clips so looks at what is left of it. Where several values are joined, a directive
+//! Effect: the root of each group is activated. A rule for the range of any member speaks for the group, on the root it is the last
+//! word; an observer of what a function clips so looks at what is left of it. Where several values are joined, a rule
 //! for one of them, or for what it is moved or clipped from, speaks for that part alone, and the grid covers the others as
-//! before. A grid that was given stays, and a node that makes one is refused where a directive states a range. So are the
+//! before. A grid that was given stays, and a node that makes one is refused where a rule says a range. So are the
 //! nodes of a group without a range.
 
 use crate::annotate::draft::{Bound, Draft, Site};
 use crate::annotate::given::refuse;
-use crate::annotate::ranges::{RangeFrom, coarser, kind, most_doublings};
+use crate::annotate::ranges::{coarser, kind, most_doublings};
 use crate::annotate::roles::Role;
-use crate::annotate::{AnnotateError, grid};
+use crate::annotate::{AnnotateError, RangeFrom, grid};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, Reason, ValueId};
 use strait_target::spec::Recipe;
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     cover_divided(site, draft);
-    let directives = &site.how.directives;
     // What was made in this run: whole groups, with a value and a root each.
     let bound = |id: &ConfigId| Some((*id, *draft.bound.get(id.index())?));
     let activations = draft.fresh.iter().filter_map(bound);
@@ -29,14 +28,14 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         .map(|(id, bound)| (id, draft.table.root(id), bound))
         .collect();
     let parts = parts(site, draft, &activations);
-    // A directive for a part, and how much it is meant for that: of an operand, of the value, of what that is made from.
+    // The range of a part, and how much it is meant for that: of an operand, of the value, of what that is made from.
     let mut of_part: BTreeMap<(ConfigId, ValueId), (u8, &RangeFrom)> = BTreeMap::new();
     let mut spokesman: BTreeMap<ConfigId, (ValueId, &RangeFrom)> = BTreeMap::new();
     let mut covered: BTreeMap<ConfigId, Vec<ValueId>> = BTreeMap::new();
     let mut doublings: BTreeMap<ConfigId, u32> = BTreeMap::new();
     for &(id, root, bound) in &activations {
-        let of_operand = draft.directive(site, id);
-        if let Some(from) = of_operand.or_else(|| directives.ranges.get(&bound.value)) {
+        let of_operand = draft.own_range(site, id);
+        if let Some(from) = of_operand.or_else(|| site.how.range(bound.value)) {
             if let Some(&part) = parts.get(&(root, bound.value)) {
                 let rank = u8::from(part == bound.value) + u8::from(bound.part && of_operand.is_some());
                 let known = of_part.entry((root, part)).or_insert((rank, from));
@@ -71,12 +70,12 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         };
         let spokesman = spokesman.get(&root).copied();
         if draft.is_given(root) {
-            if matches!(spokesman, Some((_, RangeFrom::Stated(_)))) {
+            if matches!(spokesman, Some((_, RangeFrom::Rule(_)))) {
                 refuse(draft, root, "has a range by a rule, and its grid is given");
             }
             continue;
         }
-        // Where a directive says how far a part reaches, what was seen of the whole says nothing more.
+        // Where a rule says how far a part reaches, what was seen of the whole says nothing more.
         let whole = !divided.contains(&root) || !is_its_parts(site, draft, root);
         let mut by_rule = spokesman.is_some();
         let mut one = |value: ValueId| match (spokesman, of_part.get(&(root, value))) {

@@ -39,7 +39,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         let Some(node) = graph.node(id) else { continue };
         if let (Some((row, ty)), Some(weights)) = (how.roles().weights_alone(graph, id, node), weights(node)) {
             if is_made(site, id, Role::Weight, weights) && !draft.plain.contains(&id) {
-                let codes = Codes::new(ty, how.types.grids.weight(id));
+                let codes = Codes::new(ty, how.settings.weight_grid(id));
                 let scheme = types::weight(spec, codes, per(site, id, row, ty))?;
                 let config = draft.add(id, Port::Operand(1), scheme, weights, Role::Weight);
                 given::activate(site, draft, config, false)?;
@@ -64,15 +64,13 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                     Some((_, producer)) => types::shifted(channels(producer, rank(graph, value)))?,
                     None => continue,
                 },
-                Role::Activation => {
-                    types::activation(spec, how.types.operand(spec, (id, node), index, kind, activation))?
-                }
+                Role::Activation => types::activation(spec, types::operand(how, (id, node), index, kind, activation))?,
                 Role::Weight => types::weight(spec, weight, per(site, id, Some(row), weight.ty))?,
                 Role::Gain => types::gain(spec)?,
                 Role::Bias => types::bias(spec, activation.ty)?,
             };
             let config = draft.add(id, Port::Operand(index), scheme, value, role);
-            if draft.directive(site, config).is_some() {
+            if draft.own_range(site, config).is_some() {
                 draft.mark(config, |at| at.anchored = true);
             }
             given::activate(site, draft, config, role == Role::Bias)?;
@@ -114,15 +112,16 @@ fn per(site: &Site<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Granula
         let dims = site.graph.value(weights)?.ty.dims()?;
         dims.get(1).copied()
     });
-    let size = how.directives.weight_block.get(&id).copied().or(how.weight_block);
-    let size = size.or(scheme.block.first().copied()).map(NonZeroU32::get);
+    let size = how
+        .weight_block(id)
+        .or(scheme.block.first().copied())
+        .map(NonZeroU32::get);
     let size = size.filter(|&size| inputs.is_some_and(|inputs| inputs.is_multiple_of(size.into())));
     let size = size.filter(|_| row.is_none_or(OpRow::is_weight_only));
     let having = how.spec.weight_granularities(row, ty);
-    let asked = [how.directives.weight_per.get(&id).copied(), how.weight_per];
-    let asked = asked.into_iter().flatten().filter(|per| having.contains(per));
+    let own = how.weight_per(id).filter(|per| having.contains(per));
     let fits = |per: &WeightPer| *per != WeightPer::Block || size.is_some();
-    let per = asked.chain(having.iter().copied()).find(fits);
+    let per = own.chain(having.iter().copied()).find(fits);
     match (per, size) {
         (Some(WeightPer::Block), Some(size)) => Granularity::Block { axis: 1, size },
         (Some(WeightPer::Channel), _) => Granularity::Channel { axis: 0 },
@@ -136,7 +135,7 @@ fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bo
     let sum = graph
         .only_use(value)
         .is_some_and(|at| roles.summed(graph, at.node) == Some(at.operand.into()));
-    !sum && !leaves_sums(roles.spec, row) || roles.only_codes_are_read(graph, value)
+    !sum && !leaves_sums(roles.how.spec, row) || roles.only_codes_are_read(graph, value)
 }
 
 /// The config of a result that stays a sum: of a product, on the grid of which it is. Other sums have grids that their

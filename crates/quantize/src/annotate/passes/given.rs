@@ -6,10 +6,10 @@
 //! reader of another grid than its producer leaves, where the target requantizes no codes.
 
 use super::simplify::can_requantize;
-use crate::annotate::AnnotateError;
 use crate::annotate::draft::{Draft, Site};
-use crate::annotate::given::{Given, of, refuse};
+use crate::annotate::given::{of, refuse};
 use crate::annotate::roles::Role;
+use crate::annotate::{AnnotateError, Given};
 use strait_core::{ConfigId, Derivation, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode, State};
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
@@ -19,7 +19,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         let Some(id) = draft.table.id(id, port) else { continue };
         if let Some((node, reason)) = meets(site, draft, id) {
             if reason.code == ReasonCode::GivenGrid {
-                draft.misfit([id, draft.table.root(id)], node, &reason);
+                draft.unfitting([id, draft.table.root(id)], node, &reason);
             }
             draft.refused.push((node, reason));
         }

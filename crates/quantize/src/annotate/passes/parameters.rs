@@ -40,7 +40,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             Err(Failure::Reason(reason)) => {
                 let weights = draft.table.id(id, Port::Operand(1));
                 if let Some(weights) = weights.filter(|&weights| draft.is_given(weights)) {
-                    draft.misfit([weights; 2], id, &reason);
+                    draft.unfitting([weights; 2], id, &reason);
                 }
                 draft.refused.push((id, reason));
                 continue;

@@ -5,12 +5,12 @@
 //! Effect: a concatenation of which a part loses three bits is refused, where its grid was observed and only outputs of the
 //! model and nodes of the host read it, behind nodes that move codes. The parts then leave on grids of their own and are joined
 //! as real numbers. One under the alignment `share` stays, as does one that the configuration wants in integers, one on codes of
-//! the model, and one with a range that a rule states.
+//! the model, and one with a range that a rule says.
 
 use crate::annotate::draft::{Draft, Site};
-use crate::annotate::ranges::{RangeFrom, kind};
+use crate::annotate::ranges::kind;
 use crate::annotate::unlike::Unlike;
-use crate::annotate::{AnnotateError, Wish};
+use crate::annotate::{AnnotateError, OnCodes, RangeFrom, Run};
 use crate::parts::parts;
 use std::collections::BTreeSet;
 use strait_core::{Failure, Node, NodeId, Op, Origin, Reason, ReasonCode, ValueId};
@@ -30,19 +30,17 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     Ok(())
 }
 
-/// True if a node of the accelerator is a concatenation on a grid that nobody asked for.
+/// True if a node of the accelerator is a concatenation on a grid of its own.
 fn may_leave(site: &Site<'_>, draft: &Draft, id: NodeId) -> bool {
     let Some(node) = site.graph.node(id).filter(|node| matches!(node.op, Op::Concat(_))) else {
         return false;
     };
-    let (how, directives) = (site.how, &site.how.directives);
-    let alignment = directives.alignments.get(&id).copied().unwrap_or(how.alignments.concat);
-    let asked = how.placing.get(&id) == Some(&Wish::Integer)
-        || how.types.between_codes.contains(&id)
-        || how.types.on_codes.contains(&id);
+    let settings = site.how.settings;
+    let alignment = settings.alignment(id).unwrap_or(settings.default.alignments.concat);
+    let stays = settings.run(id) == Some(&Run::Integer) || site.how.constraints.on_codes(id) != OnCodes::Nothing;
     let grid = draft.result(id, 0).and_then(|result| draft.table.grid(result));
     let observed = grid.is_some_and(|grid| matches!(grid.origin, Origin::Observed | Origin::Coarsened));
-    moves(site, id, node) && alignment != Alignment::Share && !asked && observed
+    moves(site, id, node) && alignment != Alignment::Share && !stays && observed
 }
 
 /// True if a node of the accelerator passes codes on.
@@ -83,7 +81,7 @@ fn unlike(site: &Site<'_>, draft: &mut Draft, id: NodeId, result: ValueId) -> Re
         return Ok(None);
     };
     // As it was observed: what rules say of a part of another region must not decide here.
-    let observed = RangeFrom::Observer(site.how.observer.clone());
+    let observed = RangeFrom::Observer(site.how.settings.default.observer.clone());
     for part in parts(site.graph, result) {
         let range = match draft.ranges.from(site, part, &observed, kind) {
             Ok(range) => range,

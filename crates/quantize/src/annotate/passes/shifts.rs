@@ -36,7 +36,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                     let weights: Vec<_> = pair.filter_map(|id| draft.table.id(id, Port::Operand(1))).collect();
                     weights
                         .into_iter()
-                        .for_each(|weights| draft.misfit([weights; 2], id, &reason));
+                        .for_each(|weights| draft.unfitting([weights; 2], id, &reason));
                 }
                 draft.refused.push((id, reason));
             }
@@ -74,7 +74,7 @@ fn shift(site: &Site<'_>, draft: &mut Draft, id: NodeId) -> Result<([ConfigId; 2
     let operands = operands.filter_map(|(index, value)| Some((Port::Operand(index), (*value)?)));
     let results = node.outputs.iter().enumerate();
     for (port, value) in operands.chain(results.map(|(index, &value)| (Port::Result(index), value))) {
-        let [low, high] = match site.how.directives.of_operand(id, port) {
+        let [low, high] = match site.how.operand_range(id, port) {
             Some(from) => draft.ranges.from(site, value, from, kind(scheme))?,
             None => draft.ranges.of(site, value, kind(scheme))?,
         };

@@ -51,7 +51,7 @@ fn is_fixed(draft: &Draft, id: ConfigId) -> bool {
     matches!(port, Some(Port::Result(_))) || own.is_some_and(|(root, own)| root.anchored || root.value != own.value)
 }
 
-/// True if a result is on the grid of what its node reads, for which no directive speaks.
+/// True if a result is on the grid of what its node reads, of which no range is said.
 fn is_moved(draft: &Draft, result: ConfigId) -> bool {
     let root = draft.table.root(result);
     let read = draft.table.config(root).zip(draft.table.config(result));
@@ -62,8 +62,7 @@ fn is_moved(draft: &Draft, result: ConfigId) -> bool {
 /// True if a result is to be made on the grid that all its readers want.
 fn simplifies(site: &Site<'_>, draft: &Draft, result: ConfigId) -> bool {
     let maker = draft.table.config(result).map(|config| config.node);
-    let own = maker.and_then(|maker| site.how.directives.simplify.get(&maker));
-    own.copied().unwrap_or(site.how.alignments.simplify)
+    site.how.settings.simplifies(maker)
 }
 
 /// Brings the readers of a value and what its producer leaves together, as far as they agree.
@@ -137,7 +136,7 @@ fn agree(
             }
             Some(first) => draft.join(leaves, first)?,
             // There is one grid.
-            None if !kept && (site.how.alignments.force_overlap || !requantizes) => {
+            None if !kept && (site.how.settings.default.alignments.force_overlap || !requantizes) => {
                 let wanted: Vec<ConfigId> = fixed.iter().copied().filter(|&id| equal(draft, id)).collect();
                 overlap(site, draft, value, &wanted, &free);
                 for reader in wanted {
@@ -177,12 +176,12 @@ fn join_alike(site: &Site<'_>, draft: &mut Draft, readers: &[ConfigId]) -> Resul
     let mut told: Vec<ConfigId> = Vec::new();
     for &reader in readers {
         let Some(from) = draft
-            .directive(site, reader)
+            .own_range(site, reader)
             .filter(|_| draft.table.root(reader) == reader)
         else {
             continue;
         };
-        let same = |id| draft.directive(site, id) == Some(from) && draft.scheme(id) == draft.scheme(reader);
+        let same = |id| draft.own_range(site, id) == Some(from) && draft.scheme(id) == draft.scheme(reader);
         match told.iter().copied().find(|&other| same(other)) {
             Some(other) => draft.join(reader, other)?,
             None => told.push(reader),
@@ -208,7 +207,7 @@ fn stays_a_sum(site: &Site<'_>, draft: &Draft, leaves: ConfigId, [all, fixed, fr
         let mut operands = draft.activations(config.node, node.inputs.len()).into_iter();
         operands.any(|operand| table.root(operand) == table.root(leaves))
     });
-    if site.how.alignments.force_overlap || aligned || draft.is_given(leaves) {
+    if site.how.settings.default.alignments.force_overlap || aligned || draft.is_given(leaves) {
         return false;
     }
     let made = |id: &ConfigId| {

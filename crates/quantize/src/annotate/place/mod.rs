@@ -7,48 +7,32 @@ mod settle;
 mod statistics;
 
 use super::progress::Progress;
-use super::roles::Roles;
-use super::types::TypeWishes;
+use super::{Annotation, Run, Settings};
 pub use code::refused_by_code;
 pub(super) use settle::Settled;
-use std::collections::BTreeMap;
 use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, OpSite, Operand};
 
-/// Placement that the configuration asks of a node.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Wish {
-    /// On the host, and why.
-    Float(String),
-    /// On the accelerator, also where it would serve better on the host; or an error.
-    Integer,
-}
-
-/// The wishes, by node.
-pub type Placing = BTreeMap<NodeId, Wish>;
-
-/// Places every node of a float graph, as the wishes and the target's table say, on activations of these types. Answers with
-/// the beginning of its annotation, which knows what was found.
-pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Placing, types: &TypeWishes) -> Progress {
+/// Places every node of a float graph, as settings and the target's table say. Answers with the beginning of its annotation,
+/// which knows what was found.
+pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Progress {
     let mut progress = Progress::default();
-    let Some(g) = module.graph(graph) else { return progress };
+    let (Some(g), spec) = (module.graph(graph), how.spec) else {
+        return progress;
+    };
     let moved: Vec<(NodeId, Reason)> = g
         .nodes()
         .filter_map(|(id, node)| {
-            let reason = match wishes.get(&id) {
-                Some(Wish::Float(why)) => Reason::new(ReasonCode::Configuration, why.clone()),
-                _ => {
-                    // An op without a pair has no row, whatever it would read.
-                    let pair = types.pair(spec, id, node.op.term());
-                    let float = || types.stays_float(spec, id, node);
-                    match pair {
-                        Some(pair) => {
-                            refusal(module, g, spec, node, (pair.activation, Some(pair.weight))).or_else(float)?
-                        }
-                        None => float().or_else(|| refusal(module, g, spec, node, (Activation::Float32, None)))?,
-                    }
-                }
+            if let Some(Run::Float(why)) = how.settings.run(id) {
+                return Some((id, Reason::new(ReasonCode::Configuration, why.clone())));
+            }
+            let (types, term) = (how.types(id), node.op.term());
+            let float = || types.stays_float(spec, term);
+            // An op without a pair has no row, whatever it would read.
+            let reason = match types.pair(spec, term) {
+                Some(pair) => refusal(module, g, spec, node, (pair.activation, Some(pair.weight))).or_else(float)?,
+                None => float().or_else(|| refusal(module, g, spec, node, (Activation::Float32, None)))?,
             };
             Some((id, reason))
         })
@@ -62,23 +46,17 @@ pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Pl
         }
         g.place_on_host(id, reason);
     }
-    progress.settle(
-        g,
-        Roles {
-            spec,
-            types,
-            given: None,
-        },
-        wishes,
-        &[],
-    );
+    progress.settle(g, how, &[]);
     progress
 }
 
-/// The nodes that the configuration wants in integers and that are on the host, with the reasons.
-pub fn denied(graph: &Graph, wishes: &Placing) -> Vec<(NodeId, Reason)> {
-    let wanted = wishes.iter().filter(|(_, wish)| **wish == Wish::Integer);
-    let denied = wanted.filter_map(|(&id, _)| match &graph.node(id)?.place {
+/// The nodes that settings want in integers and that are on the host, with the reasons.
+pub fn denied(graph: &Graph, settings: &Settings) -> Vec<(NodeId, Reason)> {
+    let integers = settings
+        .layers
+        .keys()
+        .filter(|&&id| settings.run(id) == Some(&Run::Integer));
+    let denied = integers.filter_map(|&id| match &graph.node(id)?.place {
         Placement::Host(reason) => Some((id, (**reason).clone())),
         Placement::Accelerator => None,
     });

@@ -9,8 +9,8 @@
 
 use super::super::order::Order;
 use super::super::roles::{Roles, keeps_grid};
+use super::super::{Annotation, OnCodes, Run};
 use super::statistics::is_statistic;
-use super::{Placing, Wish};
 use std::collections::BTreeSet;
 use strait_core::shape::element_count;
 use strait_core::{Graph, Node, NodeId, Op, Reason, ReasonCode, Term, ValueId};
@@ -43,17 +43,19 @@ impl Settled {
     }
 
     /// Moves those nodes to the host whose codes would be made for the host alone, or of what only the host has, now that
-    /// `changed` have moved there. A node that the configuration wants in integers stays. Answers with those that have
+    /// `changed` have moved there. A node that rules want in integers stays. Answers with those that have
     /// moved.
     pub(crate) fn settle(
         &mut self,
         graph: &mut Graph,
         order: &Order,
-        roles: Roles<'_>,
-        wishes: &Placing,
+        how: &Annotation<'_>,
         changed: &[NodeId],
     ) -> Vec<NodeId> {
-        let settling = Settling { roles, wishes };
+        let settling = Settling {
+            how,
+            roles: how.placing_roles(),
+        };
         let (mut moved, mut back) = (Vec::new(), BTreeSet::new());
         for &id in changed {
             self.open.extend(order.position(id));
@@ -99,16 +101,17 @@ impl Settled {
 }
 
 struct Settling<'a> {
+    how: &'a Annotation<'a>,
     roles: Roles<'a>,
-    wishes: &'a Placing,
 }
 
 impl Settling<'_> {
     /// The recipe of a node of the accelerator that may leave it. One that is between codes in the model computes on integers there.
     fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
-        let wished = self.wishes.get(&id) == Some(&Wish::Integer) || self.roles.types.between_codes.contains(&id);
+        let on_codes = self.how.constraints.on_codes(id) == OnCodes::All;
+        let stays = on_codes || self.how.settings.run(id) == Some(&Run::Integer);
         let found = graph.node(id).and_then(|node| self.roles.recipe(id, node));
-        found.filter(|_| !wished).map(|(_, recipe)| recipe)
+        found.filter(|_| !stays).map(|(_, recipe)| recipe)
     }
 
     /// True if a node only passes codes on.
@@ -160,8 +163,8 @@ impl Settling<'_> {
     /// True if the codes that a node reads have more bits than any with which its operand leaves the accelerator's node that
     /// makes it.
     fn lacks_bits(&self, graph: &Graph, id: NodeId, node: &Node) -> bool {
-        let Roles { spec, types, .. } = self.roles;
-        let codes = |id, node: &Node| types.pair(spec, id, node.op.term())?.codes();
+        let spec = self.how.spec;
+        let codes = |id, node: &Node| self.how.types(id).pair(spec, node.op.term())?.codes();
         let Some(own) = codes(id, node) else { return false };
         let mut operand = node.inputs.first().copied().flatten();
         while let Some((id, producer)) = operand.and_then(|x| graph.producer(x)) {
@@ -193,8 +196,8 @@ impl Settling<'_> {
     fn wants_codes(&self, graph: &Graph, id: NodeId, below: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y));
-        let wanted = |at| self.roles.reads_codes(graph, at) && below[at.node.index()];
-        self.roles.recipe(id, node).is_some() && (!self.passes_on(graph, id) || uses.any(wanted))
+        let reads = |at| self.roles.reads_codes(graph, at) && below[at.node.index()];
+        self.roles.recipe(id, node).is_some() && (!self.passes_on(graph, id) || uses.any(reads))
     }
 
     /// Reason why a node leaves the accelerator; all that reads it is decided.
@@ -205,7 +208,7 @@ impl Settling<'_> {
         // Where only operands have codes, the accumulator in front of a node becomes a real number anyway, unless codes
         // are all that is read of it.
         let read = |&y: &ValueId| self.roles.only_codes_are_read(graph, y);
-        match self.roles.spec.types.points {
+        match self.how.spec.types.points {
             Points::Operands if passes_on && !node.outputs.iter().all(read) => Some(Reason::new(
                 ReasonCode::FloatIsRead,
                 "its result is read in float, so it stays between float ops",
@@ -218,9 +221,9 @@ impl Settling<'_> {
                     "it only passes on what the host computes for the host",
                 ))
             }
-            _ => (self.roles.spec.host.islands == Islands::Float
+            _ => (self.how.spec.host.islands == Islands::Float
                 && !settled.joined[id.index()]
-                && !self.roles.types.on_codes.contains(&id)
+                && self.how.constraints.on_codes(id) == OnCodes::Nothing
                 && self.is_island(graph, node))
             .then(|| {
                 let text = match node.outputs.iter().any(|&y| graph.is_output(y)) {
@@ -248,7 +251,7 @@ impl Settling<'_> {
             }
             _ => None,
         };
-        let computes = self.roles.spec.passes.is_computing(node.op.term());
+        let computes = self.how.spec.passes.is_computing(node.op.term());
         computes || producer.is_some_and(|producer| joined[producer.index()])
     }
 

@@ -1,6 +1,6 @@
 //! The grids of weights.
 
-mod asked;
+mod least;
 mod product;
 
 use super::Annotation;
@@ -17,19 +17,6 @@ pub(super) enum Weights {
     Grid(QuantParams, Option<Raised>),
     /// No shift reaches the result's grid: its scale must grow by this power of two.
     Coarsen(f64),
-}
-
-/// Choice where a bias does not fit into its type on the grid of the sums, or the scale of a channel's weights is too small
-/// for an f32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unfit {
-    /// The scale of these weights is raised until it serves.
-    #[default]
-    Coarser,
-    /// The node runs on the host.
-    Float,
-    /// The same, which whoever compiles takes for an error.
-    Error,
 }
 
 /// Weights whose scale is larger than they ask for.
@@ -134,12 +121,12 @@ pub(super) fn weights(
         return Ok(None);
     }
     let ends = product.ends()?;
-    let asked = product.asked(&ends, row.and_then(|(_, row)| row.accumulator));
+    let least = product.least(&ends, row.and_then(|(_, row)| row.accumulator));
     if product.bias.iter().any(|b| !b.is_finite()) {
         return Err(Reason::new(ReasonCode::WeightNotFinite, "a bias is NaN or infinite").into());
     }
-    let raised = product.raised(&asked)?;
-    match product.scales(&asked)? {
+    let raised = product.raised(&least)?;
+    match product.scales(&least)? {
         Scales::Coarsen(factor) => Ok(Some(Weights::Coarsen(factor))),
         Scales::Are(scales) => Ok(Some(Weights::Grid(product.grid(scales, &ends)?, raised))),
     }

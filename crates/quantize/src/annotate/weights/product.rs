@@ -1,9 +1,9 @@
 //! One product: the scales that its weights ask for, and those that they get.
 
-use super::asked::{Asked, FINEST, NEGLIGIBLE, bias_limit, negligible};
-use super::{Raised, Unfit, reach};
-use crate::annotate::Annotation;
+use super::least::{FINEST, LeastScales, NEGLIGIBLE, bias_limit, negligible};
+use super::{Raised, reach};
 use crate::annotate::ranges::kind;
+use crate::annotate::{Annotation, Unfit};
 use std::borrow::Cow;
 use strait_core::{
     Granularity, Graph, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme, ValueId,
@@ -56,10 +56,8 @@ impl Product<'_> {
 
     /// The ends that the codes of each channel hold.
     pub(super) fn ends(&self) -> Result<Vec<(f64, f64)>, Reason> {
-        let directives = &self.how.directives;
-        let observer = directives.weight_observers.get(&self.id);
-        let observer = observer.unwrap_or(&directives.weight_observer);
-        let mut ends = reach(&self.values, self.channels, observer, kind(self.scheme))?;
+        let observer = self.how.settings.weight_observer(self.id);
+        let mut ends = reach(&self.values, self.channels, &observer, kind(self.scheme))?;
         if !self.per_channel() {
             let all = ends.iter().fold((0.0, 0.0), |all: (f64, f64), ends| {
                 (all.0.min(ends.0), all.1.max(ends.1))
@@ -75,12 +73,12 @@ impl Product<'_> {
     }
 
     /// The scales that each channel asks for; `accumulator` is the width that the op's row has for its sums.
-    pub(super) fn asked(&self, ends: &[(f64, f64)], accumulator: Option<u8>) -> Vec<Asked> {
+    pub(super) fn least(&self, ends: &[(f64, f64)], accumulator: Option<u8>) -> Vec<LeastScales> {
         let (symmetric, [first, last]) = (self.scheme.policy().is_symmetric(), self.codes());
         let negligible = self.negligible(accumulator);
         let added = added_scale(self.graph, self.how, self.table, self.node);
         let limit = bias_limit(self.table.scheme_of(self.id, Port::Operand(2)));
-        let asked = ends.iter().enumerate().map(|(c, &(low, high))| Asked {
+        let least = ends.iter().enumerate().map(|(c, &(low, high))| LeastScales {
             range: match symmetric {
                 true if low < 0.0 => (high / last).max(low / first),
                 true => high / last,
@@ -91,15 +89,15 @@ impl Product<'_> {
                 .map_or(0.0, |y| negligible * y / self.x_scale)
                 .max(added / self.x_scale),
         });
-        let mut asked: Vec<Asked> = asked.collect();
-        let ties = self.how.directives.weight_ties.get(&self.id);
+        let mut least: Vec<LeastScales> = least.collect();
+        let ties = self.how.settings.weight_ties(self.id);
         if let Some(ties) = ties.filter(|_| self.per_channel()) {
-            for tied in asked.chunks_mut(ties.get() as usize) {
-                let all = tied.iter().copied().reduce(Asked::and);
-                tied.fill(all.unwrap_or(Asked::NOTHING));
+            for tied in least.chunks_mut(ties) {
+                let all = tied.iter().copied().reduce(LeastScales::and);
+                tied.fill(all.unwrap_or(LeastScales::NOTHING));
             }
         }
-        asked
+        least
     }
 
     /// The part of a result's step that weights need not resolve.
@@ -119,9 +117,9 @@ impl Product<'_> {
     }
 
     /// The channel that is raised the most of those that ask for more than their weights do.
-    pub(super) fn raised(&self, asked: &[Asked]) -> Result<Option<Raised>, Reason> {
-        let unfit = asked.iter().enumerate().filter_map(|(channel, asked)| {
-            let (factor, reason) = asked.unfit(channel, self.finest())?;
+    pub(super) fn raised(&self, least: &[LeastScales]) -> Result<Option<Raised>, Reason> {
+        let unfit = least.iter().enumerate().filter_map(|(channel, least)| {
+            let (factor, reason) = least.unfit(channel, self.finest())?;
             Some((channel, factor, reason))
         });
         // Whoever reads the sum as a real number sees nothing of products below the last bit of the bias.
@@ -134,7 +132,7 @@ impl Product<'_> {
             let products = weights.map(|&w| f64::from(w.abs())).sum::<f64>() * self.x_scale * (high - low) as f64;
             products > f64::from(f32::EPSILON / 2.0) * f64::from(self.bias.get(channel).copied().unwrap_or(0.0)).abs()
         };
-        let is_raised = self.how.directives.unfit(self.id) == Unfit::Coarser;
+        let is_raised = self.how.settings.unfit(self.id) == Unfit::Coarser;
         let seen: Vec<_> = unfit.filter(|&(channel, ..)| !is_raised || is_seen(channel)).collect();
         let Some((channel, factor, reason)) = seen.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
             return Ok(None);
@@ -153,8 +151,8 @@ impl Product<'_> {
     }
 
     /// The scales that serve, one for each channel or one for all.
-    pub(super) fn scales(&self, asked: &[Asked]) -> Result<Scales, Reason> {
-        let least = asked.iter().map(|asked| asked.least());
+    pub(super) fn scales(&self, channels: &[LeastScales]) -> Result<Scales, Reason> {
+        let least = channels.iter().map(|channel| channel.least());
         let largest = least.clone().fold(0.0, f64::max);
         // A channel that asks for nothing, of zeros whose sum nothing narrows, takes the tensor's scale; such a tensor
         // takes 1.

@@ -11,11 +11,11 @@ use crate::{
     pipeline::selection::{moves_codes, united},
 };
 
-use super::{Asked, those};
+use super::{Check, those};
 
 const TYPE: [&str; 2] = ["activations", "type"];
 
-impl Asked<'_> {
+impl Check<'_> {
     /// Findings where operands or tensors are to be real numbers.
     pub(super) fn reals(&mut self) {
         let loaded = self.loaded;
@@ -42,12 +42,12 @@ impl Asked<'_> {
         let mut first: BTreeMap<NodeId, (usize, Activation, KeyPath)> = BTreeMap::new();
         for (&(id, index), rules) in &self.selection.operands {
             let rules = united(self.selection.nodes.get(&id), Some(rules));
-            let Some(asked) = loaded.config.quantize.settings(&rules).activations.ty else {
+            let Some(own) = loaded.config.quantize.settings(&rules).activations.ty else {
                 continue;
             };
             let path = loaded.asks(&rules, &TYPE);
-            let (other, of_other, other_path) = first.entry(id).or_insert_with(|| (index, asked, path.clone()));
-            if *of_other == asked {
+            let (other, of_other, other_path) = first.entry(id).or_insert_with(|| (index, own, path.clone()));
+            if *of_other == own {
                 continue;
             }
             let name = module.main().node(id).map_or("", |node| module.name(node.name));
@@ -66,16 +66,20 @@ impl Asked<'_> {
     /// Findings where a tensor is to leave in a type that the layer which makes it does not have; one that no layer makes, in
     /// a type that no pair has.
     pub(super) fn results(&mut self) {
-        let (loaded, module, spec, types) = (self.loaded, self.module, self.spec, self.types);
+        let (loaded, module, spec, settings) = (self.loaded, self.module, self.spec, self.settings);
         let graph = module.main();
-        for (&value, &asked) in &types.values {
-            let rules = self.selection.values.get(&value).map(Vec::as_slice).unwrap_or_default();
+        let typed = settings
+            .values
+            .iter()
+            .filter_map(|(&value, entry)| Some((value, entry, entry.setting.ty?)));
+        for (value, entry, ty) in typed {
+            let rules = entry.rules.as_slice();
             let name = |name| module.name(name);
             let pairs = &spec.types.pairs;
             let maker = graph.producer(value);
-            if maker.is_none() && !pairs.iter().any(|pair| pair.codes() == Some(asked)) {
+            if maker.is_none() && !pairs.iter().any(|pair| pair.codes() == Some(ty)) {
                 let of = graph.value(value).map_or("", |value| name(value.name));
-                let message = format!("the target `{}` has no {asked} activations for `{of}`", spec.id);
+                let message = format!("the target `{}` has no {ty} activations for `{of}`", spec.id);
                 self.findings.tell(loaded.asks(rules, &TYPE), |path| {
                     loaded.error(codes::UNSUPPORTED, path, message, "").help(those(pairs))
                 });
@@ -83,19 +87,19 @@ impl Asked<'_> {
             let Some((id, node)) = maker.filter(|(_, node)| !moves_codes(spec, node)) else {
                 continue;
             };
-            let computes = types.pair(spec, id, node.op.term()).and_then(Pair::codes);
+            let computes = settings.types(id).pair(spec, node.op.term()).and_then(Pair::codes);
             let row = computes.and_then(|on| Some((on, spec.row_for(node.op.term(), on.into())?.1)));
             let Some((on, row)) = row.filter(|(_, row)| !row.is_host()) else {
                 continue;
             };
             let results = row.results.as_deref().unwrap_or(std::slice::from_ref(&on));
-            if results.contains(&asked) {
+            if results.contains(&ty) {
                 continue;
             }
             let has: Vec<&str> = results.iter().copied().map(Integer::name).collect();
             let (of, id, has) = (name(node.name), &spec.id, has.join(", "));
             self.findings.tell(loaded.asks(rules, &TYPE), |path| {
-                let message = format!("`{of}` computes on {on} on the target `{id}`, and leaves no {asked} results");
+                let message = format!("`{of}` computes on {on} on the target `{id}`, and leaves no {ty} results");
                 let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
                 finding.help(format!(
                     "results that it leaves then: {has}; a rule for the layer says what it computes on"

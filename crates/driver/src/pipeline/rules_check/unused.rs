@@ -7,10 +7,10 @@ use strait_target::spec::Observer;
 use crate::{
     config::KeyPath,
     failure::codes,
-    pipeline::{directives::observer, selection::weighs},
+    pipeline::{selection::weighs, settings::observer},
 };
 
-use super::Asked;
+use super::Check;
 
 /// Need of a key, of a layer or a tensor.
 #[derive(Clone, Copy, PartialEq)]
@@ -59,7 +59,7 @@ fn within(table: KeyPath, keys: &[&str]) -> KeyPath {
     keys.iter().fold(table, |path, key| path.key(key))
 }
 
-impl Asked<'_> {
+impl Check<'_> {
     /// Findings where a key of a rule is of no use, or the option of an observer.
     pub(super) fn unused(&mut self) {
         let (loaded, selection) = (self.loaded, self.selection);
@@ -185,8 +185,9 @@ impl Asked<'_> {
             }
             Need::Types => runs || weighs(node),
             Need::Codes | Need::Grid => {
-                let pair = self.types.pair(spec, id, term);
-                runs && !self.types.plain.contains(&id) && pair.is_some_and(|pair| !pair.is_weight_only())
+                let types = self.settings.types(id);
+                let pair = types.pair(spec, term);
+                runs && !types.is_plain && pair.is_some_and(|pair| !pair.is_weight_only())
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Wishes of the configuration, held against what the target's table and the layers have.
+//! Rules of the configuration, held against what the target's table and the layers have.
 //!
 //! What `[quantize]` says holds as far as the table has it for an op; a rule is held to its word. Of several rules for one
 //! layer, what they say together is looked at: that is what the layer gets.
@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use strait_core::{Module, Node, NodeId};
-use strait_quantize::annotate::TypeWishes;
+use strait_quantize::Settings;
 use strait_requantize::IntType;
 use strait_target::{
     TargetSpec,
@@ -31,7 +31,7 @@ mod edges;
 mod freedom;
 mod unused;
 
-/// Refuses wishes that the target does not have, or that nothing has any use for.
+/// Refuses rules for what the target does not have, or that nothing has any use for.
 ///
 /// # Errors
 /// Each of them, with what there is.
@@ -40,31 +40,31 @@ pub(super) fn check(
     loaded: &Loaded,
     selection: &Selection,
     spec: &TargetSpec,
-    types: &TypeWishes,
+    settings: &Settings,
 ) -> Result<(), Diagnostics> {
-    let mut asked = Asked {
+    let mut check = Check {
         module,
         loaded,
         selection,
         spec,
-        types,
+        settings,
         findings: Findings::default(),
     };
-    asked.everywhere();
-    asked.reals();
+    check.everywhere();
+    check.reals();
     for (id, rules) in selection.computing(module.main(), spec) {
         if let Some(node) = module.main().node(id) {
-            asked.layer(id, node, &rules);
+            check.layer(id, node, &rules);
         }
     }
-    asked.operands();
-    asked.results();
-    asked.weight_observers();
-    if asked.findings.list.is_empty() {
-        blocks::check(module, loaded, selection, spec, types)?;
-        asked.unused();
+    check.operands();
+    check.results();
+    check.weight_observers();
+    if check.findings.list.is_empty() {
+        blocks::check(module, loaded, selection, spec, settings)?;
+        check.unused();
     }
-    match asked.findings.list {
+    match check.findings.list {
         none if none.is_empty() => Ok(()),
         findings => Err(Diagnostics(findings)),
     }
@@ -87,12 +87,12 @@ impl Findings {
 }
 
 /// Material of the checks, and what they find.
-struct Asked<'a> {
+struct Check<'a> {
     module: &'a Module,
     loaded: &'a Loaded,
     selection: &'a Selection,
     spec: &'a TargetSpec,
-    types: &'a TypeWishes,
+    settings: &'a Settings,
     findings: Findings,
 }
 
@@ -123,8 +123,8 @@ impl Side {
     }
 }
 
-/// Wishes for the codes of one layer, or of all.
-struct Wanted<'a> {
+/// What rules say of the codes of one layer, or of all.
+struct Said<'a> {
     /// Of a layer: ` for` its name.
     of: String,
     /// The rules that ask; none of all layers.
@@ -139,7 +139,7 @@ struct Wanted<'a> {
     row: Option<&'a OpRow>,
 }
 
-impl Asked<'_> {
+impl Check<'_> {
     fn error(&self, path: &KeyPath, message: String) -> Diagnostic {
         self.loaded.error(codes::UNSUPPORTED, path, message, "")
     }
@@ -153,7 +153,7 @@ impl Asked<'_> {
             let reals = !pair.is_weight_only() || types.0 == Some(Activation::Float32);
             reals && types.0.is_none_or(|t| t == pair.activation) && types.1.is_none_or(|t| t == pair.weight)
         };
-        let wanted = Wanted {
+        let said = Said {
             of: String::new(),
             rules: &[],
             types,
@@ -163,20 +163,20 @@ impl Asked<'_> {
             pairs,
             row: None,
         };
-        self.codes(&wanted);
+        self.codes(&said);
     }
 
     /// Findings in the rules for a layer, taken together.
     fn layer(&mut self, id: NodeId, node: &Node, rules: &[usize]) {
-        let (quantize, spec, types, term) = (&self.loaded.config.quantize, self.spec, self.types, node.op.term());
-        if types.plain.contains(&id) {
+        let (quantize, spec, term) = (&self.loaded.config.quantize, self.spec, node.op.term());
+        let types = self.settings.types(id);
+        if types.is_plain {
             return;
         }
         let settings = quantize.settings(rules);
-        let wanted = (types.activations.get(&id).copied(), types.weights.get(&id).copied());
-        let reals = wanted.0 == Some(Activation::Float32);
+        let reals = types.own.0 == Some(Activation::Float32);
         let name = self.module.name(node.name);
-        if settings.run == Some(Run::Integer) && wanted.0.or(types.activation) == Some(Activation::Float32) {
+        if settings.run == Some(Run::Integer) && types.activation() == Some(Activation::Float32) {
             let path = self.loaded.asks(rules, &["run"]);
             let loaded = self.loaded;
             self.findings.tell(path, |path| {
@@ -186,7 +186,7 @@ impl Asked<'_> {
             });
         }
         let runs = spec.op_row(term).is_some_and(|(_, row)| !row.is_host());
-        let alone = reals && wanted.1.is_some();
+        let alone = reals && types.own.1.is_some();
         if !runs && !alone {
             return;
         }
@@ -194,7 +194,7 @@ impl Asked<'_> {
         // The host computes these, whether a row takes them or not.
         let on_host = spec.weight_only_pairs(term).filter(|pair| !pairs.contains(pair));
         pairs.extend(on_host.collect::<Vec<Pair>>());
-        let own = types.pair(spec, id, term);
+        let own = types.pair(spec, term);
         let row = own.and_then(|pair| match pair.codes() {
             Some(codes) => spec.row_for(term, codes.into()),
             None => spec.weight_only_row(term),
@@ -207,36 +207,36 @@ impl Asked<'_> {
             },
             false => Weights::default(),
         };
-        self.codes(&Wanted {
+        self.codes(&Said {
             of: format!(" for `{name}`"),
             rules,
-            types: wanted,
+            types: types.own,
             activations: settings.activations,
             weights,
             pairs,
-            pair: own.or_else(|| types.pair_on_host(spec, id, term)),
+            pair: own.or_else(|| types.pair_on_host(spec, term)),
             row: row.map(|(_, row)| row),
         });
     }
 
     /// Findings where types, zero points or scales are none that there are.
-    fn codes(&mut self, wanted: &Wanted<'_>) {
-        let (loaded, spec, of) = (self.loaded, self.spec, &wanted.of);
+    fn codes(&mut self, said: &Said<'_>) {
+        let (loaded, spec, of) = (self.loaded, self.spec, &said.of);
         let id = &spec.id;
-        let path = |side: Side, key: &str| loaded.asks(wanted.rules, &[side.name(), key]);
-        let names = [wanted.types.0.map(Activation::name), wanted.types.1.map(Integer::name)];
-        let lacking = wanted.lacking();
+        let path = |side: Side, key: &str| loaded.asks(said.rules, &[side.name(), key]);
+        let names = [said.types.0.map(Activation::name), said.types.1.map(Integer::name)];
+        let lacking = said.lacking();
         for &side in &lacking {
-            let asked = names[side as usize].unwrap_or_default();
-            let message = format!("the target `{id}` has no {asked} {}{of}", side.name());
+            let name = names[side as usize].unwrap_or_default();
+            let message = format!("the target `{id}` has no {name} {}{of}", side.name());
             self.findings.tell(path(side, "type"), |path| {
                 let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
-                finding.help(those(&wanted.pairs))
+                finding.help(those(&said.pairs))
             });
         }
-        if let (Some(activation), Some(weight)) = wanted.types
+        if let (Some(activation), Some(weight)) = said.types
             && lacking.is_empty()
-            && !wanted.pairs.contains(&Pair { activation, weight })
+            && !said.pairs.contains(&Pair { activation, weight })
         {
             let [first, second] = Side::BOTH.map(|side| (path(side, "type"), side));
             let (later, (earlier, side)) = match first.0 > second.0 {
@@ -247,11 +247,11 @@ impl Asked<'_> {
                 let message = format!("the target `{id}` has no {activation} activations with {weight} weights{of}");
                 let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
                 let note = format!("the {} are those of `{earlier}`", side.name());
-                finding.note(note).help(those(&wanted.pairs))
+                finding.note(note).help(those(&said.pairs))
             });
         }
-        let Some(pair) = wanted.pair else { return };
-        if wanted.weights.symmetric == Some(true) && IntType::from(pair.weight).min() == 0 {
+        let Some(pair) = said.pair else { return };
+        if said.weights.symmetric == Some(true) && IntType::from(pair.weight).min() == 0 {
             self.findings.tell(path(Side::Weights, "symmetric"), |path| {
                 let weight = pair.weight;
                 let message = format!("weights of {weight} with the zero point 0 hold no negative numbers{of}");
@@ -259,16 +259,16 @@ impl Asked<'_> {
                 finding.help("leave it out, or write false")
             });
         }
-        for (freedom, side) in freedom::freedoms(&wanted.activations, &wanted.weights) {
+        for (freedom, side) in freedom::freedoms(&said.activations, &said.weights) {
             if let Some(t) = side.of(pair).filter(|&t| !freedom.is_left(spec, side, t)) {
                 self.findings.tell(path(side, freedom.key()), |path| {
-                    freedom.denied(loaded, path, spec, side, t, &wanted.pairs)
+                    freedom.denied(loaded, path, spec, side, t, &said.pairs)
                 });
             }
         }
-        let having = spec.weight_granularities(wanted.row, pair.weight);
+        let having = spec.weight_granularities(said.row, pair.weight);
         // What is said of blocks depends on the layers' sizes, too.
-        let per = wanted.weights.per.filter(|per| *per != WeightPer::Block);
+        let per = said.weights.per.filter(|per| *per != WeightPer::Block);
         if let Some(per) = per.filter(|per| !having.contains(per)) {
             self.findings.tell(path(Side::Weights, "per"), |path| {
                 let message = format!(
@@ -306,7 +306,7 @@ impl Asked<'_> {
     }
 }
 
-impl Wanted<'_> {
+impl Said<'_> {
     /// The sides whose type none of the pairs has. A type of weights that are to be read by codes is that of a pair with
     /// codes, if there are any.
     fn lacking(&self) -> Vec<Side> {

@@ -4,7 +4,7 @@ use strait_core::{Reason, ReasonCode, Scheme};
 
 /// The scales that one channel asks for.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct LeastScales {
     /// That on which its weights fill their type.
     pub(super) range: f64,
     /// The least on which its bias fits.
@@ -13,16 +13,16 @@ pub(super) struct Asked {
     pub(super) negligible: f64,
 }
 
-impl Asked {
-    pub(super) const NOTHING: Asked = Asked {
+impl LeastScales {
+    pub(super) const NOTHING: LeastScales = LeastScales {
         range: 0.0,
         bias: 0.0,
         negligible: 0.0,
     };
 
     /// The scales that serve both channels.
-    pub(super) fn and(self, other: Asked) -> Asked {
-        Asked {
+    pub(super) fn and(self, other: LeastScales) -> LeastScales {
+        LeastScales {
             range: self.range.max(other.range),
             bias: self.bias.max(other.bias),
             negligible: self.negligible.max(other.negligible),

@@ -1,19 +1,19 @@
-//! Ranges that the configuration states, held against what was seen.
+//! Ranges that rules say, held against what was seen.
 
 use super::grid;
-use super::ranges::{RangeFrom, kind};
+use super::ranges::kind;
 use super::reach::Reach;
-use super::{Annotation, Directives};
+use super::{Annotation, RangeFrom};
 use crate::observers::MinMax;
 use crate::statistics::Statistics;
 use strait_core::{ConfigId, Graph, Module, NodeId, Origin, Port, ValueId};
 
-/// A stated range is told where it is so many times as wide as what was seen: it costs two bits then.
+/// A range of a rule is told where it is so many times as wide as what was seen: it costs two bits then.
 const WIDE: f64 = 4.0;
 
-/// A range that the configuration states and that does not fit what was seen.
+/// A range that a rule says and that does not fit what was seen.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stated {
+pub struct RuleRange {
     /// The node that makes the value, or reads it where the range is one of an operand, or the value is an input.
     pub node: NodeId,
     /// The value.
@@ -23,12 +23,12 @@ pub struct Stated {
     /// The smallest and the largest number that was seen, no further than it matters.
     pub seen: [f32; 2],
     /// The loss.
-    pub misfit: Misfit,
+    pub unfitting: Unfitting,
 }
 
 /// Loss by a range that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Misfit {
+pub enum Unfitting {
     /// Numbers saturate: this part of what was seen, to a bin of the histogram.
     Clips(f64),
     /// The range is so many times as wide as what was seen.
@@ -37,30 +37,32 @@ pub enum Misfit {
     Overruled([f32; 2]),
 }
 
-/// The stated ranges that made a grid of a node on the accelerator and do not fit: of values, then of operands.
-pub(super) fn stated(module: &Module, how: &Annotation<'_>, reach: &Reach) -> Vec<Stated> {
+/// The ranges of rules that made a grid of a node on the accelerator and do not fit: of values, then of operands.
+pub(super) fn rule_ranges(module: &Module, how: &Annotation<'_>, reach: &Reach) -> Vec<RuleRange> {
     let graph = module.main();
-    let Directives { ranges, operands, .. } = &how.directives;
-    let values = ranges.iter().filter_map(|(&value, from)| {
+    let settings = how.settings;
+    let values = settings.values.iter().filter_map(|(&value, entry)| {
+        let from = entry.setting.range.as_ref()?;
         let made = graph.producer(value).map(|(id, _)| (id, result_of(graph, id, value)));
         let read = graph.uses(value).map(|at| (at.node, Port::Operand(at.operand.into())));
         let mut ports = made.into_iter().chain(read);
         ports.find_map(|(node, port)| Some((node, value, from, graph.quant.id(node, port)?)))
     });
-    let operands = operands.iter().filter_map(|(&(node, index), from)| {
+    let operands = settings.operands.iter().filter_map(|(&(node, index), entry)| {
+        let from = entry.setting.range.as_ref()?;
         let value = graph.node(node)?.inputs.get(index).copied().flatten()?;
         Some((node, value, from, graph.quant.id(node, Port::Operand(index))?))
     });
     let found = values.chain(operands).filter_map(|(node, value, from, config)| {
-        let &RangeFrom::Stated(range) = from else { return None };
+        let &RangeFrom::Rule(range) = from else { return None };
         let statistics = how.observation.elements(module.name(graph.value(value)?.name))?;
-        let (seen, misfit) = misfit(graph, config, range, reach, value, statistics)?;
-        Some(Stated {
+        let (seen, unfitting) = unfitting(graph, config, range, reach, value, statistics)?;
+        Some(RuleRange {
             node,
             value,
             range,
             seen,
-            misfit,
+            unfitting,
         })
     });
     found.collect()
@@ -72,14 +74,14 @@ fn result_of(graph: &Graph, id: NodeId, value: ValueId) -> Port {
     Port::Result(position.unwrap_or(0))
 }
 
-fn misfit(
+fn unfitting(
     graph: &Graph,
     config: ConfigId,
     range: [f32; 2],
     reach: &Reach,
     value: ValueId,
     statistics: &Statistics,
-) -> Option<([f32; 2], Misfit)> {
+) -> Option<([f32; 2], Unfitting)> {
     let (scheme, made) = (graph.quant.config(config)?.scheme, graph.quant.grid(config)?);
     let kind = kind(scheme);
     let (scale, zero) = made.params.as_tensor()?;
@@ -92,7 +94,7 @@ fn misfit(
         Origin::Rule | Origin::Observed if *made.params == grid(kind, range).ok()? => {}
         Origin::Rule | Origin::Observed => {
             let ends = [first, last].map(|code| (f64::from(scale) * code) as f32);
-            return Some((seen, Misfit::Overruled(ends)));
+            return Some((seen, Unfitting::Overruled(ends)));
         }
         _ => return None,
     }
@@ -101,14 +103,14 @@ fn misfit(
     let [least, most] = seen.map(f64::from);
     if least < ends[0] || most > ends[1] {
         let within = |low: f64, high: f64| low < ends[1] && high > ends[0];
-        return Some((seen, Misfit::Clips(share_beyond(statistics, [least, most], within))));
+        return Some((seen, Unfitting::Clips(share_beyond(statistics, [least, most], within))));
     }
     let width = |[low, high]: [f32; 2]| match kind.symmetric {
         true => f64::from(high.abs().max(low.abs())),
         false => f64::from(high.max(0.0)) - f64::from(low.min(0.0)),
     };
     let times = width(range) / width(seen);
-    (times >= WIDE && times.is_finite()).then_some((seen, Misfit::Wide(times)))
+    (times >= WIDE && times.is_finite()).then_some((seen, Unfitting::Wide(times)))
 }
 
 /// The part of the numbers of [least, most] that is not within a grid; one of them at least is known not to be.

@@ -1,0 +1,297 @@
+//! The grids of a model as constraints on the nodes that read and make its values.
+
+use super::super::{Constraints, Given, NodeConstraints, OnCodes, RangeFrom, Settings};
+use super::codes::{given_in, range};
+use super::take::ModelGrids;
+use std::collections::{BTreeMap, BTreeSet};
+use strait_core::{Elem, Failure, Graph, GraphId, Module, Node, NodeId, Port, QuantParams, Term, ValueId};
+use strait_requantize::IntType;
+use strait_target::TargetSpec;
+use strait_target::spec::{Activation, Integer, Pair, WeightPer};
+
+impl ModelGrids {
+    /// Adds to constraints the grids that the model has for the values of all ports, but for those that are `free`: of these the
+    /// ranges alone. What `constraints` have already stays. A port whose codes the target has no type for is given them all the
+    /// same, which refuses its node.
+    ///
+    /// # Errors
+    /// A defect of ours.
+    pub fn keep(
+        &self,
+        (module, graph): (&mut Module, GraphId),
+        (spec, settings): (&TargetSpec, &Settings),
+        free: &BTreeSet<ValueId>,
+        constraints: &mut Constraints,
+    ) -> Result<(), Failure> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let source = module.graph(graph).ok_or_else(|| Failure::defect("no graph"))?;
+        for (value, grid) in self.iter().filter(|(value, _)| free.contains(value)) {
+            let of_value = constraints.values.entry(value).or_default();
+            of_value.range = range(grid)
+                .filter(|_| source.data_of(value).is_none())
+                .map(RangeFrom::Grid);
+        }
+        let kept = Kept {
+            grids: self,
+            spec,
+            settings,
+            free,
+            graph: source,
+        };
+        let mut ports = Vec::new();
+        let usual = kept.usual();
+        for (id, node) in source.nodes() {
+            kept.node(id, node, &usual, constraints, &mut ports);
+        }
+        let mut made: BTreeMap<(ValueId, Elem), Option<Given>> = BTreeMap::new();
+        for KeptPort { place, value, elem } in ports {
+            let other = match place {
+                (id, Port::Operand(index)) => self.read.get(&(id, index)),
+                _ => None,
+            };
+            let given = match (other, made.get(&(value, elem))) {
+                (Some(grid), _) => given_in(module, graph, value, grid, None, elem)?,
+                (None, Some(known)) => known.clone(),
+                (None, None) => {
+                    let own = self.codes.get(&value).copied();
+                    let given = self.grids.get(&value);
+                    let given = given.map(|grid| given_in(module, graph, value, grid, own, elem));
+                    let given = given.transpose()?.flatten();
+                    made.insert((value, elem), given.clone());
+                    given
+                }
+            };
+            if let Some(given) = given {
+                constraints.given.entry(place).or_insert(given);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A port that keeps the grid of its value, in codes of a type.
+struct KeptPort {
+    place: (NodeId, Port),
+    value: ValueId,
+    elem: Elem,
+}
+
+/// The grids of a model that are kept.
+struct Kept<'a> {
+    grids: &'a ModelGrids,
+    spec: &'a TargetSpec,
+    settings: &'a Settings,
+    free: &'a BTreeSet<ValueId>,
+    graph: &'a Graph,
+}
+
+fn operand(node: &Node, index: usize) -> Option<ValueId> {
+    node.inputs.get(index).copied().flatten()
+}
+
+impl<'a> Kept<'a> {
+    fn grid(&self, value: ValueId) -> Option<&'a QuantParams> {
+        let grid = self.grids.grids.get(&value)?;
+        (!self.free.contains(&value)).then_some(grid)
+    }
+
+    /// The grid on which a node reads an operand.
+    fn read(&self, id: NodeId, node: &Node, index: usize) -> Option<&'a QuantParams> {
+        let own = self.grid(operand(node, index)?)?;
+        Some(self.grids.read.get(&(id, index)).map_or(own, |grid| &**grid))
+    }
+
+    /// The type of codes in which a node reads an operand.
+    fn codes(&self, id: NodeId, node: &Node, index: usize) -> Option<Elem> {
+        self.read(id, node, index)?.codes
+    }
+
+    /// The type of codes of the first result that has some.
+    fn results(&self, node: &Node) -> Option<Elem> {
+        node.outputs.iter().find_map(|&result| self.grid(result)?.codes)
+    }
+
+    /// True if a node has constant weights.
+    fn weighs(&self, node: &Node) -> bool {
+        let is_constant = operand(node, 1).is_some_and(|w| self.graph.data_of(w).is_some());
+        matches!(node.op.term(), Term::Conv | Term::Gemm) && is_constant
+    }
+
+    /// The grid of its weights.
+    fn weights(&self, node: &Node) -> Option<&'a QuantParams> {
+        self.grid(operand(node, 1)?)
+    }
+
+    /// The types of activations and weights of a node with weights.
+    fn pair(&self, id: NodeId, node: &Node) -> [Option<IntType>; 2] {
+        let activation = self.codes(id, node, 0).or_else(|| self.results(node));
+        let types = [activation, self.weights(node).and_then(|grid| grid.codes)];
+        pair_of(self.spec, node.op.term(), types).unwrap_or_default()
+    }
+
+    /// The type of weights on a grid with a scale for each block, which alone have codes.
+    fn blocks(&self, node: &Node) -> Option<IntType> {
+        let grid = self.weights(node).filter(|grid| grid.block.is_some())?;
+        let mut weights = both_signs(grid.codes).into_iter().flatten();
+        let has = |w: &IntType| {
+            let mut pairs = self.spec.weight_only_pairs(node.op.term());
+            pairs.any(|pair| pair.weight == (*w).into())
+        };
+        let reads = operand(node, 0).and_then(|x| self.grid(x)?.codes);
+        weights.find(has).filter(|_| reads.is_none())
+    }
+
+    /// The types of activations that nodes with weights compute on.
+    fn usual(&self) -> BTreeSet<IntType> {
+        let weighing = self.graph.nodes().filter(|(_, node)| self.weighs(node));
+        weighing.filter_map(|(id, node)| self.pair(id, node)[0]).collect()
+    }
+
+    /// The constraints on one node, and its ports.
+    fn node(
+        &self,
+        id: NodeId,
+        node: &Node,
+        usual: &BTreeSet<IntType>,
+        constraints: &mut Constraints,
+        ports: &mut Vec<KeptPort>,
+    ) {
+        let (weighs, term) = (self.weighs(node), node.op.term());
+        let [activation, weight] = match weighs {
+            true => self.pair(id, node),
+            false => {
+                let operands = (0..node.inputs.len()).find_map(|index| self.codes(id, node, index));
+                [
+                    alone(self.spec, term, operands.or_else(|| self.results(node)), usual),
+                    None,
+                ]
+            }
+        };
+        let blocks = self.blocks(node).filter(|_| weighs);
+        let mut of_node = self.of_types(id, node, [activation, weight], blocks);
+        for index in 0..node.inputs.len() {
+            let Some((value, grid)) = operand(node, index).zip(self.read(id, node, index)) else {
+                continue;
+            };
+            let elem = match (weighs, index) {
+                (true, 1) => blocks.or(weight).map(Elem::from),
+                (true, 2..) => grid.codes,
+                _ => activation.map(Elem::from),
+            };
+            let place = (id, Port::Operand(index));
+            ports.extend(elem.or(grid.codes).map(|elem| KeptPort { place, value, elem }));
+        }
+        let is_code = |&value: &ValueId| self.grid(value).is_some();
+        for (index, &value) in node.outputs.iter().enumerate() {
+            let Some(grid) = self.grid(value) else { continue };
+            of_node.on_codes = OnCodes::Results;
+            let made = activation.map(|activation| made(self.spec, term, activation, grid.codes));
+            if let Some(made) = made {
+                let of_value = constraints.values.entry(value).or_default();
+                of_value.ty = of_value.ty.or(Some(Integer::from(made)));
+            }
+            let (place, elem) = ((id, Port::Result(index)), made.map(Elem::from).or(grid.codes));
+            ports.extend(elem.map(|elem| KeptPort { place, value, elem }));
+        }
+        let mut variables = node
+            .inputs
+            .iter()
+            .flatten()
+            .filter(|&&x| self.graph.data_of(x).is_none());
+        if activation.is_some() && variables.all(is_code) && node.outputs.iter().all(is_code) {
+            of_node.on_codes = OnCodes::All;
+        }
+        if of_node != NodeConstraints::default() {
+            constraints.nodes.insert(id, of_node);
+        }
+    }
+
+    /// The constraints on the types of a node and the granularity of its weights.
+    fn of_types(
+        &self,
+        id: NodeId,
+        node: &Node,
+        [activation, weight]: [Option<IntType>; 2],
+        blocks: Option<IntType>,
+    ) -> NodeConstraints {
+        let grid = self.weights(node);
+        if let Some(weight) = blocks {
+            // Scales by block are those of weights that alone have codes.
+            return NodeConstraints {
+                activation: Some(Activation::Float32),
+                weight: Some(weight.into()),
+                per: Some(WeightPer::Block),
+                block: grid.and_then(|grid| grid.block),
+                ..NodeConstraints::default()
+            };
+        }
+        let given = activation.map(Activation::from);
+        // A rule may say activations beside which the target has no such weights: then the codes that are given do not fit.
+        let activation = self.settings.types(id).own.0.or(given);
+        let has_pair = |weight: &IntType| {
+            self.spec.pairs_of(node.op.term()).any(|pair| {
+                activation.is_none_or(|activation| activation == pair.activation) && pair.weight == (*weight).into()
+            })
+        };
+        NodeConstraints {
+            activation: given,
+            weight: weight.filter(has_pair).map(Integer::from),
+            per: weight.and(grid).map(granularity),
+            ..NodeConstraints::default()
+        }
+    }
+}
+
+/// The type of codes, and the one of the other sign.
+fn both_signs(elem: Option<Elem>) -> [Option<IntType>; 2] {
+    [elem, elem.and_then(Elem::other_sign)].map(|elem| elem.and_then(Elem::int_type))
+}
+
+/// The types of activations and weights that a node with weights is to compute on: those of the model where the target has
+/// that pair, and else the ones of the other sign. Where the model says only one of them, any other will do.
+fn pair_of(spec: &TargetSpec, term: Term, [activation, weight]: [Option<Elem>; 2]) -> Option<[Option<IntType>; 2]> {
+    let any = |tries: [Option<IntType>; 2]| match tries {
+        [None, None] => [Some(None), None],
+        tries => tries.map(|ty| ty.map(Some)),
+    };
+    let [activations, weights] = [any(both_signs(activation)), any(both_signs(weight))];
+    let of = |w: Option<IntType>| activations.into_iter().flatten().map(move |a| [a, w]);
+    let mut tries = weights.into_iter().flatten().flat_map(of);
+    tries.find(|&[a, w]| {
+        let is_it = |pair: Pair| {
+            let codes = pair.codes().is_some_and(|codes| a.is_none_or(|a| codes == a.into()));
+            codes && w.is_none_or(|w| pair.weight == w.into())
+        };
+        spec.pairs_of(term).any(is_it)
+    })
+}
+
+/// The type of activations of a node without weights: that of the model or the one of the other sign, as the target has it, and
+/// rather one that nodes with weights compute on.
+fn alone(spec: &TargetSpec, term: Term, activation: Option<Elem>, usual: &BTreeSet<IntType>) -> Option<IntType> {
+    let has = |a: &IntType| spec.row_for(term, Activation::from(*a)).is_some();
+    let all = || both_signs(activation).into_iter().flatten().filter(has);
+    all().find(|a| usual.contains(a)).or_else(|| all().next())
+}
+
+/// The type in which a node that computes on one leaves a result: that of the model or the one of the other sign, where its row
+/// has it.
+fn made(spec: &TargetSpec, term: Term, activation: IntType, own: Option<Elem>) -> IntType {
+    let row = spec.row_for(term, Activation::from(activation));
+    let has = |ty: &IntType| {
+        let results = row.as_ref().and_then(|(_, row)| row.results.as_ref());
+        results.is_some_and(|results| results.contains(&Integer::from(*ty)))
+    };
+    let mut tries = both_signs(own).into_iter().flatten();
+    tries.find(|ty| *ty == activation || has(ty)).unwrap_or(activation)
+}
+
+fn granularity(grid: &QuantParams) -> WeightPer {
+    match (grid.axis, grid.block) {
+        (_, Some(_)) => WeightPer::Block,
+        (Some(_), None) => WeightPer::Channel,
+        (None, None) => WeightPer::Tensor,
+    }
+}
