@@ -1,0 +1,181 @@
+//! The library that programs embed, beside the deployments of the command line.
+#![cfg(all(feature = "onnx", feature = "generic-int8", feature = "sima-mla", feature = "ascend"))]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::{fs, path::Path};
+
+use strait::{Artifact, LayerRule, Model, Rules, Samples, SessionOptions, Target, Tensor, rules};
+use strait_driver::{
+    artifact::Opened,
+    config::{self, Override},
+    pipeline,
+    session::{Session, Silent},
+    targets, verification,
+};
+use strait_kernels::Context;
+use strait_plugin_sdk::{FormKernel, TargetFactory, inventory};
+use strait_samples::Scratch;
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A table of a vendor's, which the program links as it would a crate.
+const VENDORS: &str = include_str!("../../../configs/targets/acme-npu2.toml");
+
+inventory::submit! {
+    TargetFactory::new("acme-target 2.1.0", VENDORS).kernels(&[FormKernel::host("scale31"), FormKernel::host("narrow"), FormKernel::host("scale15")])
+}
+
+fn digits() -> Model {
+    Model::open(Path::new(REPOSITORY).join("models/digits/digits.onnx")).unwrap()
+}
+
+/// The samples of a deployment as its preprocessing makes them.
+fn samples_of(opened: &Opened) -> Vec<Vec<Tensor>> {
+    let path = Path::new(REPOSITORY).join("models/digits/calib_x.npy");
+    let specs = opened.inputs().unwrap();
+    let samples = strait_samples::Samples::open(&strait_samples::Set::from(path.as_path()), &specs).unwrap();
+    let sample = |index| {
+        let sample = samples.sample(index, &mut Scratch::default()).unwrap();
+        let tensors = sample
+            .iter()
+            .map(|one| Tensor::from_bytes(one.elem(), one.shape(), one.bytes()).unwrap());
+        tensors.collect()
+    };
+    (0..samples.count()).map(sample).collect()
+}
+
+#[test]
+fn the_library_makes_the_same_model_as_the_command_for_each_target_in_the_box() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = Session::new(strait_execute::Threads::available(), Context::detect(), &Silent);
+    for (file, id) in [("generic-int8", "generic-int8"), ("sima", "sima"), ("ascend", "ascend")] {
+        let out = folder.path().join(id);
+        let overrides = [
+            format!("output.dir={out:?}"),
+            format!("calibration.cache={:?}", folder.path().join("cache")),
+        ];
+        let overrides: Vec<Override> = overrides.iter().map(|text| Override::set(text)).collect();
+        let loaded = config::load(&Path::new(REPOSITORY).join(format!("configs/{file}.toml")), &overrides).unwrap();
+        pipeline::compile(&loaded, targets::registry([]).unwrap(), &session).unwrap();
+        let opened = Opened::open(&out, &targets::registry([]).unwrap()).unwrap();
+
+        let target = Target::named(id).unwrap();
+        let samples = Samples::new(samples_of(&opened));
+        let built = strait::compile(&digits(), &target, &samples, &Rules::new()).unwrap();
+        let own = folder.path().join(format!("{id}-embedded"));
+        let digest = built.write(&own).unwrap();
+        for file in ["model.strait", "quantization.json"] {
+            let [one, other] = [&out, &own].map(|folder| fs::read(folder.join(file)).unwrap());
+            assert!(one == other, "{id}: {file} differs");
+        }
+        let again = Artifact::open(&own).unwrap();
+        assert_eq!((again.target(), again.digest()), (id, Some(digest.to_string())));
+
+        let registry = targets::registry([]).unwrap();
+        let found = verification::verify(&own, &registry, &verification::Request::default(), &session).unwrap();
+        assert!(found.is_sound(), "{id}: {found:?}");
+    }
+}
+
+/// Images without a meaning.
+fn noise(count: usize) -> Vec<Vec<Tensor>> {
+    let image = |k: usize| {
+        let pixels: Vec<f32> = (0..64).map(|i| ((i * 7 + k * 13) % 17) as f32 / 16.0).collect();
+        vec![Tensor::new(&[1, 1, 8, 8], &pixels).unwrap()]
+    };
+    (0..count).map(image).collect()
+}
+
+#[test]
+fn a_vendors_target_and_the_library_are_one_program() {
+    assert!(strait::targets().unwrap().contains(&"acme-npu2".to_owned()));
+    let target = Target::named("acme-npu2").unwrap();
+    let built = strait::compile(&digits(), &target, &Samples::new(noise(4)), &Rules::new()).unwrap();
+    assert!(built.layers().unwrap().iter().any(|layer| layer.host.is_none()));
+}
+
+#[test]
+fn a_compilation_with_other_rules_is_the_same_whether_it_is_revised_or_begun_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, target) = (digits(), Target::named("generic-int8").unwrap());
+    let spooled = Samples::spool(noise(6)).unwrap();
+    let observed = model.observe(&spooled, &SessionOptions::default()).unwrap();
+    let rules = Rules::new()
+        .observer(rules::Observer::Mse)
+        .layer(LayerRule::of("/classifier/**").float("its answer is looked at"));
+    let first = observed.compile(&target, &Rules::new()).unwrap();
+    let revised = first.revise(&rules).unwrap();
+    let anew = strait::compile(&model, &target, &Samples::new(noise(6)), &rules).unwrap();
+    let written = |artifact: &Artifact, name: &str| {
+        artifact.write(folder.path().join(name)).unwrap();
+        fs::read(folder.path().join(name).join("model.strait")).unwrap()
+    };
+    let revised_model = written(&revised, "revised");
+    assert!(revised_model == written(&anew, "anew"));
+    assert!(revised_model != written(&first, "first"));
+    let layers = revised.layers().unwrap();
+    let gemm = layers
+        .iter()
+        .find(|layer| layer.sources == ["/classifier/Gemm"])
+        .unwrap();
+    assert_eq!(gemm.host.as_deref(), Some("its answer is looked at"), "{layers:?}");
+
+    // The simulation rounds where the integers are codes, so that it is near them.
+    let image = &noise(6)[3][0];
+    let [exact, near] = [first.session(), first.simulation(&SessionOptions::default())].map(|session| {
+        let outputs = session.unwrap().run(&[("image", image.view())]).unwrap();
+        outputs["logits"].values::<f32>().unwrap().to_vec()
+    });
+    let apart = exact.iter().zip(&near).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(apart < 0.5, "{exact:?} and {near:?}");
+}
+
+#[test]
+fn errors_say_whose_fault_they_are_and_what_would_be_right() {
+    use strait::Fault;
+    let refused = Target::named("generic-int").err().unwrap();
+    assert_eq!((refused.fault(), refused.code()), (Fault::Target, "T001"));
+    assert!(refused.message().contains("generic-int8"), "{refused}");
+
+    let garbage = Model::from_bytes(&b"no model"[..]).err().unwrap();
+    assert_eq!((garbage.fault(), garbage.code()), (Fault::Model, "M001"));
+
+    let (model, target) = (digits(), Target::named("generic-int8").unwrap());
+    let rules = Rules::new().layer(LayerRule::of("/clasifier/Gemm").integer());
+    let nothing = strait::compile(&model, &target, &Samples::new(noise(2)), &rules)
+        .err()
+        .unwrap();
+    assert_eq!((nothing.fault(), nothing.code()), (Fault::Rules, "Q001"));
+    assert!(nothing.hint().unwrap().contains("/classifier/Gemm"), "{nothing:?}");
+
+    let none = strait::compile(&model, &target, &Samples::new([]), &Rules::new())
+        .err()
+        .unwrap();
+    assert_eq!((none.fault(), none.code()), (Fault::Samples, "D006"));
+    let unfit = Samples::new([vec![Tensor::new(&[1, 2], &[0.0f32; 2]).unwrap()]]);
+    assert!(strait::compile(&model, &target, &unfit, &Rules::new()).is_err());
+
+    let built = strait::compile(&model, &target, &Samples::new(noise(2)), &Rules::new()).unwrap();
+    let mut session = built.session().unwrap();
+    let image = &noise(1)[0][0];
+    for inputs in [&[][..], &[("picture", image.view())], &[("image", image.view()); 2]] {
+        let error = session.run(inputs).unwrap_err();
+        assert_eq!(error.fault(), Fault::Call, "{error}");
+    }
+    let small = Tensor::new(&[1, 1, 4, 4], &[0.0f32; 16]).unwrap();
+    assert_eq!(
+        session.run(&[("image", small.view())]).unwrap_err().fault(),
+        Fault::Call
+    );
+
+    let folder = tempfile::tempdir().unwrap();
+    built.write(folder.path().join("x")).unwrap();
+    let opened = Artifact::open(folder.path().join("x")).unwrap();
+    for error in [
+        opened.revise(&Rules::new()).err(),
+        opened.write(folder.path().join("y")).err(),
+    ] {
+        assert!(error.unwrap().message().contains("was opened"));
+    }
+    assert_eq!(Artifact::open(folder.path()).err().unwrap().fault(), Fault::Artifact);
+}
