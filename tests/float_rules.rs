@@ -10,6 +10,7 @@ use strait_driver::{
     config, pipeline,
     report::Report,
     session::{Progress, Session},
+    shown::Shown,
     stop::Stop,
     targets,
 };
@@ -176,7 +177,7 @@ fn a_fold_that_would_not_be_finite_is_skipped_with_a_warning_that_names_the_laye
     data @factors: f32[2,1,1] = inline [3e38,1e20]";
     let (report, _) = compiled_model(model, "", "");
     let warning = "the rule `factors-into-producer` is skipped at layer `large`: a folded weight or bias is not finite";
-    assert!(report.to_string().contains(warning), "{report}");
+    assert!(Shown(&report).to_string().contains(warning), "{}", Shown(&report));
     assert!(
         !applied(&report)
             .iter()
@@ -199,15 +200,20 @@ fn what_is_written_for_ascend_has_a_relu_where_saturation_is_the_upper_end_of_a_
     data @w: f32[2,2,1,1] = inline [1.0,-2.0,0.5,1.5]";
     let (report, _) = compiled_model(model, "rules = [\"relu6-to-relu\"]", "");
     let remark = "1 of 1 ReLU6 are written as ReLU, among them `first`";
-    assert!(report.to_string().contains(remark), "{report}");
+    assert!(Shown(&report).to_string().contains(remark), "{}", Shown(&report));
     let (report, _) = compiled_model(model, "", "");
-    assert!(!report.to_string().contains("ReLU6"), "{report}");
+    assert!(!Shown(&report).to_string().contains("ReLU6"), "{}", Shown(&report));
     // It is off by its name, as every rule is, and is no fusion.
     for (configured, is_off) in [("off = [\"relu6-to-relu\"]", true), ("do_fusion = false", false)] {
         let folder = tempfile::tempdir().unwrap();
         let configured = format!("[rewrite]\n{configured}");
         let (report, _) = compiled_in(folder.path(), model, "rules = [\"relu6-to-relu\"]", &configured);
-        assert_eq!(report.to_string().contains(remark), !is_off, "{report}");
+        assert_eq!(
+            Shown(&report).to_string().contains(remark),
+            !is_off,
+            "{}",
+            Shown(&report)
+        );
         let written = fs::read(folder.path().join("artifact/model.qdq.onnx")).unwrap();
         let has = |op: &[u8]| written.windows(op.len()).any(|bytes| bytes == op);
         assert_eq!((has(b"Clip"), has(b"Relu")), (is_off, !is_off), "{configured}");
@@ -227,7 +233,7 @@ fn a_bias_that_does_not_fit_fails_the_compilation_where_it_is_asked_to() {
     data @b: f32[2] = inline [1.0,1e9]";
     let tried = |configured: &str| {
         let folder = tempfile::tempdir().unwrap();
-        tried_in(folder.path(), model, ("", "ascend"), configured).map(|(report, _)| report.to_string())
+        tried_in(folder.path(), model, ("", "ascend"), configured).map(|(report, _)| Shown(&report).to_string())
     };
     let rule = "[[quantize.rule]]\nlayers = [\"c\"]\nweights = { unfit = \"error\" }";
     for (configured, line) in [

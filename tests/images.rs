@@ -16,6 +16,7 @@ use strait_driver::{
     config,
     pipeline::{self, Compiled, Seen, SeenWanted},
     session::{Session, Silent},
+    shown::Shown,
     stop::Stop,
     targets,
 };
@@ -157,8 +158,7 @@ fn a_folder_for_each_class_is_samples_and_labels() {
     let sources = Artifact::open(&compiled.folder).unwrap().manifest().sources.clone();
     assert_eq!(sources.readers["evaluation"], format!("{}; Pillow 13", read.decoder));
     assert!(
-        compiled
-            .report
+        Shown(&compiled.report)
             .to_string()
             .contains("calibration: 6 images, decoded by png 0.18")
     );
@@ -232,7 +232,7 @@ fn an_image_that_cannot_be_decoded_is_named_and_left_out_where_that_is_said() {
     );
     let accuracy = compiled.report.accuracy.as_ref().unwrap();
     assert_eq!(accuracy.of("top1").unwrap().integer.unwrap().count, Some(5));
-    let printed = compiled.report.to_string();
+    let printed = Shown(&compiled.report).to_string();
     let told = "[calibration] goes without 2 images that cannot be decoded: green/1.png, red/0.jpg";
     assert!(printed.contains(told), "{printed}");
     // Labels that go by the order would go by another one.
@@ -247,7 +247,7 @@ fn random_samples_are_for_a_first_look_alone() {
     let compiled = bench.compiled("'random:5'", "").unwrap();
     let reason = "not for deployment: its ranges were measured on random numbers";
     assert_eq!(compiled.report.not_for_deployment.as_deref(), Some(reason));
-    assert!(compiled.report.to_string().contains(reason));
+    assert!(Shown(&compiled.report).to_string().contains(reason));
     let sources = Artifact::open(&compiled.folder).unwrap().manifest().sources.clone();
     assert_eq!(sources.not_for_deployment.as_deref(), Some(reason));
     // Whole numbers of 0 to 255 go through the steps.

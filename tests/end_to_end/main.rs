@@ -24,6 +24,7 @@ use strait_driver::{
     pipeline::{self, Compiled},
     run,
     session::{Progress, Session, Silent},
+    shown::Shown,
     stop::Stop,
     targets,
 };
@@ -364,7 +365,7 @@ fn rules_move_layers_and_the_report_says_why() {
         "{host:?}"
     );
     assert_eq!(report.rules[0].layers, ["/head/conv/Conv"]);
-    let text = report.to_string();
+    let text = Shown(report).to_string();
     assert!(text.contains("on the host: /head/conv/Conv (conv): a test"), "{text}");
 
     let rule = "quantize.rule=[{ op = [\"Conv\"], run = \"integer\" }]";

@@ -1,6 +1,7 @@
 //! A planted case of each lint: on which targets it is told, and that nothing is lost where it is not.
 
 use strait_driver::report::Report;
+use strait_driver::shown::Shown;
 
 use super::{compiled, numbers};
 
@@ -184,13 +185,20 @@ fn a_planted_case_of_each_lint_is_told_where_something_is_lost() {
             let is_told = report.lints.iter().any(|lint| told(&lint));
             if is_told != case.targets.contains(&target) {
                 failed.push(format!(
-                    "{} of {} on {target}: {is_told}\n{}\n{report}",
-                    case.code, case.tensor, case.nodes
+                    "{} of {} on {target}: {is_told}\n{}\n{}",
+                    case.code,
+                    case.tensor,
+                    case.nodes,
+                    Shown(&report)
                 ));
             }
             let lost = report.sanity.outputs.iter().filter(|output| output.snr < Some(25.0));
             if case.code == "range-unlike" && !is_told && lost.count() > 0 {
-                failed.push(format!("{} is lost on {target} without a word\n{report}", case.tensor));
+                failed.push(format!(
+                    "{} is lost on {target} without a word\n{}",
+                    case.tensor,
+                    Shown(&report)
+                ));
             }
         }
     }

@@ -12,6 +12,7 @@ use strait_driver::{
     pipeline::{self, Compiled},
     report::Fault,
     session::{Progress, Session},
+    shown::Shown,
     targets,
 };
 use strait_kernels::Context;
@@ -112,7 +113,7 @@ fn a_dead_model_is_warned_of_and_the_rule_that_is_named_mends_it() {
         assert!(warnings.contains(part), "{part}: {warnings}");
     }
     assert!(
-        one.report
+        Shown(&one.report)
             .to_string()
             .contains("sanity on the first 8 samples: y 0.0 dB")
     );
@@ -152,10 +153,10 @@ fn a_rule_gives_a_layer_bits_before_it_leaves_the_accelerator() {
             .sanity
             .rule
             .as_ref()
-            .unwrap_or_else(|| panic!("{target}: {report}"));
+            .unwrap_or_else(|| panic!("{target}: {}", Shown(&report)));
         assert!(rule.mends && rule.toml.contains(expected), "{target}: {rule:?}");
         let mended = of(&rule.toml).report;
-        assert!(mended.sanity.faulty().next().is_none(), "{mended}");
+        assert!(mended.sanity.faulty().next().is_none(), "{}", Shown(&mended));
     }
 }
 
@@ -188,7 +189,7 @@ fn targets_share_the_run_of_the_float_model() {
     let (compiled, watch) = compiled(data, "['generic-int8', 'sima']", "[gate]\nsanity = 'error'", 1);
     for one in &compiled {
         assert_eq!(one.report.sanity.samples, 3);
-        assert_eq!(one.report.failed_gates().count(), 0, "{}", one.report);
+        assert_eq!(one.report.failed_gates().count(), 0, "{}", Shown(&one.report));
     }
     let phases = watch.phases.into_inner().unwrap();
     let of_sanity: Vec<&str> = (phases.iter().map(String::as_str))

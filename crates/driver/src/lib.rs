@@ -2,6 +2,7 @@
 
 pub use strait_config as config;
 pub use strait_document::diagnostic;
+pub use strait_report as report;
 
 pub mod artifact;
 pub mod catalogue;
@@ -18,10 +19,10 @@ mod model;
 pub mod pipeline;
 mod plugins;
 pub mod recognise;
-pub mod report;
 pub mod run;
 mod sanity;
 pub mod session;
+pub mod shown;
 pub mod stop;
 mod table;
 pub mod targets;

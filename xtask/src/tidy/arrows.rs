@@ -72,6 +72,21 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "verify",
         ],
     ),
+    (
+        "report",
+        &[
+            "requantize",
+            "core",
+            "container",
+            "document",
+            "target",
+            "samples",
+            "quantize",
+            "lower",
+            "evaluate",
+            "compile",
+        ],
+    ),
     ("identify", &["requantize", "samples"]),
     (
         "conformance",
@@ -148,6 +163,7 @@ const ALL_LIBRARIES: &[&str] = &[
     "lower",
     "verify",
     "compile",
+    "report",
     "config",
     "plugin-host",
 ];

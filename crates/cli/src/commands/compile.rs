@@ -9,6 +9,7 @@ use strait_driver::{
     pipeline::{self, Compiled},
     recognise,
     session::Session,
+    shown::Shown,
     stop::Stop,
     targets,
 };
@@ -94,7 +95,7 @@ fn text(compiled: &[Compiled]) -> String {
     let one = |one: &Compiled| {
         format!(
             "{}\nartifact: {}\ndigest: {}\n",
-            one.report,
+            Shown(&one.report),
             one.folder.display(),
             one.digest
         )

@@ -7,10 +7,10 @@ use strait_driver::{
     config,
     diagnostic::Diagnostic,
     eval::{FloatSide, Request, SimulatedSide, eval},
-    evaluation::Shown,
     failure::codes,
     recognise,
     session::Session,
+    shown::Shown,
     stop::Stop,
     targets,
 };

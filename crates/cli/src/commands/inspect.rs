@@ -2,7 +2,7 @@
 
 use strait_driver::{
     inspect::{self, Inspected},
-    report::QuantizationTable,
+    shown::Shown,
 };
 
 use crate::{
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Inspect) -> Exit {
     if arguments.quant {
         return match inspect::quantization(&arguments.subject, arguments.pattern.as_deref()) {
             Ok(found) if arguments.json => console::print_json(&serde_json::json!(found)),
-            Ok(found) => console::print(&QuantizationTable(&found).to_string()),
+            Ok(found) => console::print(&Shown(&found).to_string()),
             Err(stop) => console::stopped(&stop, arguments.json),
         };
     }

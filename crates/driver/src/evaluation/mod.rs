@@ -7,11 +7,9 @@ mod command;
 mod doubts;
 mod dump;
 mod set;
-mod shown;
 mod side;
 
 pub(crate) use doubts::{doubts, unexpected};
 pub(crate) use set::{Judge, Subject, judges};
-pub use shown::Shown;
 pub use side::Side;
 pub(crate) use side::{grid, notes, reals, views};

@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::{
     config::Glob,
-    report::{FiredReport, Layer, MergedReport, Miss, RefusedReport, Report, grouped},
+    report::{FiredReport, Layer, MergedReport, Miss, RefusedReport, Report},
+    shown::grouped,
     stop::Stop,
     table,
 };

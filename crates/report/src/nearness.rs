@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 use strait_requantize::decide::Optimality;
 use strait_target::spec::{self, Nearness};
 
-use super::Layer;
-use crate::table;
-
 /// Distance of a requantization from the ideal function of the exact factor, over all accumulators that can occur.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,6 +79,13 @@ impl Display for FreeIntegers {
     }
 }
 
+impl FreeIntegers {
+    /// True if no integers within the form's limits are nearer.
+    pub fn is_optimal(&self) -> bool {
+        self.found == OPTIMAL
+    }
+}
+
 impl FromScales {
     /// Distance of the runtime's integers from the ideal, and the integers that would be nearer; `None` where they are
     /// the ideal.
@@ -138,63 +142,6 @@ pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<Fro
 }
 
 const OPTIMAL: &str = "optimal";
-
-/// One line on all layers with free integers; `None` where there are none.
-pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
-    let free: Vec<&FreeIntegers> = layers.iter().filter_map(|layer| layer.free_integers.as_ref()).collect();
-    let compared: Vec<&Distance> = free.iter().filter_map(|free| free.distance.as_ref()).collect();
-    let optimal = free.iter().filter(|free| free.found == OPTIMAL).count();
-    let ideal = compared.iter().filter(|distance| distance.max_lsb == 0).count();
-    let rest = match compared.iter().map(|distance| distance.max_lsb).max() {
-        None | Some(0) => String::new(),
-        Some(worst) => format!("; at most {worst} LSB from it in {}", compared.len() - ideal),
-    };
-    let not = match free.len() - compared.len() {
-        0 => String::new(),
-        more => format!("; not compared in {more}"),
-    };
-    (!free.is_empty()).then(|| {
-        format!(
-            "free integers in {}: {optimal} optimal; {ideal} equal to the ideal function{rest}{not}",
-            table::count(free.len(), "layer")
-        )
-    })
-}
-
-/// A line for the layers in which other integers of their form would come nearer to the scales than those that the
-/// runtime makes, and one for those in which integers that are rounded once would.
-pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
-    let all: Vec<&FromScales> = layers.iter().filter_map(|layer| layer.from_scales.as_ref()).collect();
-    let line = |rounds_once: bool| {
-        let better = all.iter().filter(|l| l.better > 0 && l.rounds_once == rounds_once);
-        let both: Vec<_> = better
-            .filter_map(|l| Some((l.runtime.as_ref()?, l.best.as_ref()?)))
-            .collect();
-        let what = if rounds_once {
-            "one rounding instead of two"
-        } else {
-            "other integers of the same form"
-        };
-        let (runtime, best) = (worst(both.iter().map(|b| b.0)), worst(both.iter().map(|b| b.1)));
-        (!both.is_empty()).then(|| {
-            format!(
-                "in {} of {} {what} would come nearer to the scales, off by {best} instead of {runtime}; the runtime makes its own",
-                both.len(),
-                table::count(all.len(), "layer")
-            )
-        })
-    };
-    [false, true].into_iter().filter_map(line).collect()
-}
-
-/// The worst of some distances.
-fn worst<'a>(distances: impl Iterator<Item = &'a Distance>) -> String {
-    let (mut max_lsb, mut share) = (0, 0f64);
-    for distance in distances {
-        (max_lsb, share) = (max_lsb.max(distance.max_lsb), share.max(distance.share));
-    }
-    off(max_lsb, share)
-}
 
 /// "1 LSB on up to 0.20 % of the accumulators" of any channel.
 fn off(max_lsb: u32, share: f64) -> String {

@@ -1,6 +1,8 @@
-//! Report of a compilation: `report.json` in the artifact for programs, and a table for people, both from [`Report`].
+//! Report of a compilation, as data: `report.json` in an artifact is [`Report`]. Who shows it to people makes a table of it.
 //!
-//! Nothing in it depends on when, where, by whom or with how many threads the artifact was made.
+//! Nothing in it depends on when, where, by whom or with how many threads the artifact was made. Parts of it, as of
+//! `quantization.json`, follow from the graphs and certificates of an artifact alone, and can be held against these later
+//! ([`disagreements`], [`contradictions`]).
 
 mod agreed;
 mod build;
@@ -10,10 +12,8 @@ mod evidence;
 mod fusions;
 mod lints;
 mod nearness;
-mod quantization;
 mod rules;
 mod sanity;
-mod table;
 
 use std::{
     collections::BTreeMap,
@@ -23,22 +23,19 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use strait_compile::Shares;
+use strait_document::Diagnostic;
 use strait_evaluate::Accuracy;
-
-use crate::diagnostic::Diagnostic;
 
 pub use agreed::contradictions;
 pub use build::{Material, build};
 pub use data::DataReport;
-pub(crate) use derived::disagreements;
+pub use derived::disagreements;
 pub use evidence::{Counts, EvidenceReport, Ground, Outside, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
 pub use lints::{Lint, PartLoss, RequantizedBy, StatedRange, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
-pub use quantization::QuantizationTable;
 pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
-pub(crate) use table::grouped;
 
 /// The version of the report's keys.
 pub const SCHEMA: u32 = 2;

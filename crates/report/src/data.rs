@@ -19,7 +19,7 @@ pub struct DataReport {
 
 impl DataReport {
     /// Of samples that are images.
-    pub(crate) fn of(samples: &Samples) -> Option<DataReport> {
+    pub fn of(samples: &Samples) -> Option<DataReport> {
         let reading = samples.reading()?;
         Some(DataReport {
             samples: samples.count(),
@@ -30,7 +30,7 @@ impl DataReport {
     }
 
     /// Decoders and arithmetic in one line.
-    pub(crate) fn reader(&self) -> String {
+    pub fn reader(&self) -> String {
         let parts = std::iter::once(&self.decoder).chain(&self.arithmetic);
         parts.map(String::as_str).collect::<Vec<_>>().join("; ")
     }

@@ -4,8 +4,6 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
-use crate::table;
-
 /// The integer model beside the float model on the first calibration samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -113,42 +111,6 @@ impl Sanity {
     /// The outputs that are at fault.
     pub fn faulty(&self) -> impl Iterator<Item = &SanityOutput> {
         self.outputs.iter().filter(|output| !output.faults.is_empty())
-    }
-}
-
-/// Outputs that the summary names; `--json` and `report.json` have them all.
-const NAMED: usize = 4;
-
-impl Display for Sanity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.samples == 0 {
-            return writeln!(f, "sanity: not checked, since there are no samples");
-        }
-        write!(
-            f,
-            "sanity on the first {}: ",
-            table::count(self.samples as usize, "sample")
-        )?;
-        let (faulty, others): (Vec<_>, Vec<_>) = (self.outputs.iter()).partition(|output| !output.faults.is_empty());
-        let shown = faulty.iter().chain(&others).take(NAMED.max(faulty.len()));
-        let shown: Vec<String> = shown.map(ToString::to_string).collect();
-        let more = match self.outputs.len() - shown.len() {
-            0 => String::new(),
-            more => format!("; and {more} more"),
-        };
-        writeln!(f, "{}{more}", shown.join("; "))?;
-        for jump in &self.layers {
-            writeln!(
-                f,
-                "  the error jumps at {}: {} is at {:.1} dB, and what it is made of at {:.1} dB",
-                jump.layer, jump.tensor, jump.after, jump.before
-            )?;
-        }
-        if let Some(rule) = &self.rule {
-            writeln!(f, "  {rule}")?;
-            rule.toml.lines().try_for_each(|line| writeln!(f, "    {line}"))?;
-        }
-        Ok(())
     }
 }
 

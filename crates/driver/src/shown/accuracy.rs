@@ -9,18 +9,18 @@ use strait_evaluate::{Accuracy, Figure, Measured, Unit};
 
 use crate::table;
 
-/// The table of an accuracy.
-pub struct Shown<'a>(pub &'a Accuracy);
+use super::Shown;
 
-impl Display for Shown<'_> {
+impl Display for Shown<'_, Accuracy> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let samples = table::count(self.0.samples as usize, "sample");
+        let Shown(accuracy) = self;
+        let samples = table::count(accuracy.samples as usize, "sample");
         writeln!(f, "accuracy on {samples}, with 95 % intervals:")?;
-        let outputs = self.0.metrics.iter().filter_map(|metric| metric.output.as_deref());
+        let outputs = accuracy.metrics.iter().filter_map(|metric| metric.output.as_deref());
         let names = table::all_shortened(outputs);
         let heading = ["", "output", "float", "simulated", "integer", "change"].map(str::to_owned);
         let rows: Vec<[String; 6]> = std::iter::once(heading)
-            .chain(self.0.metrics.iter().map(|metric| row(metric, &names)))
+            .chain(accuracy.metrics.iter().map(|metric| row(metric, &names)))
             .collect();
         // Columns in which no metric has anything are left out.
         let filled: Vec<usize> = (0..6)
@@ -36,7 +36,7 @@ impl Display for Shown<'_> {
         for line in text.lines() {
             writeln!(f, "  {line}")?;
         }
-        for metric in self.0.metrics.iter().filter(|metric| !metric.parts.is_empty()) {
+        for metric in accuracy.metrics.iter().filter(|metric| !metric.parts.is_empty()) {
             let parts = metric.parts.iter().map(|part| {
                 let shown = |figure: Option<Figure>| figure.map(|figure| metric.unit.shown(figure.value));
                 let figures: Vec<String> = [shown(part.integer), shown(part.simulated)]
@@ -49,7 +49,7 @@ impl Display for Shown<'_> {
             let parts: Vec<String> = parts.collect();
             writeln!(f, "  {} of {output} by part: {}", metric.name, parts.join(", "))?;
         }
-        for metric in &self.0.metrics {
+        for metric in &accuracy.metrics {
             if let Some(note) = &metric.note {
                 writeln!(f, "  {}: {note}", metric.name)?;
             }

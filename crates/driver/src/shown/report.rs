@@ -5,23 +5,25 @@ use std::{
     fmt::{self, Display},
 };
 
+use strait_report::{EvidenceReport, FiredReport, Ground, Layer, ReasonReport, Report};
 use strait_requantize::Verdict;
 use strait_target::spec::Evidence;
 
-use crate::{evaluation::Shown, table};
+use crate::table;
 
-use super::{EvidenceReport, FiredReport, Ground, Layer, ReasonReport, Report, nearness, rules};
+use super::{Shown, nearness, rules};
 
-impl Display for Report {
+impl Display for Shown<'_, Report> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let target = &self.target;
-        writeln!(f, "{} {}: {}", target.id, target.version, self.evidence.claim)?;
-        for remark in &self.remarks {
+        let Shown(report) = self;
+        let target = &report.target;
+        writeln!(f, "{} {}: {}", target.id, target.version, report.evidence.claim)?;
+        for remark in &report.remarks {
             writeln!(f, "{}: {} [{}]", remark.severity, remark.text, remark.code)?;
         }
         writeln!(f)?;
-        layers(f, &self.layers)?;
-        let summary = &self.summary;
+        layers(f, &report.layers)?;
+        let summary = &report.summary;
         writeln!(
             f,
             "\n{} on the accelerator, {} on the host; {} between them",
@@ -42,49 +44,49 @@ impl Display for Report {
                 elements => format!(", which write {elements} elements"),
             }
         )?;
-        if let Some(held) = &self.own_model {
+        if let Some(held) = &report.own_model {
             writeln!(f, "held against the target's own model of its arithmetic: {held}")?;
         }
-        rules::write(f, self)?;
-        let dropped =
-            (self.fusions.fired.iter()).filter_map(|fired| Some((fired.layer.clone(), fired.dropped_clamp.as_ref()?)));
+        rules::write(f, report)?;
+        let dropped = (report.fusions.fired.iter())
+            .filter_map(|fired| Some((fired.layer.clone(), fired.dropped_clamp.as_ref()?)));
         grouped(f, "clamp left out", dropped)?;
-        let free = nearness::free_integers(&self.layers);
-        for line in free.into_iter().chain(nearness::possible_gains(&self.layers)) {
+        let free = nearness::free_integers(&report.layers);
+        for line in free.into_iter().chain(nearness::possible_gains(&report.layers)) {
             writeln!(f, "{line}")?;
         }
-        for lint in self.lints.iter().take(NAMED) {
+        for lint in report.lints.iter().take(NAMED) {
             writeln!(f, "  lint: {} [{}]", lint.text, lint.code)?;
         }
-        if let Some(more @ 1..) = self.lints.len().checked_sub(NAMED) {
+        if let Some(more @ 1..) = report.lints.len().checked_sub(NAMED) {
             writeln!(f, "  and {}", table::count(more, "more lint"))?;
         }
-        let refused = self.fusions.refused.iter();
+        let refused = report.fusions.refused.iter();
         let refused = refused.map(|r| (format!("{} into {}", r.value, r.layer), &r.reason));
         grouped(f, "not fused", refused)?;
-        let host = self
+        let host = report
             .layers
             .iter()
             .filter_map(|layer| Some((layer, layer.host.as_ref()?)));
         let host = host.map(|(layer, reason)| (format!("{} ({})", layer.name, layer.op), reason));
         grouped(f, "on the host", host)?;
-        write!(f, "{}", self.evidence)?;
-        outside(f, &self.layers)?;
-        let ratio = self.size.float_bytes as f64 / self.size.integer_bytes.max(1) as f64;
+        write!(f, "{}", Shown(&report.evidence))?;
+        outside(f, &report.layers)?;
+        let ratio = report.size.float_bytes as f64 / report.size.integer_bytes.max(1) as f64;
         let (before, after) = (
-            table::bytes(self.size.float_bytes),
-            table::bytes(self.size.integer_bytes),
+            table::bytes(report.size.float_bytes),
+            table::bytes(report.size.integer_bytes),
         );
         writeln!(f, "parameters: {before} before, {after} after ({ratio:.2} to 1)")?;
-        for (role, data) in &self.data {
+        for (role, data) in &report.data {
             let images = table::count(data.samples, "image");
             writeln!(f, "{role}: {images}, decoded by {}", data.reader())?;
         }
-        write!(f, "{}", self.sanity)?;
-        if let Some(accuracy) = &self.accuracy {
+        write!(f, "{}", Shown(&report.sanity))?;
+        if let Some(accuracy) = &report.accuracy {
             write!(f, "{}", Shown(accuracy))?;
         }
-        for gate in &self.gates {
+        for gate in &report.gates {
             writeln!(
                 f,
                 "gate {}: {}: {}",
@@ -97,10 +99,14 @@ impl Display for Report {
     }
 }
 
-impl Display for EvidenceReport {
+impl Display for Shown<'_, EvidenceReport> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "layers by evidence: {}", self.layers)?;
-        let assumed = self.rows.iter().filter(|row| row.evidence == Evidence::Assumed.name());
+        let Shown(evidence) = self;
+        writeln!(f, "layers by evidence: {}", evidence.layers)?;
+        let assumed = evidence
+            .rows
+            .iter()
+            .filter(|row| row.evidence == Evidence::Assumed.name());
         let assumed: Vec<&Ground> = assumed.collect();
         for row in assumed.iter().take(NAMED) {
             let note = row.note.as_deref().map_or_else(String::new, |note| format!(": {note}"));

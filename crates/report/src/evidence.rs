@@ -44,7 +44,7 @@ pub struct Counts {
 
 impl Counts {
     /// Counts each by its weakest.
-    pub(crate) fn of(weakest: impl IntoIterator<Item = Evidence>) -> Counts {
+    pub fn of(weakest: impl IntoIterator<Item = Evidence>) -> Counts {
         let mut counts = Counts::default();
         for evidence in weakest {
             *match evidence {

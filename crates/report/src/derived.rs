@@ -22,7 +22,7 @@ use super::{
 ///
 /// It does not look at what follows from more than the model: from the float model and the configuration, from the
 /// target's table, and from samples; nor at the size, as an artifact has only one of several equal tensors.
-pub(crate) fn disagreements(report: &Report, model: &Model) -> Vec<String> {
+pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     let (module, graph) = (&model.module, model.module.main());
     let made_by: BTreeMap<&str, &Node> = (graph.values())
         .filter_map(|(id, value)| Some((module.name(value.name), graph.producer(id)?.1)))

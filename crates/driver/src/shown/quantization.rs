@@ -1,4 +1,4 @@
-//! The quantization of an artifact's layers, for people.
+//! The table of the quantization of operands and results.
 
 use std::{
     collections::BTreeMap,
@@ -9,13 +9,12 @@ use strait_container::{ConfigReport, Quantization};
 
 use crate::table;
 
-/// The quantization of an artifact as a table for people.
-pub struct QuantizationTable<'a>(pub &'a Quantization);
+use super::Shown;
 
-impl Display for QuantizationTable<'_> {
+impl Display for Shown<'_, Quantization> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = ["layer", "", "tensor", "type", "state", "origin", "scale", "zero"].map(str::to_owned);
-        let found = self.0;
+        let Shown(found) = self;
         let of_layers = found.layers.iter().flat_map(|layer| &layer.configs);
         let configs = of_layers.chain(&found.inputs).chain(&found.outputs);
         let tensors = configs.flat_map(|config| config.of.iter().chain([&config.tensor]));
@@ -25,10 +24,10 @@ impl Display for QuantizationTable<'_> {
             let configs = layer.configs.iter().enumerate();
             let names = &names;
             configs
-                .map(move |(position, config)| self.line(if position == 0 { &layer.name } else { "" }, config, names))
+                .map(move |(position, config)| line(found, if position == 0 { &layer.name } else { "" }, config, names))
         });
         let border = |configs: &'_ [ConfigReport]| -> Vec<[String; 8]> {
-            configs.iter().map(|config| self.line("", config, &names)).collect()
+            configs.iter().map(|config| line(found, "", config, &names)).collect()
         };
         let (inputs, outputs) = (border(&found.inputs), border(&found.outputs));
         let lines = inputs.into_iter().chain(lines).chain(outputs);
@@ -36,27 +35,25 @@ impl Display for QuantizationTable<'_> {
     }
 }
 
-impl QuantizationTable<'_> {
-    /// The line of a config, behind the name of the layer that it is the first of.
-    fn line(&self, layer: &str, config: &ConfigReport, names: &BTreeMap<&str, String>) -> [String; 8] {
-        let shown = |name: &str| names.get(name).cloned().unwrap_or_default();
-        let codes = self.0.schemes.get(config.scheme).map(|scheme| scheme.codes.clone());
-        let of: Vec<String> = config.of.iter().map(|place| shown(place)).collect();
-        let state = match &of[..] {
-            [] => config.state.clone(),
-            of => format!("{}: {}", config.state, of.join(" × ")),
-        };
-        [
-            shown(layer),
-            config.port.clone(),
-            shown(&config.tensor),
-            codes.unwrap_or_default(),
-            state,
-            config.origin.clone().unwrap_or_default(),
-            extent(&config.scale),
-            extent(&config.zero_point),
-        ]
-    }
+/// The line of a config, behind the name of the layer that it is the first of.
+fn line(found: &Quantization, layer: &str, config: &ConfigReport, names: &BTreeMap<&str, String>) -> [String; 8] {
+    let shown = |name: &str| names.get(name).cloned().unwrap_or_default();
+    let codes = found.schemes.get(config.scheme).map(|scheme| scheme.codes.clone());
+    let of: Vec<String> = config.of.iter().map(|place| shown(place)).collect();
+    let state = match &of[..] {
+        [] => config.state.clone(),
+        of => format!("{}: {}", config.state, of.join(" × ")),
+    };
+    [
+        shown(layer),
+        config.port.clone(),
+        shown(&config.tensor),
+        codes.unwrap_or_default(),
+        state,
+        config.origin.clone().unwrap_or_default(),
+        extent(&config.scale),
+        extent(&config.zero_point),
+    ]
 }
 
 /// One number, or the smallest and the largest of several.
