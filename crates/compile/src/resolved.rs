@@ -45,7 +45,7 @@ impl Resolved {
         }
     }
 
-    /// What is given as annotation takes it, with the codes in the pool of the module.
+    /// The given grids as annotation takes them, with the codes in the pool of the module.
     pub(crate) fn constraints(&self, module: &mut Module) -> Constraints {
         let mut constraints = Constraints::default();
         for grid in &self.given {

@@ -29,7 +29,7 @@ use super::{
     selection::{Selection, moves_codes, united, weighs},
 };
 
-/// What the rules that match, `[quantize]`, `[calibration]` and `[input]` say, held against what the target has.
+/// Resolves the rules that match, `[quantize]`, `[calibration]` and `[input]`, and holds them against what the target has.
 ///
 /// # Errors
 /// Types that the target does not have, and the like.

@@ -51,7 +51,7 @@ mod tests {
             let mut statistics = Statistics::default();
             statistics.add(0, elements);
             let range = Arq.range((&statistics).into(), grid).unwrap();
-            crate::annotate::grid(grid, range).unwrap().as_tensor().unwrap()
+            crate::observers::grid(grid, range).unwrap().as_tensor().unwrap()
         };
         let whole = GridKind {
             codes: [-128, 127],

@@ -103,7 +103,7 @@ mod tests {
 
     /// Rows that keep their largest element on the grid that a range becomes.
     fn kept(rows: &[f32], grid: GridKind, range: [f32; 2]) -> usize {
-        let params = crate::annotate::grid(grid, range).unwrap();
+        let params = crate::observers::grid(grid, range).unwrap();
         let (scale, zero) = params.as_tensor().unwrap();
         let code = |x: f32| ((x / scale).round() as i64 + i64::from(zero)).clamp(grid.codes[0], grid.codes[1]);
         let keeps = |row: &&[f32]| {

@@ -1,7 +1,6 @@
 //! The real numbers that the codes of a grid stand for.
 
-use super::{GridKind, SmallFloat};
-use crate::annotate::grid;
+use super::{GridKind, SmallFloat, grid};
 
 /// The levels of a grid, ascending.
 #[derive(Clone, Debug, PartialEq)]

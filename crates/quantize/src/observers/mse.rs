@@ -182,7 +182,7 @@ mod tests {
                     continue;
                 }
                 let error = |range: [f64; 2]| {
-                    let params = crate::annotate::grid(grid, range.map(|end| end as f32)).unwrap();
+                    let params = crate::observers::grid(grid, range.map(|end| end as f32)).unwrap();
                     let (scale, zero) = params.as_tensor().unwrap();
                     let [first, last] = codes.map(|code| (code - i64::from(zero)) as f64);
                     let rounded = |x: f64| (x / f64::from(scale)).round().clamp(first, last) * f64::from(scale);

@@ -123,7 +123,7 @@ impl Side {
     }
 }
 
-/// What rules say of the codes of one layer, or of all.
+/// Codes of one layer, or of all, as rules say them.
 struct Said<'a> {
     /// Of a layer: ` for` its name.
     of: String,

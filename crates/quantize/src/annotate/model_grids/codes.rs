@@ -1,6 +1,6 @@
 //! Codes and real numbers of a grid.
 
-use super::super::Given;
+use crate::annotate::settings::Given;
 use std::sync::Arc;
 use strait_core::{DataId, Elem, Failure, GraphId, Module, Parts, QuantParams, TensorData, ValueId};
 use strait_requantize::Per;

@@ -1,8 +1,8 @@
 //! The grids of a model as constraints on the nodes that read and make its values.
 
-use super::super::{Constraints, Given, NodeConstraints, OnCodes, RangeFrom, Settings};
 use super::codes::{given_in, range};
 use super::take::ModelGrids;
+use crate::annotate::settings::{Constraints, Given, NodeConstraints, OnCodes, RangeFrom, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Elem, Failure, Graph, GraphId, Module, Node, NodeId, Port, QuantParams, Term, ValueId};
 use strait_requantize::IntType;

@@ -10,5 +10,5 @@ mod codes;
 mod keep;
 mod take;
 
-pub(super) use codes::numbers;
+pub(crate) use codes::numbers;
 pub use take::{ModelGrids, take_model_grids};

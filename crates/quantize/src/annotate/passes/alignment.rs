@@ -9,13 +9,13 @@
 //! requantized to the grid of the result. Whether a producer then makes its result on the aligned grid is for
 //! [`super::simplify`] to say.
 
-use crate::annotate::AnnotateError;
-use crate::annotate::binding::{Binding, binding};
-use crate::annotate::draft::{Draft, Site};
+use crate::annotate::analyses::binding::{Binding, binding};
+use crate::annotate::settings::AnnotateError;
+use crate::annotate::state::draft::{Draft, Site};
 use strait_core::ConfigId;
 use strait_target::spec::Alignment;
 
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     for &id in &site.scope.nodes {
         let Some(node) = site.graph.node(id) else { continue };
         let Binding::Aligned { to, moves } = binding(site.graph, site.how, id) else {

@@ -7,13 +7,14 @@
 //! which the host reads dequantized; where an accumulator is left it follows from that; else it is float, also where it is an
 //! input.
 
-use crate::annotate::AnnotateError;
-use crate::annotate::draft::{Draft, Site};
-use crate::annotate::roles::Role;
-use crate::annotate::types;
-use strait_core::{ConfigId, Derivation, Elem, Graph, Move, NodeId, Port, ValueId};
+use crate::annotate::analyses::borders::borders;
+use crate::annotate::analyses::roles::Role;
+use crate::annotate::analyses::types;
+use crate::annotate::settings::AnnotateError;
+use crate::annotate::state::draft::{Draft, Site};
+use strait_core::{ConfigId, Derivation, Elem, Move, NodeId, Port, ValueId};
 
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     for (port, value) in borders(site.graph) {
         let float = site.graph.value(value).is_some_and(|value| value.ty.elem == Elem::F32);
         if !float || draft.table.id(NodeId::OUTSIDE, port).is_some() {
@@ -46,14 +47,6 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         }
     }
     Ok(())
-}
-
-/// The places on the border of a graph, with their values.
-pub(in crate::annotate) fn borders(graph: &Graph) -> impl Iterator<Item = (Port, ValueId)> {
-    let inputs = graph.inputs().iter().enumerate();
-    let outputs = graph.outputs().iter().enumerate();
-    let inputs = inputs.map(|(index, &value)| (Port::Input(index), value));
-    inputs.chain(outputs.map(|(index, &value)| (Port::Output(index), value)))
 }
 
 /// The root of the readers of a value, if all of them read codes on one grid.

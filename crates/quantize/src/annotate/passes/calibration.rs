@@ -8,16 +8,18 @@
 //! before. A grid that was given stays, and a node that makes one is refused where a rule says a range. So are the
 //! nodes of a group without a range.
 
-use crate::annotate::draft::{Bound, Draft, Site};
-use crate::annotate::given::refuse;
-use crate::annotate::ranges::{coarser, kind, most_doublings};
-use crate::annotate::roles::Role;
-use crate::annotate::{AnnotateError, RangeFrom, grid};
+use crate::annotate::analyses::roles::Role;
+use crate::annotate::settings::{AnnotateError, RangeFrom};
+use crate::annotate::state::draft::{Bound, Draft, Site};
+use crate::annotate::state::given::refuse;
+use crate::annotate::state::ranges::{coarser, most_doublings};
+use crate::observers::GridKind;
+use crate::observers::grid;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, Reason, ValueId};
 use strait_target::spec::Recipe;
 
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     cover_divided(site, draft);
     // What was made in this run: whole groups, with a value and a root each.
     let bound = |id: &ConfigId| Some((*id, *draft.bound.get(id.index())?));
@@ -65,7 +67,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         if draft.table.derivation(root).is_some() {
             continue;
         }
-        let Some(kind) = draft.table.config(root).map(|config| kind(config.scheme)) else {
+        let Some(kind) = draft.table.config(root).map(|config| GridKind::of(config.scheme)) else {
             continue;
         };
         let spokesman = spokesman.get(&root).copied();

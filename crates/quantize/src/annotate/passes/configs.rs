@@ -8,21 +8,23 @@
 //! read in real numbers stays a sum: a product's config then has the carrier's type, and [`super::passive`] its grid. Of a
 //! product of real numbers the weights alone have one, on the host, too.
 
-use super::borders::borders;
-use crate::annotate::draft::{Draft, Site, is_made};
-use crate::annotate::roles::{Role, Roles, leaves_sums};
-use crate::annotate::types::{self, Codes};
-use crate::annotate::{AnnotateError, given};
+use crate::annotate::analyses::borders::borders;
+use crate::annotate::analyses::roles::{Role, Roles, leaves_sums};
+use crate::annotate::analyses::types;
+use crate::annotate::analyses::types::Codes;
+use crate::annotate::settings::AnnotateError;
+use crate::annotate::state::draft::{Draft, Site, is_made};
+use crate::annotate::state::given;
 use std::num::NonZeroU32;
 use strait_core::{
     ConfigId, Elem, Granularity, Graph, Grid, Move, Node, NodeId, Op, Origin, Port, QuantParams, ValueId,
 };
 use strait_target::spec::{Integer, OpRow, Recipe, WeightPer};
 
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let (graph, how) = (site.graph, site.how);
     let spec = how.spec;
-    draft.types.update(site);
+    draft.types.update(graph, how, site.scope);
     let inputs = borders(graph).filter(|(port, value)| matches!(port, Port::Input(_)) && site.scope.has(*value));
     for (port, value) in inputs {
         if let Some(codes) = draft.types.leaves(value) {
@@ -140,7 +142,7 @@ fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bo
 
 /// The config of a result that stays a sum: of a product, on the grid of which it is. Other sums have grids that their
 /// recipes choose, and no config.
-pub(super) fn accumulator(
+pub(crate) fn accumulator(
     site: &Site<'_>,
     draft: &mut Draft,
     id: NodeId,

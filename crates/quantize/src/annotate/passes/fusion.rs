@@ -6,14 +6,14 @@
 //! exporter has taken apart (Swish as a sigmoid and a product, Mish, GELU, HardSwish) are one op since the rewrites, computed
 //! from the codes of one operand: no grid in between is left to be shared.
 
-use crate::annotate::AnnotateError;
-use crate::annotate::binding::{Binding, binding};
-use crate::annotate::draft::{Draft, Site};
-use crate::annotate::given::refuse;
-use crate::annotate::roles::keeps_grid;
+use crate::annotate::analyses::binding::{Binding, binding};
+use crate::annotate::analyses::roles::keeps_grid;
+use crate::annotate::settings::AnnotateError;
+use crate::annotate::state::draft::{Draft, Site};
+use crate::annotate::state::given::refuse;
 use strait_core::{ConfigId, Derivation, Move};
 
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     for &id in &site.scope.nodes {
         let Some(node) = site.graph.node(id) else { continue };
         let bound = binding(site.graph, site.how, id);

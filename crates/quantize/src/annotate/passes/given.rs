@@ -6,13 +6,13 @@
 //! reader of another grid than its producer leaves, where the target requantizes no codes.
 
 use super::simplify::can_requantize;
-use crate::annotate::draft::{Draft, Site};
-use crate::annotate::given::{of, refuse};
-use crate::annotate::roles::Role;
-use crate::annotate::{AnnotateError, Given};
+use crate::annotate::analyses::roles::Role;
+use crate::annotate::settings::{AnnotateError, Given};
+use crate::annotate::state::draft::{Draft, Site};
+use crate::annotate::state::given::{of, refuse};
 use strait_core::{ConfigId, Derivation, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode, State};
 
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let nodes = std::mem::take(&mut draft.unchecked);
     let nodes = nodes.into_iter().filter_map(|id| Some((id, site.graph.node(id)?)));
     for (id, port) in nodes.flat_map(|(id, node)| ports(node).map(move |port| (id, port))) {

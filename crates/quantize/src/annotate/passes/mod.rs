@@ -1,10 +1,7 @@
-//! The passes that annotate, in their order. Each works on whole regions of the graph, all of it at first and later what a
-//! refusal touches ([`super::scope`]).
-//!
-//! In front of them [`place`](super::place()) dispatches nodes to accelerator and host; behind them lowering bakes parameters.
+//! The passes that annotate.
 
 mod alignment;
-pub(super) mod borders;
+mod borders;
 mod calibration;
 mod configs;
 mod fusion;
@@ -13,47 +10,7 @@ mod parameters;
 mod parts;
 mod passive;
 mod products;
+pub(crate) mod sequence;
 mod shifts;
 mod simplify;
-
-use super::AnnotateError;
-use super::draft::{Draft, Site};
-
-/// A step over the draft.
-type Pass = fn(&Site<'_>, &mut Draft) -> Result<(), AnnotateError>;
-
-/// The passes that say which configs share a grid. They refuse nodes where two grids that are given stand against that.
-const GROUPS: &[Pass] = &[
-    configs::run,
-    passive::run,
-    fusion::run,
-    alignment::run,
-    simplify::run,
-    borders::run,
-];
-
-/// The passes that find the grids. Each may refuse nodes.
-const GRIDS: &[Pass] = &[
-    calibration::run,
-    parts::run,
-    parameters::run,
-    products::run,
-    shifts::run,
-    given::run,
-];
-
-/// Runs the passes until one refuses nodes: what follows needs what these have not. Answers whether the groups of the
-/// scope stand; if not, all of it is to be done again.
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<bool, AnnotateError> {
-    draft.withdraw(site)?;
-    for pass in GROUPS {
-        pass(site, draft)?;
-    }
-    let stands = draft.refused.is_empty();
-    for pass in GRIDS {
-        if draft.refused.is_empty() {
-            pass(site, draft)?;
-        }
-    }
-    Ok(stands)
-}
+mod weights;

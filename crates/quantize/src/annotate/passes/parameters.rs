@@ -5,19 +5,18 @@
 //! grids that follow, until nothing moves. Nodes that this would cost too much are refused, and those whose weights have no
 //! grid.
 
-use crate::annotate::draft::{Draft, Site};
-use crate::annotate::equal_sums;
-use crate::annotate::given::refuse;
-use crate::annotate::weights::Weights;
-use crate::annotate::weights_alone;
-use crate::annotate::{AnnotateError, COARSEST};
+use super::weights::{self, Weights};
+use crate::annotate::settings::AnnotateError;
+use crate::annotate::state::draft::{Draft, Site};
+use crate::annotate::state::given::refuse;
+use crate::annotate::state::ranges::COARSEST;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
 
 /// The first sweep looks at the nodes that read or make a value of the scope, a later one at those whose operand or result
 /// has become coarser behind them. A grid becomes coarser [`COARSEST`] times at most, by steps of at least 2, so that a node
 /// is looked at a bounded number of times.
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut groups = Groups::default();
     let mut sweep = due(site, draft, &mut groups)?;
     let mut next = BTreeSet::new();
@@ -31,8 +30,8 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             std::mem::swap(&mut sweep, &mut next);
             continue;
         };
-        let weights = match weights_alone::weights(site.module, site.id, site.how, &draft.table, id) {
-            Ok(None) => equal_sums::weights(site.module, site.id, site.how, &draft.table, id),
+        let weights = match weights::alone(site.module, site.id, site.how, &draft.table, id) {
+            Ok(None) => weights::multiplied(site.module, site.id, site.how, &draft.table, id),
             alone => alone,
         };
         draft.raised.remove(&id);
@@ -60,8 +59,8 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             continue;
         };
         let root = draft.table.root(config);
-        let Some(asked) = draft.table.grid(root) else { continue };
-        if asked.origin == Origin::Given {
+        let Some(before) = draft.table.grid(root) else { continue };
+        if before.origin == Origin::Given {
             refuse(
                 draft,
                 config,
@@ -69,10 +68,10 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             );
             continue;
         }
-        let Some((scale, zero)) = asked.params.as_tensor() else {
+        let Some((scale, zero)) = before.params.as_tensor() else {
             continue;
         };
-        let total = &mut draft.coarsened.entry(root).or_insert((asked, 1.0)).1;
+        let total = &mut draft.coarsened.entry(root).or_insert((before, 1.0)).1;
         *total *= factor;
         let (total, coarser) = (*total, (f64::from(scale) * factor) as f32);
         if total > COARSEST || !coarser.is_finite() {
@@ -104,10 +103,10 @@ fn due(site: &Site<'_>, draft: &mut Draft, groups: &mut Groups) -> Result<BTreeS
             continue;
         };
         let root = draft.table.root(config);
-        let Some((asked, _)) = draft.coarsened.remove(&root) else {
+        let Some((before, _)) = draft.coarsened.remove(&root) else {
             continue;
         };
-        for &dependent in groups.regrid(site, draft, root, asked)? {
+        for &dependent in groups.regrid(site, draft, root, before)? {
             if found.insert(dependent) {
                 open.push(dependent.1);
             }

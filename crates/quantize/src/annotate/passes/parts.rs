@@ -7,16 +7,16 @@
 //! as real numbers. One under the alignment `share` stays, as does one that the configuration wants in integers, one on codes of
 //! the model, and one with a range that a rule says.
 
-use crate::annotate::draft::{Draft, Site};
-use crate::annotate::ranges::kind;
-use crate::annotate::unlike::Unlike;
-use crate::annotate::{AnnotateError, OnCodes, RangeFrom, Run};
+use crate::annotate::findings::Unlike;
+use crate::annotate::settings::{AnnotateError, OnCodes, RangeFrom, Run};
+use crate::annotate::state::draft::{Draft, Site};
+use crate::observers::GridKind;
 use crate::parts::parts;
 use std::collections::BTreeSet;
 use strait_core::{Failure, Node, NodeId, Op, Origin, Reason, ReasonCode, ValueId};
 use strait_target::spec::{Alignment, Recipe};
 
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     for &id in &site.scope.nodes {
         let result = site.graph.node(id).and_then(|node| node.outputs.first().copied());
         let Some(result) = result.filter(|&result| may_leave(site, draft, id) && host_alone_reads(site, draft, result))
@@ -76,7 +76,7 @@ fn unlike(site: &Site<'_>, draft: &mut Draft, id: NodeId, result: ValueId) -> Re
     let config = draft.result(id, 0);
     let Some((kind, (scale, _))) = config.and_then(|config| {
         let scheme = draft.scheme(config)?;
-        Some((kind(scheme), draft.table.params(config)?.as_tensor()?))
+        Some((GridKind::of(scheme), draft.table.params(config)?.as_tensor()?))
     }) else {
         return Ok(None);
     };

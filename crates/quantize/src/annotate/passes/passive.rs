@@ -6,12 +6,12 @@
 //! the number that a pad puts in are attributes here and no operands: lowering takes their codes on the grid of the result,
 //! so that they follow it as well.
 
-use crate::annotate::AnnotateError;
-use crate::annotate::draft::{Draft, Site};
-use crate::annotate::roles::Role;
+use crate::annotate::analyses::roles::Role;
+use crate::annotate::settings::AnnotateError;
+use crate::annotate::state::draft::{Draft, Site};
 use strait_core::{ConfigId, Derivation, Move, NodeId, Port};
 
-pub(super) fn run(_: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(_: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     for config in draft.fresh.clone() {
         let Some(bound) = draft.bound.get(config.index()).copied() else {
             continue;
@@ -24,7 +24,7 @@ pub(super) fn run(_: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> 
 }
 
 /// Lets a config follow from those of the first two operands of its node.
-pub(super) fn rest_on_product(draft: &mut Draft, config: ConfigId, node: NodeId) -> Result<(), AnnotateError> {
+pub(crate) fn rest_on_product(draft: &mut Draft, config: ConfigId, node: NodeId) -> Result<(), AnnotateError> {
     let operand = |index| draft.table.id(node, Port::Operand(index));
     match (operand(0), operand(1)) {
         (Some(x), Some(weight)) => draft.transition(config, Move::MasteredBy(Derivation::Product(x, weight))),

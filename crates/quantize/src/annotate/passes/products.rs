@@ -4,12 +4,12 @@
 //! Effect: such a node is refused. Weights whose grids are made here are never the reason, since their scales have been
 //! raised or refused for it; those of activations and of given grids may be.
 
-use crate::annotate::AnnotateError;
-use crate::annotate::draft::{Draft, Site};
+use crate::annotate::settings::AnnotateError;
+use crate::annotate::state::draft::{Draft, Site};
 use strait_core::{Port, Reason, ReasonCode};
 use strait_target::spec::Recipe;
 
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     // A refusal in front of this pass may have kept it from nodes of an earlier scope.
     for id in draft.unchecked.clone() {
         let recipe = site.graph.node(id).and_then(|node| site.how.roles().recipe(id, node));

@@ -5,16 +5,16 @@
 //! and of their total fit into 16 bits in every channel; beyond 16 they saturate. AMCT's search takes the N of the least
 //! error on the samples instead. A node without a range, or without two such sums, is refused.
 
-use crate::annotate::AnnotateError;
-use crate::annotate::draft::{Draft, Site};
-use crate::annotate::ranges::kind;
-use crate::annotate::roles::Role;
+use crate::annotate::analyses::roles::Role;
+use crate::annotate::settings::AnnotateError;
+use crate::annotate::state::draft::{Draft, Site};
+use crate::observers::GridKind;
 use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, ReasonCode};
 
 /// The shifts that the form knows.
 const MOST: u8 = 16;
 
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     // A refusal in front of this pass may have kept it from nodes of an earlier scope.
     for id in draft.unchecked.clone() {
         let operand = |draft: &Draft, index| {
@@ -75,8 +75,8 @@ fn shift(site: &Site<'_>, draft: &mut Draft, id: NodeId) -> Result<([ConfigId; 2
     let results = node.outputs.iter().enumerate();
     for (port, value) in operands.chain(results.map(|(index, &value)| (Port::Result(index), value))) {
         let [low, high] = match site.how.operand_range(id, port) {
-            Some(from) => draft.ranges.from(site, value, from, kind(scheme))?,
-            None => draft.ranges.of(site, value, kind(scheme))?,
+            Some(from) => draft.ranges.from(site, value, from, GridKind::of(scheme))?,
+            None => draft.ranges.of(site, value, GridKind::of(scheme))?,
         };
         reach = reach.max(f64::from(high)).max(-f64::from(low));
     }

@@ -14,9 +14,10 @@
 //! producer with codes share a grid for each type. Nothing is decided by the order in which nodes happen to be stored.
 
 use super::{configs, passive};
-use crate::annotate::AnnotateError;
-use crate::annotate::draft::{Draft, Overlapped, Site};
-use crate::annotate::roles::readers_narrow;
+use crate::annotate::analyses::roles::readers_narrow;
+use crate::annotate::settings::AnnotateError;
+use crate::annotate::state::draft::{Draft, Site};
+use crate::annotate::state::losses::Overlapped;
 use std::collections::BTreeMap;
 use strait_core::{ConfigId, NodeId, Port, Scheme, ValueId};
 use strait_target::TargetSpec;
@@ -24,20 +25,20 @@ use strait_target::spec::Integer;
 
 /// By root of what a node moves: a config on the grid that all readers behind the node want; `None` where they differ, as those
 /// of the parts of a split may.
-type Wishes = BTreeMap<ConfigId, Option<ConfigId>>;
+type Behind = BTreeMap<ConfigId, Option<ConfigId>>;
 
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    let mut wishes = Wishes::new();
+pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    let mut behind = Behind::new();
     // Readers first, so that what is wanted behind nodes that move codes is known in front of them.
     for &value in &site.scope.values {
         let leaves = draft.left(site, value);
-        agree(site, draft, &mut wishes, value, leaves)?;
+        agree(site, draft, &mut behind, value, leaves)?;
     }
     Ok(())
 }
 
 /// True if the target brings codes of a scheme to other grids.
-pub(super) fn can_requantize(spec: &TargetSpec, from: Option<Scheme>) -> bool {
+pub(crate) fn can_requantize(spec: &TargetSpec, from: Option<Scheme>) -> bool {
     let from = from.and_then(|scheme| scheme.elem()?.int_type());
     from.is_some_and(|from| spec.requantizes(Integer::from(from)).is_some())
 }
@@ -69,7 +70,7 @@ fn simplifies(site: &Site<'_>, draft: &Draft, result: ConfigId) -> bool {
 fn agree(
     site: &Site<'_>,
     draft: &mut Draft,
-    wishes: &mut Wishes,
+    behind: &mut Behind,
     value: ValueId,
     leaves: Option<ConfigId>,
 ) -> Result<(), AnnotateError> {
@@ -88,11 +89,11 @@ fn agree(
     // Nodes that move codes ask for what is wanted behind them.
     let (mut fixed, mut free, mut moves) = (Vec::new(), Vec::new(), Vec::new());
     for reader in readers {
-        match wishes.get(&draft.table.root(reader)).copied().flatten() {
+        match behind.get(&draft.table.root(reader)).copied().flatten() {
             _ if is_fixed(draft, reader) => fixed.push(reader),
-            Some(wish) => {
-                fixed.push(wish);
-                moves.push((reader, wish));
+            Some(grid) => {
+                fixed.push(grid);
+                moves.push((reader, grid));
             }
             None => free.push(reader),
         }
@@ -125,21 +126,21 @@ fn agree(
         match agreed {
             Some(first) if is_moved(draft, leaves) => {
                 let root = draft.table.root(first);
-                let wish = wishes.entry(draft.table.root(leaves)).or_insert(Some(first));
-                // Where codes cannot be requantized behind the moves, one wish has to do.
-                if requantizes && wish.is_none_or(|other| draft.table.root(other) != root) {
-                    *wish = None;
+                let grid = behind.entry(draft.table.root(leaves)).or_insert(Some(first));
+                // Where codes cannot be requantized behind the moves, one grid has to do.
+                if requantizes && grid.is_none_or(|other| draft.table.root(other) != root) {
+                    *grid = None;
                 }
             }
             None if requantizes && !all.is_empty() && is_moved(draft, leaves) => {
-                wishes.insert(draft.table.root(leaves), None);
+                behind.insert(draft.table.root(leaves), None);
             }
             Some(first) => draft.join(leaves, first)?,
             // There is one grid.
             None if !kept && (site.how.settings.default.alignments.force_overlap || !requantizes) => {
-                let wanted: Vec<ConfigId> = fixed.iter().copied().filter(|&id| equal(draft, id)).collect();
-                overlap(site, draft, value, &wanted, &free);
-                for reader in wanted {
+                let alike: Vec<ConfigId> = fixed.iter().copied().filter(|&id| equal(draft, id)).collect();
+                overlap(site, draft, value, &alike, &free);
+                for reader in alike {
                     draft.join(leaves, reader)?;
                 }
             }
@@ -149,10 +150,10 @@ fn agree(
             draft.join(reader, leaves)?;
         }
     }
-    for (reader, wish) in moves {
+    for (reader, grid) in moves {
         let same = |leaves: &ConfigId| draft.scheme(*leaves) == draft.scheme(reader);
         let leaves = leaves.filter(|leaves| sum.is_none() && same(leaves));
-        draft.join(reader, leaves.unwrap_or(wish))?;
+        draft.join(reader, leaves.unwrap_or(grid))?;
     }
     // Those of one type that are on a grid of their own are on the same one.
     let mut deciding: Vec<ConfigId> = Vec::new();
@@ -230,11 +231,11 @@ fn stays_a_sum(site: &Site<'_>, draft: &Draft, leaves: ConfigId, [all, fixed, fr
 }
 
 /// Keeps what the first of these imposes on others.
-fn overlap(site: &Site<'_>, draft: &mut Draft, value: ValueId, wanted: &[ConfigId], free: &[ConfigId]) {
-    let Some(&first) = wanted.first() else { return };
+fn overlap(site: &Site<'_>, draft: &mut Draft, value: ValueId, alike: &[ConfigId], free: &[ConfigId]) {
+    let Some(&first) = alike.first() else { return };
     let node = |id: &ConfigId| draft.table.config(*id).map(|config| config.node);
     let root = draft.table.root(first);
-    let others = wanted.iter().filter(|&&id| draft.table.root(id) != root);
+    let others = alike.iter().filter(|&&id| draft.table.root(id) != root);
     let mut readers: Vec<NodeId> = others.chain(free).filter_map(node).collect();
     readers.sort_unstable_by_key(|&id| site.position(id));
     readers.dedup();

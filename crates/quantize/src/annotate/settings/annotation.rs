@@ -8,6 +8,14 @@ use strait_core::{NodeId, Port, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, WeightPer};
 
+/// Reason why annotation failed.
+#[derive(Debug, thiserror::Error)]
+pub enum AnnotateError {
+    /// A defect of ours.
+    #[error("defect in Strait: {0}")]
+    Ours(String),
+}
+
 /// Everything that annotation depends on besides the graph.
 #[derive(Clone)]
 pub struct Annotation<'a> {
@@ -15,9 +23,9 @@ pub struct Annotation<'a> {
     pub spec: &'a TargetSpec,
     /// Statistics by value name.
     pub observation: &'a Observation,
-    /// What rules say.
+    /// The resolved rules.
     pub settings: &'a Settings,
-    /// What is given.
+    /// Given grids and codes.
     pub constraints: &'a Constraints,
     /// The nodes that compute on wider activations than settings and constraints say ([`widen`](crate::annotate::widen)).
     pub(crate) wider: BTreeMap<NodeId, Activation>,

@@ -7,7 +7,7 @@ mod entries;
 mod node_types;
 mod of_graph;
 
-pub use annotation::Annotation;
+pub use annotation::{AnnotateError, Annotation};
 pub use constraints::{Constraints, Given, NodeConstraints, OnCodes, ValueConstraints};
 pub use entries::{
     Entry, GridSettings, LayerSettings, OperandSettings, RangeFrom, Run, Unfit, ValueSettings, WeightSettings,

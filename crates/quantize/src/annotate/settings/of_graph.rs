@@ -160,7 +160,7 @@ impl Settings {
         own.unwrap_or(self.default.alignments.simplify)
     }
 
-    /// What is said of a node's weights, or of all.
+    /// A setting of a node's weights, or else of all.
     fn of_weights<T>(&self, id: NodeId, says: impl Fn(&WeightSettings) -> Option<T>) -> Option<T> {
         let own = self.layer(id).and_then(|layer| says(&layer.weights));
         own.or_else(|| says(&self.default.weights))

@@ -1,0 +1,104 @@
+//! Binding: why operands and results of one node share a grid.
+
+use super::roles::{Role, keeps_grid};
+use crate::annotate::settings::Annotation;
+use strait_core::op::PadMode;
+use strait_core::{Graph, Node, NodeId, Op, ValueId};
+use strait_target::spec::{Alignment, Recipe};
+
+/// Reason why operands and results of one node of the accelerator share a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binding {
+    /// They do not.
+    Free,
+    /// Codes are moved or compared: the results have the grid of the first operand.
+    Passive,
+    /// The same with numbers beside those of the operand: the operand has the grid of the result, which holds both.
+    Padded,
+    /// As the word says. `moves`: the recipe needs one grid for all of them.
+    Aligned {
+        /// Which grid it is.
+        to: Alignment,
+        /// True if the recipe needs one.
+        moves: bool,
+    },
+}
+
+/// The binding of a node.
+pub(crate) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Binding {
+    let Some((node, (_, kind))) = graph
+        .node(id)
+        .and_then(|node| Some((node, how.roles().recipe(id, node)?)))
+    else {
+        return Binding::Free;
+    };
+    let (term, passes) = (node.op.term(), &how.spec.passes);
+    if kind == Recipe::Compare {
+        // Whatever grids it could have else, codes are compared on one that has a code for each number of both operands.
+        return Binding::Aligned {
+            to: Alignment::Large,
+            moves: true,
+        };
+    }
+    let own = how.settings.alignment(id);
+    let alignments = &how.settings.default.alignments;
+    let of_kind = || match passes.is_activation(term) && how.roles().clamp_producer(graph, node).is_some() {
+        true => alignments.activation,
+        false => match alignments.of(term) {
+            None | Some(Alignment::None) if passes.is_passive(term) => alignments.passive,
+            to => to.unwrap_or(Alignment::None),
+        },
+    };
+    let to = own.unwrap_or_else(of_kind);
+    let moves = keeps_grid(kind);
+    let operands = activations(graph, how, (id, node), kind).count();
+    if operands > 1 && moves {
+        return Binding::Aligned { to, moves };
+    }
+    match to {
+        _ if matches!(&node.op, Op::Pad(pad) if pad.mode == PadMode::Constant && pad.value != 0.0) => Binding::Padded,
+        Alignment::Output => Binding::Aligned { to, moves },
+        Alignment::Large | Alignment::Share if operands > 1 => Binding::Aligned { to, moves },
+        Alignment::Input => Binding::Passive,
+        _ if moves => Binding::Passive,
+        Alignment::None | Alignment::Large | Alignment::Share => Binding::Free,
+    }
+}
+
+/// The values that a node binds to each other, so that grids spread from one to the other; none where it binds nothing.
+pub(crate) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<ValueId> {
+    let Some((node, (_, kind))) = graph
+        .node(id)
+        .and_then(|node| Some((node, how.roles().recipe(id, node)?)))
+    else {
+        return Vec::new();
+    };
+    if let Some(pair) = how.roles().shifted_pair(graph, id) {
+        // The grids of the products are made equal, so that they depend on what both of them read.
+        let read = pair
+            .into_iter()
+            .filter_map(|id| graph.node(id)?.inputs.first().copied().flatten());
+        return read.chain(node.inputs.iter().copied().flatten()).collect();
+    }
+    let bound: Vec<ValueId> = match binding(graph, how, id) {
+        Binding::Free => Vec::new(),
+        _ => activations(graph, how, (id, node), kind)
+            .chain(node.outputs.iter().copied())
+            .collect(),
+    };
+    // Which operand stays a sum depends on both, and so do the weights behind that.
+    let adds = how.roles().may_add(id, node);
+    let operands = node.inputs.iter().copied().flatten().filter(|_| adds);
+    operands.chain(bound).collect()
+}
+
+fn activations<'a>(
+    graph: &'a Graph,
+    how: &'a Annotation<'_>,
+    (id, node): (NodeId, &'a Node),
+    kind: Recipe,
+) -> impl Iterator<Item = ValueId> + 'a {
+    let operands = node.inputs.iter().enumerate();
+    let role = move |index| how.roles().role(graph, id, node, kind, index);
+    operands.filter_map(move |(index, value)| (*value).filter(|_| role(index) == Role::Activation))
+}

@@ -1,0 +1,11 @@
+//! The border of a graph.
+
+use strait_core::{Graph, Port, ValueId};
+
+/// The places on the border of a graph, with their values.
+pub(crate) fn borders(graph: &Graph) -> impl Iterator<Item = (Port, ValueId)> {
+    let inputs = graph.inputs().iter().enumerate();
+    let outputs = graph.outputs().iter().enumerate();
+    let inputs = inputs.map(|(index, &value)| (Port::Input(index), value));
+    inputs.chain(outputs.map(|(index, &value)| (Port::Output(index), value)))
+}

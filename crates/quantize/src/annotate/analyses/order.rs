@@ -1,0 +1,47 @@
+//! Topological order of a graph, and the place of each node in it. Where nodes run changes nothing of it.
+
+use strait_core::{Graph, NodeId};
+
+/// The order of a graph without cycles.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    /// Every node, behind the producers of its operands.
+    pub(crate) nodes: Vec<NodeId>,
+    /// By node: its position among these.
+    positions: Vec<u32>,
+}
+
+impl Order {
+    /// That of a graph; none where it has a cycle.
+    pub(crate) fn new(graph: &Graph) -> Option<Order> {
+        let nodes = graph.topological_order().ok()?;
+        let mut positions = vec![u32::MAX; graph.node_bound()];
+        for (position, id) in nodes.iter().enumerate() {
+            positions[id.index()] = position as u32;
+        }
+        Some(Order { nodes, positions })
+    }
+
+    /// The node at a position.
+    pub(crate) fn at(&self, position: u32) -> Option<NodeId> {
+        self.nodes.get(position as usize).copied()
+    }
+
+    /// The position of a node.
+    pub(crate) fn position(&self, id: NodeId) -> Option<u32> {
+        self.positions.get(id.index()).copied().filter(|&at| at != u32::MAX)
+    }
+
+    /// Positions of the nodes that read the results of one.
+    pub(crate) fn readers<'a>(&'a self, graph: &'a Graph, id: NodeId) -> impl Iterator<Item = u32> + 'a {
+        let results = graph.node(id).into_iter().flat_map(|node| &node.outputs);
+        let readers = results.flat_map(|&value| graph.uses(value));
+        readers.filter_map(|at| self.position(at.node))
+    }
+
+    /// Positions of the nodes that make the operands of one.
+    pub(crate) fn producers<'a>(&'a self, graph: &'a Graph, id: NodeId) -> impl Iterator<Item = u32> + 'a {
+        let operands = graph.node(id).into_iter().flat_map(|node| node.inputs.iter().flatten());
+        operands.filter_map(|&value| self.position(graph.producer(value)?.0))
+    }
+}

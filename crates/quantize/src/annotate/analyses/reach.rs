@@ -1,0 +1,452 @@
+//! Reach: the interval of a value within which it matters what exactly it is.
+//!
+//! Elements below an interval's lower end may be taken for that end, and elements above the upper end for the upper
+//! end, and nothing that is read of the graph changes by more than the reader rounds away. So a grid needs to reach no
+//! further, whatever a mask or a padding puts into the value: −100, −10000, the least f32 or −∞.
+//!
+//! **Where intervals come from.** A softmax over n scores with the largest M: those below M − ln(512·n) sum to less
+//! than n·exp(−ln(512·n)) = 1/512 of what M alone is, half a step of 8 bits. All rows share a grid, so the least M
+//! counts. A maximum (`max_pool`, `reduce_max`, `maximum`) never is below the least of its results; a minimum likewise.
+//!
+//! **How they go on.** y ≤ f exactly if an operand is below a bound that the largest of the other operand gives: of
+//! y = a + b, a matters from f − max b on; of y = a − b, b matters up to max a − f; of y = c·x with constants of one
+//! sign, x matters from the least f/c on. Elements that are moved or chosen (`select`) keep their interval, and a value with
+//! several readers has the hull of theirs. A reader that is none of these, and an output of the model, read everything.
+//!
+//! **What a value can be** is what the samples showed and, where it is computed elementwise from inputs of the graph (a
+//! mask, as (1 − m)·−10000), what that expression can be: samples without a masked element say nothing of the mask. A choice
+//! between two values can be either, whatever the samples chose. An input or cast of which only numbers in [0, 1] were seen can
+//! be any of these.
+//!
+//! Only grids are made of this. No integer is certified by it: certificates hold for every code.
+
+use crate::annotate::settings::{Annotation, RangeFrom};
+use crate::logarithm::ln;
+use crate::observers::{GridKind, Observer, Seen};
+use crate::statistics::{Observation, Statistics};
+use strait_core::op::{BinaryFunction, Function, Reduction};
+use strait_core::{Elem, Graph, Module, Node, NodeId, Op, Reason, TensorType, ValueId};
+
+/// Low and high end; infinite where there is none.
+type Interval = [f64; 2];
+
+const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
+
+/// Where a mask reaches as far, rows whose largest score is so far below the largest of all are masked as a whole: nobody
+/// reads their result. A grid of 8 bits that reaches further has steps above 1/2, by which exp is wrong by a quarter, in
+/// every other row. Scores that nothing masks may lie as far apart, and then each row is read.
+const MASKED_ROW: f64 = 128.0;
+
+/// Values looked at in search of a mask. Between a mask and its softmax stand a few.
+const FARTHEST_MASK: usize = 64;
+
+/// A histogram has 2,048 bins at least over what was seen. Where less than this part of them is left, an observer sees
+/// too little, and the extremes serve.
+const COARSE: f64 = 8.0;
+
+/// The intervals of the values of one graph. They depend on the float graph and its statistics alone.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    /// `None` where nothing is read.
+    matters: Vec<Option<Interval>>,
+    /// `None` where nothing is known.
+    can_be: Vec<Option<Interval>>,
+}
+
+impl Reach {
+    /// One pass in `order` for what values can be, one against it for what of them matters.
+    pub(crate) fn new(module: &Module, graph: &Graph, order: &[NodeId], how: &Annotation<'_>) -> Reach {
+        let bound = graph.value_bound();
+        let mut known = Known {
+            module,
+            graph,
+            observation: how.observation,
+            can_be: vec![None; bound],
+            computed: vec![false; bound],
+        };
+        known.inputs(how);
+        for node in order.iter().filter_map(|&id| graph.node(id)) {
+            known.node(node);
+        }
+        let mut matters: Vec<Option<Interval>> = vec![None; bound];
+        for output in graph.outputs() {
+            matters[output.index()] = Some(ALL);
+        }
+        for node in order.iter().rev().filter_map(|&id| graph.node(id)) {
+            let result = node.outputs.iter().fold(None, |all, y| hull(all, matters[y.index()]));
+            for (index, &operand) in node.inputs.iter().enumerate() {
+                let Some(operand) = operand else { continue };
+                let read = known.reads(node, index, operand, result);
+                matters[operand.index()] = hull(matters[operand.index()], read);
+            }
+        }
+        Reach {
+            matters,
+            can_be: known.can_be,
+        }
+    }
+
+    /// The values of which something else is known than in another reach of the same graph.
+    pub(crate) fn differing(&self, other: &Reach) -> impl Iterator<Item = ValueId> {
+        let (matters, can_be) = (
+            self.matters.iter().zip(&other.matters),
+            self.can_be.iter().zip(&other.can_be),
+        );
+        let apart = matters
+            .zip(can_be)
+            .enumerate()
+            .filter(|(_, (a, b))| a.0 != a.1 || b.0 != b.1);
+        apart.map(|(index, _)| ValueId::new(index))
+    }
+
+    /// The range of a value's grid: the observer's, no further than it matters, and as far as it does where the samples
+    /// did not show what can be there.
+    pub(crate) fn range(
+        &self,
+        value: ValueId,
+        of: Seen<'_>,
+        observer: &dyn Observer,
+        kind: GridKind,
+    ) -> Result<[f32; 2], Reason> {
+        let Some((needed, seen)) = self.needed(value, of.elements) else {
+            return observer.range(of, kind);
+        };
+        let span = |[low, high]: Interval| high - low;
+        if span(seen) > COARSE * span(needed) {
+            return Ok(needed.map(|end| end as f32));
+        }
+        let chosen = observer.range(of, kind)?.map(f64::from);
+        // An observer that clips may end on the other side of what is needed.
+        let chosen = chosen.map(|end| end.max(needed[0]).min(needed[1]));
+        let low = if needed[0] < seen[0] { needed[0] } else { chosen[0] };
+        let high = if needed[1] > seen[1] { needed[1] } else { chosen[1] };
+        Ok([low, high].map(|end| end as f32))
+    }
+
+    /// Interval that a grid must hold, and the interval that was seen, where the two differ.
+    fn needed(&self, value: ValueId, statistics: &Statistics) -> Option<(Interval, Interval)> {
+        let [floor, ceiling] = self.matters.get(value.index()).copied().flatten()?;
+        let seen = extremes(statistics)?;
+        let can_be = self.can_be.get(value.index()).copied().flatten().unwrap_or(seen);
+        let low = if floor.is_finite() {
+            can_be[0].min(seen[0])
+        } else {
+            seen[0]
+        };
+        let high = if ceiling.is_finite() {
+            can_be[1].max(seen[1])
+        } else {
+            seen[1]
+        };
+        // What is all below the interval, or all above, is its nearer end. A cut that gains less than a bit is none: the
+        // ends of what nothing masks are better kept than saturated.
+        let cut = [low, high].map(|end| end.max(floor).min(ceiling));
+        let span = |[low, high]: Interval| high.max(0.0) - low.min(0.0);
+        let needed = if span([low, high]) >= 2.0 * span(cut) {
+            cut
+        } else {
+            [low, high]
+        };
+        (needed != seen && needed.iter().all(|end| end.is_finite())).then_some((needed, seen))
+    }
+}
+
+/// The least and the largest element, infinite ones included.
+fn extremes(statistics: &Statistics) -> Option<Interval> {
+    let [below, above] = statistics.infinite.map(|count| count > 0);
+    let [low, high] = ALL;
+    let ends = [statistics.min(), statistics.max()].map(|end| end.map(f64::from));
+    let least = if below {
+        Some(low)
+    } else {
+        ends[0].or(above.then_some(high))
+    };
+    let most = if above {
+        Some(high)
+    } else {
+        ends[1].or(below.then_some(low))
+    };
+    Some([least?, most?])
+}
+
+fn hull(a: Option<Interval>, b: Option<Interval>) -> Option<Interval> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some([a[0].min(b[0]), a[1].max(b[1])]),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The hull of two intervals, if both are known.
+fn hull_of([a, b]: [Option<Interval>; 2]) -> Option<Interval> {
+    hull(Some(a?), Some(b?))
+}
+
+/// The hull of what an operation makes of the ends of two intervals; everything, where an end is NaN.
+fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
+    let ends = a.map(|x| b.map(|y| f(x, y)));
+    let ends = ends.as_flattened();
+    if ends.iter().any(|end| end.is_nan()) {
+        return ALL;
+    }
+    ends.iter()
+        .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], &end| {
+            [low.min(end), high.max(end)]
+        })
+}
+
+/// Intervals of values, in the order of the graph.
+struct Known<'a> {
+    module: &'a Module,
+    graph: &'a Graph,
+    observation: &'a Observation,
+    can_be: Vec<Option<Interval>>,
+    /// By value: whether inputs of the graph and elementwise operations are part of what makes it.
+    computed: Vec<bool>,
+}
+
+impl Known<'_> {
+    fn observed(&self, value: ValueId) -> Option<Interval> {
+        let name = self.module.name(self.graph.value(value)?.name);
+        extremes(self.observation.elements(name)?)
+    }
+
+    fn set(&mut self, value: ValueId, can_be: Option<Interval>, computed: bool) {
+        self.can_be[value.index()] = can_be;
+        self.computed[value.index()] = computed;
+    }
+
+    fn inputs(&mut self, how: &Annotation<'_>) {
+        for &input in self.graph.inputs() {
+            let said = match how.range(input) {
+                Some(RangeFrom::Rule(range) | RangeFrom::Grid(range)) => Some(range.map(f64::from)),
+                _ => None,
+            };
+            let can_be = said.or_else(|| self.observed(input).map(unit));
+            self.set(input, can_be, true);
+        }
+    }
+
+    /// Interval of a value; a constant is looked at when it is first asked for.
+    fn of(&mut self, value: ValueId) -> Option<Interval> {
+        if self.graph.data_of(value).is_some() && self.can_be[value.index()].is_none() {
+            let tensor = self.module.constant(self.graph, value)?.to_f32().ok()?;
+            let ends = tensor.iter().map(|&x| [f64::from(x); 2]).map(Some);
+            let nan = tensor.iter().any(|x| x.is_nan());
+            self.can_be[value.index()] = ends.reduce(hull).flatten().filter(|_| !nan);
+        }
+        self.can_be[value.index()]
+    }
+
+    fn node(&mut self, node: &Node) {
+        let operand = |index: usize| node.inputs.get(index).copied().flatten();
+        let is_computed = |value: ValueId| self.computed[value.index()];
+        let computed = node.inputs.iter().flatten().any(|&x| is_computed(x));
+        let [a, b] = [0, 1].map(|index| operand(index).filter(|_| computed).and_then(|x| self.of(x)));
+        let chosen = |known: &mut Self| hull_of([1, 2].map(|index| operand(index).and_then(|x| known.of(x))));
+        let found = match (&node.op, a, b) {
+            (Op::Add(_), Some(a), Some(b)) => Some(of_ends(a, b, |a, b| a + b)),
+            (Op::Sub(_), Some(a), Some(b)) => Some(of_ends(a, b, |a, b| a - b)),
+            (Op::Mul(_), Some(a), Some(b)) => Some(of_ends(a, b, |a, b| a * b)),
+            (Op::Div(_), Some(a), Some(b)) if b[0] > 0.0 || b[1] < 0.0 => Some(of_ends(a, b, |a, b| a / b)),
+            (Op::Binary(op), Some(a), Some(b)) if op.function == BinaryFunction::Minimum => {
+                Some(of_ends(a, b, f64::min))
+            }
+            (Op::Binary(op), Some(a), Some(b)) if op.function == BinaryFunction::Maximum => {
+                Some(of_ends(a, b, f64::max))
+            }
+            (Op::Select(_), ..) => chosen(self),
+            (Op::Relu(_), Some([low, high]), _) => Some([low.max(0.0), high.max(0.0)]),
+            (Op::Unary(unary), Some([low, high]), _) if unary.function == Function::Neg => Some([-high, -low]),
+            (op, Some(x), _) if moves(op) => Some(x),
+            _ => None,
+        };
+        for &y in &node.outputs {
+            let seen = self.observed(y);
+            match &node.op {
+                // Of integers nothing is observed, so what is known begins here.
+                Op::Cast(_) => {
+                    let elem = operand(0).and_then(|x| self.graph.value(x)).map(|x| x.ty.elem);
+                    let can_be = if elem == Some(Elem::Bool) {
+                        Some([0.0, 1.0])
+                    } else {
+                        seen.map(unit)
+                    };
+                    self.set(y, can_be, true);
+                }
+                _ => self.set(y, hull(seen, found), found.is_some()),
+            }
+        }
+    }
+
+    /// Interval of operand `index` that matters to a node, where the interval `result` matters of its result.
+    fn reads(&mut self, node: &Node, index: usize, operand: ValueId, result: Option<Interval>) -> Option<Interval> {
+        let other = |index: usize| node.inputs.get(index).copied().flatten();
+        let seen = |known: &Self| node.outputs.first().and_then(|&y| known.observed(y)).unwrap_or(ALL);
+        // What no reader wants is not wanted of the operands either.
+        let [low, high] = result?;
+        let found = match (&node.op, index) {
+            (Op::Softmax(softmax), 0) => [self.lowest_score(operand, softmax.axis).unwrap_or(ALL[0]), ALL[1]],
+            (Op::MaxPool(_), 0) => [low.max(seen(self)[0]), high],
+            (Op::Reduce(reduce), 0) if reduce.reduction == Reduction::Max => [low.max(seen(self)[0]), high],
+            (Op::Reduce(reduce), 0) if reduce.reduction == Reduction::Min => [low, high.min(seen(self)[1])],
+            (Op::Binary(op), _) if op.function == BinaryFunction::Maximum => [low.max(seen(self)[0]), high],
+            (Op::Binary(op), _) if op.function == BinaryFunction::Minimum => [low, high.min(seen(self)[1])],
+            (op, 0) if moves(op) => [low, high],
+            (Op::Concat(_), _) | (Op::Select(_), 1 | 2) => [low, high],
+            (Op::Add(_), 0 | 1) => match other(1 - index).and_then(|b| self.of(b)) {
+                Some(b) => number([low - b[1], high - b[0]]),
+                None => ALL,
+            },
+            (Op::Sub(_), 0) => match other(1).and_then(|b| self.of(b)) {
+                Some(b) => number([low + b[0], high + b[1]]),
+                None => ALL,
+            },
+            (Op::Sub(_), 1) => match other(0).and_then(|a| self.of(a)) {
+                Some(a) => number([a[0] - high, a[1] - low]),
+                None => ALL,
+            },
+            (Op::Mul(_), 0 | 1) => match other(1 - index)
+                .filter(|&c| self.graph.data_of(c).is_some())
+                .and_then(|c| self.of(c))
+            {
+                Some(c) => divided([low, high], c),
+                None => ALL,
+            },
+            (Op::Div(_), 0) => match other(1)
+                .filter(|&c| self.graph.data_of(c).is_some())
+                .and_then(|c| self.of(c))
+            {
+                Some(c) if c[0] > 0.0 || c[1] < 0.0 => divided([low, high], [1.0 / c[1], 1.0 / c[0]]),
+                _ => ALL,
+            },
+            (Op::Unary(unary), 0) if unary.function == Function::Neg => [-high, -low],
+            _ => ALL,
+        };
+        Some(if found[0] <= found[1] { found } else { ALL })
+    }
+
+    /// The score below which a softmax over `axis` makes nothing of one, in every row that is not masked as a whole.
+    fn lowest_score(&mut self, scores: ValueId, axis: i64) -> Option<f64> {
+        let value = self.graph.value(scores)?;
+        let n = extent(&value.ty, axis)?;
+        let observation = self.observation;
+        let peaks = observation.peaks(self.module.name(value.name))?;
+        let [least, most] = [peaks.min()?, peaks.max()?].map(f64::from);
+        let masked = most - MASKED_ROW;
+        let least = if least >= masked || !self.is_masked(scores) {
+            least
+        } else {
+            let bins = peaks
+                .histogram
+                .bins()
+                .filter(|&(low, count)| count > 0 && low + peaks.histogram.width() > masked);
+            bins.map(|(low, _)| low.max(masked)).next()?
+        };
+        Some(least - ln(512.0 * n as f64))
+    }
+
+    /// True if a constant, or what is computed from inputs, can put a score as far below the others as a masked row is: added
+    /// to it, or chosen in its place. True also where that takes long to tell.
+    fn is_masked(&mut self, scores: ValueId) -> bool {
+        let graph = self.graph;
+        let mut open = vec![scores];
+        for _ in 0..FARTHEST_MASK {
+            let Some(value) = open.pop() else { return false };
+            let Some((_, node)) = graph.producer(value) else {
+                continue;
+            };
+            let operands = node.inputs.iter().flatten().copied();
+            match &node.op {
+                Op::Add(_) | Op::Sub(_) | Op::Select(_) | Op::Binary(_) => {
+                    for operand in operands {
+                        let is_given = graph.data_of(operand).is_some() || self.computed[operand.index()];
+                        let far = |[low, high]: Interval| low <= -MASKED_ROW || high >= MASKED_ROW;
+                        if is_given && self.of(operand).is_none_or(far) {
+                            return true;
+                        }
+                        open.push(operand);
+                    }
+                }
+                Op::Mul(_) | Op::Div(_) | Op::Concat(_) | Op::Unary(_) => open.extend(operands),
+                op if moves(op) => open.extend(operands),
+                _ => {}
+            }
+        }
+        !open.is_empty()
+    }
+}
+
+/// [0, 1] for numbers that all lie in it: a mask or a share, of which samples need not show every value.
+fn unit(seen: Interval) -> Interval {
+    if seen[0] >= 0.0 && seen[1] <= 1.0 {
+        [0.0, 1.0]
+    } else {
+        seen
+    }
+}
+
+/// An end that is no number is none.
+fn number([low, high]: Interval) -> Interval {
+    [
+        if low.is_nan() { ALL[0] } else { low },
+        if high.is_nan() { ALL[1] } else { high },
+    ]
+}
+
+/// The x for which c·x can lie in an interval, for constants c of one sign; an infinite end stays one.
+fn divided([low, high]: Interval, c: Interval) -> Interval {
+    if !(c[0] > 0.0 || c[1] < 0.0) || !c.iter().all(|c| c.is_finite()) {
+        return ALL;
+    }
+    number(of_ends([low, high], c, |x, c| x / c))
+}
+
+/// True if every element of a result is one of the first operand's, or a constant that is observed with it.
+fn moves(op: &Op) -> bool {
+    match op {
+        Op::Resize(resize) => resize.moves(),
+        Op::Concat(_) | Op::Select(_) | Op::Binary(_) => false,
+        _ => op.term().moves_codes(),
+    }
+}
+
+/// The extent of an axis; negative ones count from the end.
+pub(crate) fn extent(ty: &TensorType, axis: i64) -> Option<u64> {
+    let rank = i64::try_from(ty.shape.len()).ok()?;
+    let axis = if axis < 0 { axis + rank } else { axis };
+    ty.shape.get(usize::try_from(axis).ok()?)?.fixed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An observer that clips all of the interval that matters.
+    struct Clips;
+
+    impl Observer for Clips {
+        fn range(&self, _: Seen<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
+            Ok([-8.0, -3.0])
+        }
+    }
+
+    #[test]
+    fn the_ends_of_a_range_never_cross() {
+        let mut statistics = Statistics::default();
+        statistics.add(0, &[-8.0, -3.0, 1.0]);
+        let reach = Reach {
+            matters: vec![Some([-1.0, f64::INFINITY])],
+            can_be: vec![None],
+        };
+        let kind = GridKind {
+            codes: [-128, 127],
+            symmetric: false,
+            power_of_two: false,
+            float: None,
+        };
+        assert_eq!(
+            reach.range(ValueId::new(0), (&statistics).into(), &Clips, kind),
+            Ok([-1.0, -1.0])
+        );
+    }
+}

@@ -1,0 +1,350 @@
+//! Types of codes: which pair each node computes on, and in which type each value leaves its producer.
+//!
+//! A node that computes takes its operands in the activation type of its pair. A node that only moves codes takes what all
+//! readers behind it agree on, and nothing of its own where they do not. Where all readers of a result agree on a type that
+//! the producer's row has, the result leaves in that one, and is rounded once.
+
+use super::roles::{Role, keeps_grid, shares_grid};
+use super::scope::Scope;
+use crate::annotate::settings::{AnnotateError, Annotation, GridSettings};
+use strait_core::{Elem, Granularity, Graph, Node, NodeId, Policy, Scheme, SchemeError, ValueId};
+use strait_requantize::scales::next_power_of_two;
+use strait_requantize::{IntType, Rounding};
+use strait_target::TargetSpec;
+use strait_target::spec::{Integer, OpRow, Recipe, ScaleSet};
+
+/// Type of codes, and the kind of their grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Codes {
+    pub(crate) ty: Integer,
+    /// The zero point is 0, because settings say so. Where the table says it, this says nothing.
+    symmetric: bool,
+    /// The same of scales that are powers of two.
+    power_of_two: bool,
+}
+
+impl Codes {
+    /// Codes of a type on such grids.
+    pub(crate) fn new(ty: Integer, grid: GridSettings) -> Codes {
+        let plain = Codes {
+            ty,
+            symmetric: false,
+            power_of_two: false,
+        };
+        plain.on(grid)
+    }
+
+    /// As far as settings of the grid say something, they win.
+    fn on(self, grid: GridSettings) -> Codes {
+        Codes {
+            symmetric: grid.symmetric.unwrap_or(self.symmetric),
+            power_of_two: grid.power_of_two.unwrap_or(self.power_of_two),
+            ..self
+        }
+    }
+
+    /// The same where a node reads them whose row may take no zero point.
+    fn as_read(self, spec: &TargetSpec, node: &Node) -> Codes {
+        let row = spec.row_for(node.op.term(), self.ty.into());
+        Codes {
+            symmetric: self.symmetric || row.is_some_and(|(_, row)| row.is_symmetric_for(&node.op)),
+            ..self
+        }
+    }
+
+    /// The same on a grid that a definition fixes: nothing is said of it that it is not.
+    fn fixed(self, (scale, zero): (f32, i32)) -> Codes {
+        let power = next_power_of_two(scale.into()) == f64::from(scale);
+        Codes {
+            symmetric: self.symmetric && zero == 0,
+            power_of_two: self.power_of_two && power,
+            ..self
+        }
+    }
+}
+
+/// Codes that the readers of a value take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Readers {
+    /// There are none that say.
+    None,
+    One(Codes),
+    Several,
+}
+
+impl Readers {
+    fn and(self, other: Readers) -> Readers {
+        match (self, other) {
+            (Readers::None, readers) | (readers, Readers::None) => readers,
+            (Readers::One(a), Readers::One(b)) if a == b => self,
+            _ => Readers::Several,
+        }
+    }
+}
+
+/// Types of the nodes of the accelerator, and of what they make.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Types {
+    /// By node: the codes of its activation operands, and those of its weights.
+    of: Vec<Option<[Codes; 2]>>,
+    /// By value that a node of the accelerator makes, or an input of which a rule says some: its codes.
+    leaves: Vec<Option<Codes>>,
+    /// By value: what its readers take.
+    readers: Vec<Readers>,
+}
+
+impl Types {
+    /// Codes of the activations and weights that a node of the accelerator reads.
+    pub(crate) fn of(&self, id: NodeId) -> Option<[Codes; 2]> {
+        *self.of.get(id.index())?
+    }
+
+    /// The codes as which a value leaves a node of the accelerator, or the host that hands it over.
+    pub(crate) fn leaves(&self, value: ValueId) -> Option<Codes> {
+        *self.leaves.get(value.index())?
+    }
+
+    /// Types of the nodes and values of the scope.
+    pub(crate) fn update(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
+        self.of.resize(graph.node_bound(), None);
+        self.leaves.resize(graph.value_bound(), None);
+        self.readers.resize(graph.value_bound(), Readers::None);
+        for &value in &scope.values {
+            (self.leaves[value.index()], self.readers[value.index()]) = (None, Readers::None);
+        }
+        for id in &scope.nodes {
+            self.of[id.index()] = None;
+        }
+        let nodes = || {
+            let nodes = scope.nodes.iter().filter_map(|&id| Some((id, graph.node(id)?)));
+            nodes.filter_map(|(id, node)| Some((id, node, how.roles().recipe(id, node)?)))
+        };
+        for (id, node, (_, kind)) in nodes().collect::<Vec<_>>().into_iter().rev() {
+            let reads = match moves(how, id, node, kind) {
+                false => match computed_on(how, id, node, kind) {
+                    Some([codes, _]) => Readers::One(codes),
+                    None => continue,
+                },
+                // Where readers differ, the group keeps its producer's type.
+                true => match self.behind(node) {
+                    Readers::Several => Readers::None,
+                    readers => readers,
+                },
+            };
+            for (index, input) in node.inputs.iter().enumerate() {
+                if let Some(value) = input.filter(|&value| scope.has(value))
+                    && how.roles().role(graph, id, node, kind, index) == Role::Activation
+                {
+                    let reads = match reads {
+                        Readers::One(codes) => Readers::One(operand(how, (id, node), index, kind, codes)),
+                        others => others,
+                    };
+                    let known = &mut self.readers[value.index()];
+                    *known = known.and(reads);
+                }
+            }
+        }
+        self.handed_over(graph, how, scope);
+        for (id, node, (_, kind)) in nodes() {
+            let term = node.op.term();
+            let Some([preferred, weight]) = computed_on(how, id, node, kind) else {
+                continue;
+            };
+            let activation = match (moves(how, id, node, kind), self.behind(node)) {
+                (false, _) => preferred,
+                (true, behind) => {
+                    let agreed = match (self.operands(graph, how, (id, node), kind), behind) {
+                        (Readers::One(t), _) | (_, Readers::One(t)) => t,
+                        _ => preferred,
+                    };
+                    if how.spec.row_for(term, agreed.ty.into()).is_some() {
+                        agreed
+                    } else {
+                        preferred
+                    }
+                }
+            };
+            self.of[id.index()] = Some([activation, weight]);
+            let row = how.spec.row_for(term, activation.ty.into()).map(|(_, row)| row);
+            let results = row
+                .and_then(|row| row.results.clone())
+                .unwrap_or_else(|| vec![activation.ty]);
+            let fixed = row.and_then(OpRow::recipe).and_then(Recipe::fixed_grid);
+            let real = |value: ValueId| graph.value(value).is_some_and(|value| value.ty.elem == Elem::F32);
+            for &value in node.outputs.iter().filter(|&&value| scope.has(value) && real(value)) {
+                if keeps_grid(kind) {
+                    let narrower = match self.readers[value.index()] {
+                        Readers::One(codes) if moves(how, id, node, kind) => Some(codes.ty),
+                        _ => None,
+                    };
+                    let narrower = narrower.filter(|&ty| row.is_some_and(|row| row.narrows_to(ty)));
+                    self.leaves[value.index()] = Some(Codes {
+                        ty: narrower.unwrap_or(activation.ty),
+                        ..activation
+                    });
+                    continue;
+                }
+                let made = match self.readers[value.index()] {
+                    Readers::One(codes) if results.contains(&codes.ty) => codes,
+                    _ if results.contains(&activation.ty) => activation,
+                    _ => Codes {
+                        ty: results.first().copied().unwrap_or(activation.ty),
+                        ..activation
+                    },
+                };
+                let own = how.value_type(value).filter(|ty| results.contains(ty));
+                let ty = own.unwrap_or(made.ty);
+                let codes = Codes { ty, ..made }.on(how.settings.value_grid(value));
+                self.leaves[value.index()] = Some(fixed.map_or(codes, |grid| codes.fixed(grid)));
+            }
+        }
+    }
+
+    /// The codes of which the host hands inputs over, where a rule says some and anything reads them.
+    fn handed_over(&mut self, graph: &Graph, how: &Annotation<'_>, scope: &Scope) {
+        for &value in graph.inputs() {
+            let read = || graph.uses(value).any(|at| how.roles().reads_codes(graph, at));
+            if !scope.has(value) || !how.has_own_codes(value) || !read() {
+                continue;
+            }
+            let agreed = match self.readers[value.index()] {
+                Readers::One(codes) => codes,
+                Readers::None | Readers::Several => outside(how.spec),
+            };
+            let ty = how.value_type(value).unwrap_or(agreed.ty);
+            self.leaves[value.index()] = Some(Codes { ty, ..agreed }.on(how.settings.value_grid(value)));
+        }
+    }
+
+    /// The codes that the readers of all results of a node take.
+    fn behind(&self, node: &Node) -> Readers {
+        let readers = node.outputs.iter().map(|y| self.readers[y.index()]);
+        readers.fold(Readers::None, Readers::and)
+    }
+
+    /// Types in which the operands of a node that moves codes leave their producers on the accelerator.
+    fn operands(&self, graph: &Graph, how: &Annotation<'_>, (id, node): (NodeId, &Node), kind: Recipe) -> Readers {
+        let operands = node.inputs.iter().enumerate();
+        let operands =
+            operands.filter(|(index, _)| how.roles().role(graph, id, node, kind, *index) == Role::Activation);
+        let types = operands.filter_map(|(_, value)| self.leaves((*value)?));
+        types.map(Readers::One).fold(Readers::None, Readers::and)
+    }
+}
+
+/// True if a node has the types of its neighbours, because it moves or compares codes and nobody has said otherwise.
+fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
+    let own = how.types(id).own.0.is_some() || !how.settings.grid(id, node, true).is_none();
+    shares_grid(kind) && !own
+}
+
+/// The codes that a node computes on, unless it only moves those of others; none where it computes on real numbers.
+fn computed_on(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> Option<[Codes; 2]> {
+    let (spec, settings) = (how.spec, how.settings);
+    let pair = how.types(id).pair(spec, node.op.term())?;
+    let own = settings.grid(id, node, shares_grid(kind));
+    let activation = Codes::new(pair.codes()?, own.or(settings.default.grid));
+    Some([
+        activation.as_read(spec, node),
+        Codes::new(pair.weight, settings.weight_grid(id)),
+    ])
+}
+
+/// The codes of one operand of a node that computes on `codes`.
+pub(crate) fn operand(
+    how: &Annotation<'_>,
+    (id, node): (NodeId, &Node),
+    index: usize,
+    kind: Recipe,
+    codes: Codes,
+) -> Codes {
+    let own = match shares_grid(kind) {
+        true => GridSettings::default(),
+        false => how.settings.operand_grid(id, index),
+    };
+    codes.on(own).as_read(how.spec, node)
+}
+
+/// Codes of inputs and outputs of which nothing says more: those of the table's first pair that has some.
+pub(crate) fn outside(spec: &TargetSpec) -> Codes {
+    let first = spec.types.pairs.iter().find_map(|pair| pair.codes());
+    Codes::new(first.unwrap_or(Integer::Int8), GridSettings::default())
+}
+
+fn policy(symmetric: bool, power_of_two: bool, per: Granularity) -> Policy {
+    Policy::Linear {
+        symmetric,
+        power_of_two,
+        dynamic: false,
+        per,
+    }
+}
+
+fn ours(error: SchemeError) -> AnnotateError {
+    AnnotateError::Ours(error.to_string())
+}
+
+/// The scheme of activations.
+pub(crate) fn activation(spec: &TargetSpec, codes: Codes) -> Result<Scheme, AnnotateError> {
+    let t = codes.ty;
+    let (row, range) = (spec.types.activation(t), spec.types.activation_range(t));
+    let policy = policy(
+        row.symmetric || codes.symmetric,
+        row.scale == ScaleSet::PowerOfTwo || codes.power_of_two,
+        Granularity::Tensor,
+    );
+    let range = [*range.start(), *range.end()].map(i64::from);
+    Scheme::integers(policy, Elem::from(IntType::from(t)), range, spec.quantize.rounding).map_err(ours)
+}
+
+/// The scheme of weights.
+pub(crate) fn weight(spec: &TargetSpec, codes: Codes, per: Granularity) -> Result<Scheme, AnnotateError> {
+    let t = codes.ty;
+    let (row, range) = (spec.types.weight(t), spec.types.weight_range(t));
+    let range = [*range.start(), *range.end()].map(i64::from);
+    let policy = policy(
+        row.symmetric || codes.symmetric,
+        row.scale == ScaleSet::PowerOfTwo || codes.power_of_two,
+        per,
+    );
+    let rounding = spec.quantize.weight_rounding();
+    Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
+}
+
+/// The scheme of sums over activations of a type, of a row: as wide as the target forms them.
+pub(crate) fn accumulator(
+    spec: &TargetSpec,
+    row: &OpRow,
+    activation: Integer,
+    per: Granularity,
+) -> Result<Scheme, AnnotateError> {
+    let sums = spec.accumulator.get(&activation).map(|sums| sums.bits);
+    sum(spec, row.accumulator.or(sums).unwrap_or(32), per)
+}
+
+/// The scheme of sums that are shifted to 16 bits, of what a node reads.
+pub(crate) fn shifted(per: Granularity) -> Result<Scheme, AnnotateError> {
+    let range = [i16::MIN, i16::MAX].map(i64::from);
+    Scheme::integers(policy(true, false, per), Elem::I16, range, Rounding::Floor).map_err(ours)
+}
+
+/// The scheme of gains, on whichever codes they work.
+pub(crate) fn gain(spec: &TargetSpec) -> Result<Scheme, AnnotateError> {
+    let range = [i16::MIN, i16::MAX].map(i64::from);
+    let policy = policy(true, false, Granularity::Tensor);
+    Scheme::integers(policy, Elem::I16, range, spec.quantize.weight_rounding()).map_err(ours)
+}
+
+/// The scheme of the bias of sums over activations of a type.
+pub(crate) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, AnnotateError> {
+    let bits = spec.types.bias.get(&activation).map_or(32, |bias| bias.bits());
+    sum(spec, bits, Granularity::Channel { axis: 0 })
+}
+
+/// Integers of so many bits, without a zero point, in the type that carries them.
+fn sum(spec: &TargetSpec, bits: u8, per: Granularity) -> Result<Scheme, AnnotateError> {
+    let elem = if bits <= 32 { Elem::I32 } else { Elem::I64 };
+    let end = (1i64 << (bits - 2)) + ((1i64 << (bits - 2)) - 1);
+    let policy = policy(true, false, per);
+    Scheme::integers(policy, elem, [-end - 1, end], spec.quantize.bias_rounding()).map_err(ours)
+}

@@ -1,0 +1,235 @@
+//! Ranges that are given away: grids of which one value takes nearly all.
+//!
+//! Of the numbers that a grid is for, let M be the largest in magnitude. Where all others are either near to M or next
+//! to nothing beside it, the codes in between are nobody's, and the others share what is left. Zeros have a code on
+//! every grid and lose nothing, so a grid of zeros and M alone is a good one.
+
+use crate::annotate::analyses::roles::{Role, computed, role};
+use crate::statistics::{Observation, Statistics};
+use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams, ValueId};
+use strait_requantize::Per;
+use strait_target::TargetSpec;
+
+/// The part of a grid that one value takes before it is said. All others then have less than 6 of 256 codes, or 3 on their
+/// side of zero.
+const SHARE: f64 = 0.99;
+
+/// A value on a grid of which one number takes nearly all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenAway {
+    /// The node that makes the value, or reads it where it is a constant or an input.
+    pub node: NodeId,
+    /// The node that has the grid: it makes the value, or reads it.
+    pub(crate) reader: NodeId,
+    /// Of weights of that node the channels that give theirs away, all of them where they have one grid; else none.
+    pub(crate) channels: Vec<usize>,
+    /// The value.
+    pub value: ValueId,
+    /// Steps of its grid, from the first code to the last.
+    pub steps: i64,
+    /// The loss of its grid.
+    pub loss: Loss,
+}
+
+/// A grid that is given away.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loss {
+    /// The channel, where there are several grids.
+    pub channel: Option<usize>,
+    /// The number that takes the grid: the largest in magnitude.
+    pub extreme: f32,
+    /// The part of the grid's reach that is between it and all others, in [0.99, 1].
+    pub share: f64,
+    /// The codes that are left for the others.
+    pub codes: f64,
+}
+
+/// The grids of an annotated graph that may be given away, in the order of its nodes: of activations by the statistics of
+/// what they hold, of constants by their elements.
+///
+/// An element beyond a grid has saturated, and takes none of it. A value whose codes are another's is left to that one. A
+/// grid that reaches more than twice as far as its elements was not made for these: that of a dead channel serves its bias.
+pub(crate) fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
+    let graph = module.main();
+    let mut told = vec![false; graph.value_bound()];
+    let mut found = Vec::new();
+    for id in graph.topological_order().unwrap_or_default() {
+        let Some(node) = graph.node(id) else { continue };
+        if node.place != Placement::Accelerator {
+            continue;
+        }
+        let operands = node.inputs.iter().copied().enumerate();
+        let values = operands.filter_map(|(index, value)| Some((Port::Operand(index), value?)));
+        let results = node.outputs.iter().enumerate();
+        let results = results.map(|(index, &value)| (Port::Result(index), value));
+        for (port, value) in values.chain(results) {
+            // Of several readers, the first tells; of weights each has a grid of its own.
+            let role = role_of(graph, spec, node, port);
+            let is_weight = role == Role::Weight;
+            // Biases and sums are on grids of sums, and have codes enough; gains have 16 bits.
+            if matches!(role, Role::Bias | Role::Gain | Role::Shifted) {
+                continue;
+            }
+            if !is_weight && std::mem::replace(&mut told[value.index()], true) {
+                continue;
+            }
+            // Nor has a sum too few of them.
+            let config = graph.quant.scheme_of(id, port).filter(|scheme| !scheme.is_of_sums());
+            let config = config.and_then(|scheme| scheme.range());
+            let (Some(codes), Some(grid)) = (config, graph.quant.params_of(id, port)) else {
+                continue;
+            };
+            let lost = match is_weight {
+                true => of_parameters(module, graph, value, (&grid, codes[1] as f64)),
+                false => {
+                    let loss = of_activation(module, graph, (id, node), value, (&grid, codes), observation);
+                    loss.map(|loss| (loss, Vec::new()))
+                }
+            };
+            let maker = graph.producer(value).map_or(id, |(producer, _)| producer);
+            found.extend(lost.map(|(loss, channels)| GivenAway {
+                node: maker,
+                reader: id,
+                channels,
+                value,
+                steps: codes[1] - codes[0],
+                loss,
+            }));
+        }
+    }
+    found
+}
+
+fn role_of(graph: &Graph, spec: &TargetSpec, node: &Node, port: Port) -> Role {
+    match (computed(spec, node), port) {
+        (Some((_, recipe)), Port::Operand(index)) => role(graph, node, recipe, index),
+        _ => Role::Activation,
+    }
+}
+
+fn of_activation(
+    module: &Module,
+    graph: &Graph,
+    (id, node): (NodeId, &Node),
+    value: ValueId,
+    (grid, codes): (&QuantParams, [i64; 2]),
+    observation: &Observation,
+) -> Option<Loss> {
+    let (scale, zero) = grid.as_tensor()?;
+    let reach = codes.map(|code| f64::from(scale) * (code - i64::from(zero)) as f64);
+    if let Some(tensor) = module.constant(graph, value) {
+        let mut numbers = tensor.to_f32().ok()?.into_owned();
+        numbers.retain(|&x| (reach[0] - f64::from(scale)..=reach[1] + f64::from(scale)).contains(&f64::from(x)));
+        return of_numbers(&numbers, scale, reach[1].max(-reach[0]));
+    }
+    // Codes that are only moved have told of themselves where they were made.
+    let same = || graph.quant.params_of(id, Port::Operand(0)).as_deref() == Some(grid);
+    let moved = node.inputs.len() == 1 && node.outputs.contains(&value) && !matches!(node.op, Op::Pad(_)) && same();
+    let name = module.name(graph.value(value)?.name);
+    if moved {
+        None
+    } else {
+        of_statistics(observation.elements(name)?, scale, reach)
+    }
+}
+
+/// Loss of the channel that loses most, and all that lose.
+fn of_parameters(
+    module: &Module,
+    graph: &Graph,
+    value: ValueId,
+    (grid, codes): (&QuantParams, f64),
+) -> Option<(Loss, Vec<usize>)> {
+    // A block is as short as it is for this reason.
+    if grid.block.is_some() {
+        return None;
+    }
+    let tensor = module.constant(graph, value)?;
+    let numbers = tensor.to_f32().ok()?;
+    let Per::Channel(scales) = &grid.scale else {
+        let scale = *grid.scale.get(0)?;
+        let loss = of_numbers(&numbers, scale, f64::from(scale) * codes)?;
+        return Some((loss, (0..*tensor.shape().first()? as usize).collect()));
+    };
+    let each = (numbers.len() / scales.len().max(1)).max(1);
+    let rows = numbers.chunks(each).zip(&**scales).enumerate();
+    let losses = rows.filter_map(|(channel, (row, &scale))| {
+        let loss = of_numbers(row, scale, f64::from(scale) * codes)?;
+        Some(Loss {
+            channel: Some(channel),
+            ..loss
+        })
+    });
+    let losses: Vec<Loss> = losses.collect();
+    let channels = losses.iter().filter_map(|loss| loss.channel).collect();
+    // The first of equals.
+    let worst = losses
+        .into_iter()
+        .reduce(|worst, other| if other.share > worst.share { other } else { worst });
+    worst.map(|loss| (loss, channels))
+}
+
+/// Of numbers one by one. Most tensors are through at the first number between the two groups.
+fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
+    let extreme = numbers
+        .iter()
+        .copied()
+        .filter(|x| x.is_finite())
+        .reduce(|a, b| if b.abs() > a.abs() { b } else { a })?;
+    let most = f64::from(extreme.abs());
+    if 2.0 * most < reach {
+        return None;
+    }
+    let (mut low, mut high, mut others) = (0.0f64, 0.0f64, false);
+    for &x in numbers.iter().filter(|x| x.is_finite()) {
+        let (x, size) = (f64::from(x), f64::from(x.abs()));
+        if size >= SHARE * most {
+            continue;
+        }
+        if size > (1.0 - SHARE) * most {
+            return None;
+        }
+        (low, high, others) = (low.min(x), high.max(x), others || x != 0.0);
+    }
+    others.then(|| loss(extreme, most, [low, high], scale))
+}
+
+/// Of a histogram, to a bin: 2,048 of them at least cover the range.
+fn of_statistics(statistics: &Statistics, scale: f32, reach: [f64; 2]) -> Option<Loss> {
+    let width = statistics.histogram.width();
+    let held = statistics
+        .histogram
+        .occupied()
+        .map(|(index, count)| (f64::from(index) * width, count))
+        .filter(|&(low, _)| low <= reach[1] && low + width >= reach[0]);
+    let held: Vec<(f64, u64)> = held.collect();
+    let size = |low: f64| low.abs().max((low + width).abs());
+    let (first, last) = (held.first()?.0, held.last()?.0);
+    let ends = [statistics.min()?, statistics.max()?].map(f64::from);
+    let ends = [ends[0].max(first), ends[1].min(last + width)];
+    let extreme = if -ends[0] > ends[1] { ends[0] } else { ends[1] };
+    let most = extreme.abs();
+    if 2.0 * most < reach[1].max(-reach[0]) {
+        return None;
+    }
+    let (mut low, mut high, mut others) = (0.0f64, 0.0f64, 0u64);
+    for &(edge, count) in &held {
+        if size(edge) >= SHARE * most {
+            continue;
+        }
+        if size(edge) > (1.0 - SHARE) * most {
+            return None;
+        }
+        (low, high, others) = (low.min(edge), high.max(edge + width), others + count);
+    }
+    (others > statistics.zeros).then(|| loss(extreme as f32, most, [low, high], scale))
+}
+
+fn loss(extreme: f32, most: f64, [low, high]: [f64; 2], scale: f32) -> Loss {
+    Loss {
+        channel: None,
+        extreme,
+        share: 1.0 - high.max(-low) / most,
+        codes: (high - low) / f64::from(scale),
+    }
+}

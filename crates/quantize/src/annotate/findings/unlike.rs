@@ -1,0 +1,245 @@
+//! Unlike ranges on one grid: a part of a tensor whose numbers are small beside those of the others gets few of its codes.
+
+use super::noise::{of_constant, rounding};
+use crate::annotate::settings::Annotation;
+use crate::logarithm::ln;
+use crate::observers::{GridKind, grid};
+use crate::requests::leaving_product;
+use std::collections::BTreeSet;
+use std::f64::consts::LN_2;
+use strait_core::{Graph, Kind, Module, NodeId, Op, Placement, Port, ValueId};
+
+/// A part is told of where a grid for it alone would have steps so many times as fine: it loses three bits.
+const TIMES: f64 = 8.0;
+
+/// Codes that are enough, however coarse the grid is beside one for the part alone: what three bits less leave of eight.
+const ENOUGH: f64 = 32.0;
+
+/// Loss of a part of a tensor by a grid that others share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unlike {
+    /// The steps of the grid are so many times as large as the part asks for.
+    pub times: f64,
+    /// Steps from the smallest number of the part to its largest one, or to zero.
+    pub codes: f64,
+}
+
+impl Unlike {
+    /// The loss of numbers of a range on a grid of such a step, where it is one.
+    pub(crate) fn new(kind: GridKind, range: [f32; 2], scale: f32) -> Option<Unlike> {
+        let (own, _) = grid(kind, range).ok()?.as_tensor()?;
+        let [low, high] = range.map(f64::from);
+        let found = Unlike {
+            times: f64::from(scale) / f64::from(own),
+            codes: (high.max(0.0) - low.min(0.0)) / f64::from(scale),
+        };
+        (found.times >= TIMES && found.codes > 0.0 && found.codes < ENOUGH).then_some(found)
+    }
+
+    /// Bits that the part loses.
+    pub fn bits(self) -> f64 {
+        ln(self.times) / LN_2
+    }
+}
+
+/// The way in which something is a part of a tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The node joins it with others, or chooses from them.
+    Joined,
+    /// The node cuts it out.
+    CutOut,
+    /// It is these channels of what the node makes, the one that loses most in front.
+    Channels(Vec<usize>),
+}
+
+/// A part of a tensor that loses by the grid which it shares with others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnlikePart {
+    /// The node that puts it on the grid: it joins it with others, chooses between them, or makes it.
+    pub node: NodeId,
+    /// The part, or the tensor that it is channels of.
+    pub value: ValueId,
+    /// The way in which it is a part.
+    pub place: Place,
+    /// The loss.
+    pub lost: Unlike,
+    /// Mean square of what rounding does to it.
+    pub(crate) noise: f64,
+    /// True if it leaves the model as it is.
+    pub leaves: bool,
+}
+
+/// The parts on one grid with others that lose by that, in the order of the nodes of the accelerator that put them there.
+pub(crate) fn unlike_parts(module: &Module, how: &Annotation<'_>) -> Vec<UnlikePart> {
+    let graph = module.main();
+    let seen = Seen { module, graph, how };
+    let mut found: Vec<UnlikePart> = Vec::new();
+    let mut told = BTreeSet::new();
+    let order = graph.topological_order().unwrap_or_default();
+    for (id, node) in order.into_iter().filter_map(|id| Some((id, graph.node(id)?))) {
+        if node.place != Placement::Accelerator {
+            continue;
+        }
+        let operand = |index: usize| node.inputs.get(index).copied().flatten();
+        let ports: Vec<(Port, ValueId)> = match &node.op {
+            Op::Concat(_) | Op::Select(_) => {
+                let operands = node.inputs.iter().enumerate();
+                operands
+                    .filter_map(|(index, value)| Some((Port::Operand(index), (*value)?)))
+                    .collect()
+            }
+            // What was told of before it was cut out has been told of.
+            Op::Slice(_) | Op::Split(_) | Op::Gather(_) if operand(0).is_some_and(|x| !told.contains(&x)) => {
+                let results = node.outputs.iter().enumerate();
+                results.map(|(index, &value)| (Port::Result(index), value)).collect()
+            }
+            op if op.term().kind() == Kind::Rearranges && operand(0).is_some_and(|x| told.contains(&x)) => {
+                told.extend(node.outputs.iter().copied());
+                continue;
+            }
+            _ => Vec::new(),
+        };
+        let before = found.len();
+        found.extend(ports.into_iter().filter_map(|(port, value)| seen.part(id, port, value)));
+        match node.op {
+            Op::Slice(_) | Op::Split(_) | Op::Gather(_) => told.extend(found[before..].iter().map(|part| part.value)),
+            _ if found.len() > before => told.extend(node.outputs.iter().copied()),
+            _ => {}
+        }
+    }
+    let products: BTreeSet<_> = graph
+        .outputs()
+        .iter()
+        .filter_map(|&y| leaving_product(graph, y))
+        .collect();
+    found.extend(
+        products
+            .into_iter()
+            .filter_map(|(value, axis)| seen.channels(value, axis)),
+    );
+    found
+}
+
+struct Seen<'a> {
+    module: &'a Module,
+    graph: &'a Graph,
+    how: &'a Annotation<'a>,
+}
+
+impl Seen<'_> {
+    fn name(&self, value: ValueId) -> &str {
+        self.graph.value(value).map_or("", |value| self.module.name(value.name))
+    }
+
+    /// Kind and step of the grid of a port with codes.
+    fn grid(&self, node: NodeId, port: Port) -> Option<(GridKind, f32)> {
+        let scheme = self
+            .graph
+            .quant
+            .scheme_of(node, port)
+            .filter(|scheme| !scheme.is_of_sums())?;
+        let (scale, _) = self.graph.quant.params_of(node, port)?.as_tensor()?;
+        Some((GridKind::of(scheme), scale))
+    }
+
+    fn part(&self, id: NodeId, port: Port, value: ValueId) -> Option<UnlikePart> {
+        let (kind, scale) = self.grid(id, port)?;
+        let constant = self.module.constant(self.graph, value).and_then(of_constant);
+        let statistics = constant
+            .as_ref()
+            .or_else(|| self.how.observation.elements(self.name(value)))?;
+        let lost = Unlike::new(kind, [statistics.min()?, statistics.max()?], scale)?;
+        Some(UnlikePart {
+            node: id,
+            value,
+            place: match port {
+                Port::Operand(_) => Place::Joined,
+                _ => Place::CutOut,
+            },
+            lost,
+            noise: rounding(statistics, scale),
+            leaves: self.leaves(value),
+        })
+    }
+
+    /// Channels of a product that leaves the model.
+    fn channels(&self, value: ValueId, axis: u32) -> Option<UnlikePart> {
+        let (id, _) = self
+            .graph
+            .producer(value)
+            .filter(|(_, node)| node.place == Placement::Accelerator)?;
+        let (kind, scale) = self.grid(id, Port::Result(0))?;
+        let ends = &self.how.observation.channels(axis, self.name(value))?.ends;
+        let lost = ends.iter().enumerate();
+        let mut lost: Vec<(usize, Unlike)> = lost
+            .filter_map(|(channel, &ends)| Some((channel, Unlike::new(kind, ends, scale)?)))
+            .collect();
+        // The first of equals.
+        lost.sort_by(|(a, one), (b, other)| other.times.total_cmp(&one.times).then(a.cmp(b)));
+        let &(channel, worst) = lost.first()?;
+        let step = f64::from(scale);
+        let largest = ends[channel].map(|end| f64::from(end.abs()));
+        let largest = largest[0].max(largest[1]);
+        Some(UnlikePart {
+            node: id,
+            value,
+            place: Place::Channels(lost.into_iter().map(|(channel, _)| channel).collect()),
+            lost: worst,
+            // Numbers that become zero are lost, and may be anywhere.
+            noise: if 2.0 * largest < step {
+                largest * largest / 3.0
+            } else {
+                step * step / 12.0
+            },
+            leaves: true,
+        })
+    }
+
+    /// True if a value is an output of the model, whatever moves it there.
+    fn leaves(&self, value: ValueId) -> bool {
+        let (mut open, mut seen) = (vec![value], BTreeSet::from([value]));
+        while let Some(value) = open.pop() {
+            if self.graph.is_output(value) {
+                return true;
+            }
+            let readers = self.graph.uses(value).filter_map(|at| self.graph.node(at.node));
+            let moves = readers.filter(|node| matches!(node.op.term().kind(), Kind::Rearranges | Kind::Moves));
+            open.extend(moves.flat_map(|node| &node.outputs).filter(|&&y| seen.insert(y)));
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(codes: [i64; 2], range: [f32; 2], scale: f32) -> Option<Unlike> {
+        let kind = GridKind {
+            codes,
+            symmetric: false,
+            power_of_two: false,
+            float: None,
+        };
+        Unlike::new(kind, range, scale)
+    }
+
+    #[test]
+    fn three_bits_of_eight_are_a_loss_and_less_is_none() {
+        // 2.55 asks for steps of 0.01.
+        assert_eq!(found([-128, 127], [0.0, 2.55], 0.0799), None);
+        let lost = found([-128, 127], [0.0, 2.55], 0.16).unwrap();
+        assert!((lost.bits() - 4.0).abs() < 1e-6 && (lost.codes - 15.9375).abs() < 1e-6);
+        // What never is far from 1 asks for the codes in front of it, too.
+        assert_eq!(found([-128, 127], [2.5, 2.55], 0.0799), None);
+        // A grid holds zero, however coarse it is.
+        assert_eq!(found([-128, 127], [0.0, 0.0], 100.0), None);
+    }
+
+    #[test]
+    fn of_sixteen_bits_enough_are_left() {
+        assert_eq!(found([-32768, 32767], [0.0, 1.0], 1.0 / 64.0), None);
+        assert!(found([-32768, 32767], [0.0, 1.0], 1.0 / 16.0).is_some());
+    }
+}

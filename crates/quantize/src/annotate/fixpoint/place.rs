@@ -1,0 +1,56 @@
+//! Place: accelerator or host for each node, from the target's table. Later steps only move nodes to the host.
+
+use super::progress::Progress;
+use crate::annotate::placing::{extents, refusal::refusal};
+use crate::annotate::settings::{Annotation, Run, Settings};
+use strait_core::{Graph, GraphId, Module, NodeId, Placement, Reason, ReasonCode};
+use strait_target::spec::Activation;
+
+/// Places every node of a float graph, as settings and the target's table say. Answers with the beginning of its annotation,
+/// which knows what was found.
+pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Progress {
+    let mut progress = Progress::default();
+    let (Some(g), spec) = (module.graph(graph), how.spec) else {
+        return progress;
+    };
+    let moved: Vec<(NodeId, Reason)> = g
+        .nodes()
+        .filter_map(|(id, node)| {
+            if let Some(Run::Float(why)) = how.settings.run(id) {
+                return Some((id, Reason::new(ReasonCode::Configuration, why.clone())));
+            }
+            let (types, term) = (how.types(id), node.op.term());
+            let float = || types.stays_float(spec, term);
+            // An op without a pair has no row, whatever it would read.
+            let reason = match types.pair(spec, term) {
+                Some(pair) => refusal(module, g, spec, node, (pair.activation, Some(pair.weight))).or_else(float)?,
+                None => float().or_else(|| refusal(module, g, spec, node, (Activation::Float32, None)))?,
+            };
+            Some((id, reason))
+        })
+        .collect();
+    let depends = |(_, reason): &(NodeId, Reason)| reason.code == ReasonCode::ExtentDependsOnData;
+    let cuts = moved.iter().any(depends).then(|| extents::cuts(module, g));
+    let g = &mut module.graphs[graph.index()];
+    for (id, mut reason) in moved {
+        if reason.code == ReasonCode::ExtentDependsOnData {
+            reason.text.push_str(cuts.as_deref().unwrap_or_default());
+        }
+        g.place_on_host(id, reason);
+    }
+    progress.settle(g, how, &[]);
+    progress
+}
+
+/// The nodes that settings want in integers and that are on the host, with the reasons.
+pub fn denied(graph: &Graph, settings: &Settings) -> Vec<(NodeId, Reason)> {
+    let integers = settings
+        .layers
+        .keys()
+        .filter(|&&id| settings.run(id) == Some(&Run::Integer));
+    let denied = integers.filter_map(|&id| match &graph.node(id)?.place {
+        Placement::Host(reason) => Some((id, (**reason).clone())),
+        Placement::Accelerator => None,
+    });
+    denied.collect()
+}

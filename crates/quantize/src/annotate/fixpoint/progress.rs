@@ -1,0 +1,224 @@
+//! Annotation, again and again: what is kept between the turns, and what a refusal makes anew.
+
+use crate::annotate::analyses::order::Order;
+use crate::annotate::analyses::reach::Reach;
+use crate::annotate::analyses::scope::{Regions, Scope};
+use crate::annotate::findings::{Findings, heard, rule_ranges};
+use crate::annotate::passes::sequence;
+use crate::annotate::placing::settle::Settled;
+use crate::annotate::settings::{AnnotateError, Annotation};
+use crate::annotate::state::draft::{Draft, Site, is_given};
+use std::collections::BTreeMap;
+use strait_core::{
+    Graph, GraphId, Module, NodeId, Placement, Port, QuantTable, Reason, ReasonCode, Refusal, Stage, ValueId,
+};
+
+/// Annotation of one graph under one [`Annotation`], as far as it has come: configs, the ranges that observers have made,
+/// the grids that had to be coarser, and what refusals have touched since.
+#[derive(Debug, Default)]
+pub struct Progress {
+    pub(crate) settled: Option<(Order, Settled)>,
+    pub(crate) known: Option<Known>,
+    pub(crate) draft: Draft,
+    /// Values of nodes that have moved to the host, and those whose grids are to be coarser.
+    pub(crate) touched: Vec<ValueId>,
+    /// The number of nodes that the last turn looked at.
+    visited: usize,
+}
+
+/// Knowledge of the graph. Where nodes run does not change what matters of a value.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) reach: Reach,
+    pub(crate) regions: Regions,
+}
+
+impl Known {
+    /// The regions of these values, bound anew. A revision may bind them to others, which then belong to the scope.
+    fn scope(&mut self, graph: &Graph, how: &Annotation<'_>, order: &Order, touched: Vec<ValueId>) -> Scope {
+        let mut values = self.regions.of(touched);
+        loop {
+            let scope = Scope::new(graph, order, values);
+            self.regions.renew(graph, how, &scope);
+            values = self.regions.of(scope.values.iter().copied());
+            if values.len() == scope.values.len() {
+                return scope;
+            }
+        }
+    }
+}
+
+impl Progress {
+    /// The findings in the annotated main graph of a module: of grids that cost accuracy by themselves, those that an output
+    /// hears.
+    pub fn findings(&self, module: &Module, how: &Annotation<'_>) -> Findings {
+        let (graph, draft) = (module.main(), &self.draft);
+        let has_codes = |id: NodeId| graph.quant.id(id, Port::Operand(1)).is_some();
+        let overlapped = draft.overlapped.values().filter(|found| !found.readers.is_empty());
+        let raised = draft.raised.iter().filter(|&(&id, _)| has_codes(id));
+        let reach = self.known.as_ref().map(|known| &known.reach);
+        let mut findings = Findings {
+            coarser: draft.coarser(graph),
+            overlapped: overlapped.cloned().collect(),
+            raised: raised.map(|(_, raised)| raised.clone()).collect(),
+            rule_ranges: reach.map_or_else(Vec::new, |reach| rule_ranges(module, how, reach)),
+            ..Findings::default()
+        };
+        heard(module, how, &mut findings);
+        findings
+    }
+
+    /// The values whose grids were given and that a node could not have: it was moved to the host, and this is why.
+    pub fn unfitting(&self) -> &BTreeMap<ValueId, (NodeId, Reason)> {
+        &self.draft.unfitting
+    }
+
+    /// The number of nodes that were annotated in the last turn.
+    pub fn visited(&self) -> usize {
+        self.visited
+    }
+
+    /// The nodes of which configs may have changed in the last turn, or those of their neighbours.
+    pub fn touched(&self) -> impl Iterator<Item = NodeId> {
+        self.draft.touched.iter().copied()
+    }
+
+    /// Moves the nodes to the host that lose their place beside those that have moved.
+    pub(crate) fn settle(&mut self, graph: &mut Graph, how: &Annotation<'_>, moved: &[NodeId]) -> Vec<NodeId> {
+        match self.ordered(graph) {
+            Some((order, settled)) => settled.settle(graph, order, how, moved),
+            None => Vec::new(),
+        }
+    }
+
+    /// The order of the graph, and what settling knows of it; none where it has a cycle.
+    fn ordered(&mut self, graph: &Graph) -> Option<&mut (Order, Settled)> {
+        if self.settled.is_none() {
+            let order = Order::new(graph)?;
+            let settled = Settled::new(graph, &order);
+            self.settled = Some((order, settled));
+        }
+        self.settled.as_mut()
+    }
+}
+
+/// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
+/// move to the host with the reason, and what depends on them is decided again. `progress` is that of the same graph and
+/// the same `how`, or of another that it was told to revise ([`Progress::revise`]), or empty: what a recipe refuses is moved, or
+/// gets a coarser grid ([`refuse`]), and the graph is annotated again, which makes only those regions anew that this touches.
+///
+/// Each turn moves at least one node to the host and none comes back, so there are at most as many turns as nodes, and
+/// one where nothing is refused. All that one turn refuses moves together.
+///
+/// # Errors
+/// A defect of ours.
+pub fn annotate(
+    module: &mut Module,
+    graph: GraphId,
+    how: &Annotation<'_>,
+    progress: &mut Progress,
+) -> Result<(), AnnotateError> {
+    let ours = |text: &str| AnnotateError::Ours(text.to_string());
+    progress.visited = 0;
+    progress.draft.touched.clear();
+    loop {
+        let g = module.graphs.get_mut(graph.index());
+        let g = g.ok_or_else(|| ours("the graph is not in the module"))?;
+        progress.ordered(g);
+        let table = std::mem::take(&mut g.quant);
+        progress.draft.table = progress.known.as_ref().map_or_else(QuantTable::default, |_| table);
+        let order = progress.settled.as_ref().map(|(order, _)| order);
+        let order = order.ok_or_else(|| ours("the graph has a cycle"))?;
+        let g = &module.graphs[graph.index()];
+        let touched = std::mem::take(&mut progress.touched);
+        let (known, scope) = match &mut progress.known {
+            Some(known) => {
+                let scope = known.scope(g, how, order, touched);
+                (known, scope)
+            }
+            unknown => {
+                let known = Known {
+                    reach: Reach::new(module, g, &order.nodes, how),
+                    regions: Regions::new(g, how, &order.nodes),
+                };
+                (unknown.insert(known), Scope::all(g, &order.nodes))
+            }
+        };
+        progress.visited += scope.nodes.len();
+        let site = Site {
+            module,
+            id: graph,
+            graph: g,
+            how,
+            scope: &scope,
+            regions: &known.regions,
+            reach: &known.reach,
+            order,
+        };
+        if !sequence::run(&site, &mut progress.draft)? {
+            progress.touched.extend(&scope.values);
+        }
+        let g = &mut module.graphs[graph.index()];
+        g.quant = std::mem::take(&mut progress.draft.table);
+        if progress.draft.refused.is_empty() {
+            g.set_stage(Stage::Annotated);
+            return Ok(());
+        }
+        let refused = std::mem::take(&mut progress.draft.refused);
+        let refused = refused.into_iter().map(Refusal::from).collect();
+        if !refuse(g, how, progress, refused) {
+            return Err(ours("a node on the host was refused"));
+        }
+    }
+}
+
+/// Does something about nodes that cannot be annotated or lowered, all at once. Where a coarser grid of its result would
+/// serve a node, `progress` has it for the next annotation; else the node moves to the host, and those that lose their
+/// place move with it. Of a node that is there already, the weights lose their codes. Answers whether anything changed: with a refusal that changes nothing there would be no end.
+pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, progress: &mut Progress, refused: Vec<Refusal>) -> bool {
+    let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);
+    let (refused, on_host): (Vec<Refusal>, Vec<Refusal>) = refused.into_iter().partition(|refusal| runs(refusal.node));
+    let mut moved: Vec<NodeId> = on_host.iter().map(|refusal| refusal.node).collect();
+    let plain = &mut progress.draft.plain;
+    let before = plain.len();
+    plain.extend(&moved);
+    let mut changed = plain.len() > before;
+    for Refusal {
+        node: id,
+        reason,
+        doublings,
+    } in refused
+    {
+        let Some(node) = graph.node(id).filter(|n| n.place == Placement::Accelerator) else {
+            continue;
+        };
+        changed = true;
+        let own = graph.quant.id(id, Port::Result(0));
+        let given = own.filter(|&config| is_given(&graph.quant, config));
+        let result = node.outputs.first().copied().filter(|_| given.is_none());
+        match result.filter(|&y| progress.draft.ranges.coarsen(y, doublings, &reason)) {
+            Some(result) => progress.touched.push(result),
+            None => {
+                let reason = match given.filter(|_| doublings > 0) {
+                    None => reason,
+                    Some(config) => {
+                        let text = format!("its grid is given, and would have to be coarser: {}", reason.text);
+                        let reason = Reason::new(ReasonCode::GivenGrid, text);
+                        let ids = [config, graph.quant.root(config)];
+                        progress.draft.unfitting(ids, id, &reason);
+                        reason
+                    }
+                };
+                graph.place_on_host(id, reason);
+                moved.push(id);
+            }
+        }
+    }
+    moved.extend(progress.settle(graph, how, &moved));
+    for node in moved.into_iter().filter_map(|id| graph.node(id)) {
+        progress
+            .touched
+            .extend(node.inputs.iter().flatten().chain(&node.outputs));
+    }
+    changed
+}

@@ -1,0 +1,154 @@
+//! The grids of weights in front of products of real numbers.
+//!
+//! Neither operand nor bias nor result has one, so that a scale is the least on which the weights fill their type:
+//! s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) where there is a zero point, of each channel,
+//! of each block of inputs, or of all.
+
+use super::multiplied::{Weights, reach};
+use crate::annotate::settings::{Annotation, Unfit};
+use crate::annotate::state::losses::Raised;
+use crate::observers::GridKind;
+use std::{collections::BTreeSet, num::NonZeroU32};
+use strait_core::{
+    Failure, Granularity, GraphId, Module, NodeId, Origin, Parts, Port, QuantParams, QuantTable, Reason, ReasonCode,
+    ValueId,
+};
+use strait_requantize::Per;
+use strait_requantize::scales::{next_power_of_two, zero_of};
+
+/// The weights of a node of which nothing else has codes; none for other nodes, and where a grid is given.
+pub(crate) fn weights(
+    module: &Module,
+    graph: GraphId,
+    how: &Annotation<'_>,
+    table: &QuantTable,
+    id: NodeId,
+) -> Result<Option<Weights>, Failure> {
+    let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
+        return Ok(None);
+    };
+    let alone = how.roles().weights_alone(graph, id, node);
+    let Some(scheme) = alone.and_then(|_| table.scheme_of(id, Port::Operand(1))) else {
+        return Ok(None);
+    };
+    let own = table.id(id, Port::Operand(1)).and_then(|config| table.grid(config));
+    if own.is_some_and(|own| own.origin == Origin::Given) {
+        return Ok(None);
+    }
+    let tensor = node.inputs.get(1).copied().flatten();
+    let tensor = tensor.and_then(|value| Some((value, module.constant(graph, value)?)));
+    let (value, weights) = tensor.ok_or_else(|| Failure::defect("its weights are not constants"))?;
+    let values = weights.to_f32()?;
+    if !values.iter().all(|w| w.is_finite()) {
+        return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite").into());
+    }
+    let shape: Vec<usize> = weights.shape().iter().map(|&extent| extent as usize).collect();
+    let per = scheme.policy().per();
+    let parts = per.parts(&shape);
+    let parts = parts.ok_or_else(|| Failure::defect("its weights have other parts than their scheme"))?;
+    let values = by_part(&values, &parts);
+    let observer = how.settings.weight_observer(id);
+    let [first, last] = scheme.range().unwrap_or([-127, 127]).map(|code| code as f64);
+    let ends = reach(&values, parts.count(), &observer, GridKind::of(scheme))?;
+    let symmetric = scheme.policy().is_symmetric();
+    if symmetric && first >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
+        let text = "a weight is negative, and the codes in use hold no negative numbers";
+        return Err(Reason::new(ReasonCode::WeightScale, text).into());
+    }
+    let least = ends.iter().map(|&(low, high)| match symmetric {
+        true if low < 0.0 => (high / last).max(low / first),
+        true => high / last,
+        false => (high - low) / (last - first),
+    });
+    let least: Vec<f64> = least.collect();
+    let raised = raised(how, id, value, &least, shape.first().copied().unwrap_or(1))?;
+    let scale = |&least: &f64| {
+        let scale = match (least > 0.0, scheme.policy().has_powers_of_two()) {
+            // Zeros are zeros on any grid.
+            (false, _) => 1.0,
+            (true, true) => next_power_of_two(least) as f32,
+            (true, false) => least as f32,
+        };
+        scale.max(f32::MIN_POSITIVE)
+    };
+    let scales: Vec<f32> = least.iter().map(scale).collect();
+    if !scales.iter().all(|scale| scale.is_finite()) {
+        let text = "its weights are too large for a scale in f32";
+        return Err(Reason::new(ReasonCode::WeightScale, text).into());
+    }
+    let zero = |(&scale, &(low, _)): (&f32, &(f64, f64))| match symmetric {
+        true => 0,
+        false => zero_of(low, scale.into(), [first, last]),
+    };
+    let zeros: Vec<i32> = scales.iter().zip(&ends).map(zero).collect();
+    let grid = match (per, scales.first(), zeros.first()) {
+        (Granularity::Tensor, Some(&scale), Some(&zero)) => QuantParams::tensor(scale, zero),
+        _ => {
+            let (axis, block) = match per {
+                Granularity::Block { axis, size } => (axis, NonZeroU32::new(size)),
+                Granularity::Channel { axis } => (axis, None),
+                Granularity::Tensor => (0, None),
+            };
+            QuantParams {
+                zero_point: match symmetric {
+                    true => Per::Tensor(0),
+                    false => zeros.into_iter().collect(),
+                },
+                block,
+                ..QuantParams::channel(scales.into(), axis)
+            }
+        }
+    };
+    Ok(Some(Weights::Grid(grid, raised)))
+}
+
+/// The scales that are raised to the least that f32 has, of weights in so many channels.
+///
+/// # Errors
+/// The reason, where such weights stay in float.
+fn raised(
+    how: &Annotation<'_>,
+    node: NodeId,
+    weights: ValueId,
+    least: &[f64],
+    channels: usize,
+) -> Result<Option<Raised>, Failure> {
+    let finest = f64::from(f32::MIN_POSITIVE);
+    let of_channel = (least.len() / channels.max(1)).max(1);
+    let small = least
+        .iter()
+        .enumerate()
+        .filter(|(_, least)| **least > 0.0 && **least < finest);
+    let small: Vec<(usize, f64)> = small.map(|(part, least)| (part / of_channel, finest / least)).collect();
+    let Some(&(channel, factor)) = small.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return Ok(None);
+    };
+    let reason = Reason::new(ReasonCode::WeightScale, "its weights are too small for a scale in f32");
+    match how.settings.unfit(node) {
+        Unfit::Float | Unfit::Error => Err(reason.into()),
+        Unfit::Coarser => Ok(Some(Raised {
+            node,
+            weights,
+            channel,
+            factor,
+            channels: small.iter().map(|(channel, _)| channel).collect::<BTreeSet<_>>().len(),
+            reason,
+        })),
+    }
+}
+
+/// The elements of a tensor part by part, each as long as the others.
+fn by_part(values: &[f32], parts: &Parts) -> Vec<f32> {
+    let each = values.len() / parts.count().max(1);
+    let mut filled = vec![0; parts.count()];
+    let mut sorted = vec![0.0; values.len()];
+    for (index, &value) in values.iter().enumerate() {
+        let part = parts.of(index);
+        let Some(filled) = filled.get_mut(part) else { continue };
+        if let Some(at) = sorted.get_mut(part * each + *filled) {
+            *at = value;
+        }
+        *filled += 1;
+    }
+    sorted
+}

@@ -1,0 +1,122 @@
+//! Weights of two products whose sums are added, shifted: their sums are on one grid.
+
+use super::multiplied::{self, Weights};
+use crate::annotate::settings::Annotation;
+use std::cmp::Ordering;
+use strait_core::{Failure, GraphId, Module, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode};
+use strait_requantize::Per;
+
+/// The grid of the weights of a node, as [`multiplied::weights`] says it; where the node's sums are added, shifted, to those of
+/// another, a coarser one on which both have the same grid ([`equal_sums`]).
+pub(crate) fn weights(
+    module: &Module,
+    graph: GraphId,
+    how: &Annotation<'_>,
+    table: &QuantTable,
+    id: NodeId,
+) -> Result<Option<Weights>, Failure> {
+    let own = multiplied::weights(module, graph, how, table, id)?;
+    let partner = module.graph(graph).and_then(|g| how.roles().shifted_partner(g, id));
+    let Some((partner, Some(Weights::Grid(params, raised)))) = partner.zip(Some(&own)) else {
+        return Ok(own);
+    };
+    let Some(Weights::Grid(others, _)) = multiplied::weights(module, graph, how, table, partner)? else {
+        return Ok(own);
+    };
+    let scale = |id| {
+        table
+            .params_of(id, Port::Operand(0))?
+            .as_tensor()
+            .map(|(scale, _)| scale)
+    };
+    let (Some(x), Some(y)) = (scale(id), scale(partner)) else {
+        return Ok(own);
+    };
+    let scales = equal_sums((x, &params.scale), (y, &others.scale))?;
+    let grid = QuantParams {
+        axis: scales.channels().is_some().then_some(0),
+        scale: scales,
+        ..params.clone()
+    };
+    Ok(Some(Weights::Grid(grid, raised.clone())))
+}
+
+/// Parts of the coarsest channel's step below which no step of sums is that are added, shifted by one number of bits: below
+/// it a channel reaches a 64th of the result at most, which has 8 bits.
+const FINEST_SUM: f64 = 1.0 / 64.0;
+
+/// Scales of weights for operands on the scales `x` and `y`, of the first product, so that w·x and v·y are the same numbers in
+/// f32, channel by channel, and neither weights nor sums are finer than before; one scale where one of the two has one. It
+/// is the first such pair of scales in order, so that both products find the same.
+fn equal_sums((x, w): (f32, &Per<f32>), (y, v): (f32, &Per<f32>)) -> Result<Per<f32>, Reason> {
+    let channels = w.channels().and(v.channels());
+    let largest = |scales: &Per<f32>, channel: usize| match channels {
+        Some(_) => scales.get(channel).copied().unwrap_or(0.0),
+        None => {
+            let all = (0..scales.channels().unwrap_or(1)).filter_map(|channel| scales.get(channel));
+            all.copied().fold(0.0, f32::max)
+        }
+    };
+    let step = |channel: usize| {
+        let [w, v] = [w, v].map(|scales| f64::from(largest(scales, channel)));
+        (w * f64::from(x)).max(v * f64::from(y))
+    };
+    let steps = || (0..channels.unwrap_or(1)).map(step);
+    let finest = steps().fold(0.0, f64::max) * FINEST_SUM;
+    let scales: Option<Vec<f32>> = steps()
+        .map(|step| {
+            let step = step.max(finest);
+            let up = |x: f32| {
+                let w = (step / f64::from(x)) as f32;
+                if f64::from(w) * f64::from(x) < step {
+                    w.next_up()
+                } else {
+                    w
+                }
+            };
+            let (mut w, mut v) = (up(x), up(y));
+            for _ in 0..MOST_TRIES {
+                match (w * x).partial_cmp(&(v * y))? {
+                    Ordering::Equal => return Some(w),
+                    Ordering::Less => w = w.next_up(),
+                    Ordering::Greater => v = v.next_up(),
+                }
+            }
+            None
+        })
+        .collect();
+    let text = "no scales of both weights give its sums and those that are added to them the same one";
+    let scales = scales.ok_or_else(|| Reason::new(ReasonCode::WeightScale, text))?;
+    Ok(match channels {
+        Some(_) => scales.into_iter().collect(),
+        None => Per::Tensor(scales.first().copied().unwrap_or(1.0)),
+    })
+}
+
+/// Two sequences of products of neighbouring numbers meet after a few steps: each is at every second number or nearer.
+const MOST_TRIES: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn sums_of_two_products_get_one_grid_that_is_not_finer(
+            x in 1e-4f32..1.0,
+            y in 1e-4f32..1.0,
+            w in prop::collection::vec(1e-5f32..1e-1, 4),
+            v in prop::collection::vec(1e-5f32..1e-1, 4),
+        ) {
+            let [w, v]: [Per<f32>; 2] = [w, v].map(|scales| scales.into_iter().collect());
+            let first = equal_sums((x, &w), (y, &v)).unwrap();
+            let second = equal_sums((y, &v), (x, &w)).unwrap();
+            for channel in 0..4 {
+                let of = |scales: &Per<f32>| *scales.get(channel).unwrap();
+                prop_assert_eq!((of(&first) * x).to_bits(), (of(&second) * y).to_bits());
+                prop_assert!(of(&first) >= of(&w) && of(&second) >= of(&v));
+            }
+        }
+    }
+}

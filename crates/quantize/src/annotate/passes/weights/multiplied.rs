@@ -1,0 +1,139 @@
+//! The grids of weights that codes are multiplied by.
+
+use super::product::{Product, Scales, result_scale};
+use crate::annotate::settings::Annotation;
+use crate::annotate::state::losses::Raised;
+use crate::observers::{GridKind, ObserverChoice};
+use strait_core::{
+    Failure, Graph, GraphId, Module, Node, NodeId, Origin, Port, QuantParams, QuantTable, Reason, ReasonCode, ValueId,
+};
+use strait_target::spec::{Observer, Recipe};
+
+/// Outcome for one node's weights.
+pub(crate) enum Weights {
+    /// Their grid, and the channel that it had to be coarser for the most.
+    Grid(QuantParams, Option<Raised>),
+    /// No shift reaches the result's grid: its scale must grow by this power of two.
+    Coarsen(f64),
+}
+
+/// The ends that the codes of each sign must hold, per index of axis 0, as an observer chooses them.
+pub(crate) fn reach(
+    values: &[f32],
+    channels: usize,
+    observer: &ObserverChoice,
+    kind: GridKind,
+) -> Result<Vec<(f64, f64)>, Reason> {
+    let each = values.len() / channels.max(1);
+    let rows = (0..channels).map(|c| &values[c * each..(c + 1) * each]);
+    let ends = rows.map(|row| match observer.observer {
+        Observer::MinMax => {
+            let fold = |f: fn(f32, f32) -> f32| f64::from(row.iter().copied().fold(0.0, f));
+            Ok((fold(f32::min), fold(f32::max)))
+        }
+        // A row without elements has no extremes.
+        _ if row.is_empty() => Ok((0.0, 0.0)),
+        _ => {
+            let [low, high] = observer.range_of_weights(row, kind)?.map(f64::from);
+            Ok((low.min(0.0), high.max(0.0)))
+        }
+    });
+    ends.collect()
+}
+
+/// The grid of the weights of `node`, a [`Recipe::MultiplyAccumulate`]; none where they have one that is given.
+///
+/// With the scales s_x and s_y of operand and result, the smallest scale that serves is
+/// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x): it holds every weight, or those
+/// between the ends that an observer chooses in place of max W and min W, the bias on the accumulator's grid s_x·s_w, and
+/// keeps the factor s_x·s_w / s_y and that grid itself representable. Where the target multiplies by a shift alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it. Where the
+/// scales of weights are powers of two, s_w is the smallest one that is not below it. A grid with a zero point takes
+/// (max W − min W) / (q_max − q_min) for the first two, and then that code as the zero point with which min W is the first one.
+pub(crate) fn weights(
+    module: &Module,
+    graph: GraphId,
+    how: &Annotation<'_>,
+    table: &QuantTable,
+    id: NodeId,
+) -> Result<Option<Weights>, Failure> {
+    let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
+        return Ok(None);
+    };
+    let reads = table
+        .scheme_of(id, Port::Operand(0))
+        .and_then(|scheme| scheme.elem()?.int_type());
+    let row = reads.and_then(|t| how.spec.row_for(node.op.term(), t.into()));
+    let Some(Recipe::MultiplyAccumulate { weight_grid }) = row.and_then(|(_, row)| row.recipe()) else {
+        return Ok(None);
+    };
+    let scheme = table.scheme_of(id, Port::Operand(1));
+    let (Some(scheme), Some(x)) = (scheme, table.params_of(id, Port::Operand(0))) else {
+        return Ok(None);
+    };
+    let tensor = |index: usize| {
+        let value: ValueId = node.inputs.get(index).copied().flatten()?;
+        Some(module.constant(graph, value)?.to_f32())
+    };
+    let values = tensor(1).ok_or_else(|| Failure::defect("its weights are not constants"))??;
+    if !values.iter().all(|w| w.is_finite()) {
+        return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite").into());
+    }
+    let Some((x_scale, _)) = x.as_tensor() else {
+        return Ok(None);
+    };
+    let product = Product {
+        graph,
+        how,
+        table,
+        id,
+        node,
+        scheme,
+        weight_grid,
+        channels: channels(module, node, graph),
+        values,
+        bias: tensor(2).transpose()?.unwrap_or_default(),
+        x_scale: x_scale.into(),
+        y_scale: result_scale(table, id),
+    };
+    let own = table.id(id, Port::Operand(1)).and_then(|config| table.grid(config));
+    if let Some(own) = own.filter(|own| own.origin == Origin::Given) {
+        let y_scale = product.y_scale.filter(|_| weight_grid.leaves_a_shift());
+        reached(product.x_scale, &own.params, y_scale)?;
+        return Ok(None);
+    }
+    let ends = product.ends()?;
+    let least = product.least(&ends, row.and_then(|(_, row)| row.accumulator));
+    if product.bias.iter().any(|b| !b.is_finite()) {
+        return Err(Reason::new(ReasonCode::WeightNotFinite, "a bias is NaN or infinite").into());
+    }
+    let raised = product.raised(&least)?;
+    match product.scales(&least)? {
+        Scales::Coarsen(factor) => Ok(Some(Weights::Coarsen(factor))),
+        Scales::Are(scales) => Ok(Some(Weights::Grid(product.grid(scales, &ends)?, raised))),
+    }
+}
+
+/// Looks at weights whose grid is given: where shifts are all that leads to the result's grid, there has to be one.
+fn reached(x: f64, given: &QuantParams, y: Option<f64>) -> Result<(), Reason> {
+    let Some(y) = y else { return Ok(()) };
+    let off = |scale: &f32| {
+        let bits = (y / (x * f64::from(*scale))).log2();
+        // Scales are rounded to f32: the logarithm is within 2^-20 of a whole number.
+        (bits - bits.round()).abs() > 1e-5 || !(0.0..=31.0).contains(&bits.round())
+    };
+    if given.scale.all(|scale| !off(scale)) {
+        return Ok(());
+    }
+    let text = "no shift leads from the grids that its operand and weights are given to that of its result";
+    Err(Reason::new(ReasonCode::NoShift, text))
+}
+
+fn channels(module: &Module, node: &Node, graph: &Graph) -> usize {
+    let weight = node
+        .inputs
+        .get(1)
+        .copied()
+        .flatten()
+        .and_then(|v| module.constant(graph, v));
+    weight.and_then(|w| w.shape().first().copied()).unwrap_or(1) as usize
+}

@@ -1,0 +1,251 @@
+//! One product: the scales that its weights ask for, and those that they get.
+
+use super::least::{FINEST, LeastScales, NEGLIGIBLE, bias_limit, negligible};
+use super::multiplied::reach;
+use crate::annotate::settings::{Annotation, Unfit};
+use crate::annotate::state::losses::Raised;
+use crate::observers::GridKind;
+use std::borrow::Cow;
+use strait_core::{
+    Granularity, Graph, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme, ValueId,
+};
+use strait_requantize::scales::power_of_two::folded_shift;
+use strait_requantize::scales::{next_power_of_two, zero_of};
+use strait_requantize::{IntType, Per};
+use strait_target::spec::WeightGrid;
+
+/// A product, as far as the grid of its weights depends on it.
+pub(crate) struct Product<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) how: &'a Annotation<'a>,
+    pub(crate) table: &'a QuantTable,
+    pub(crate) id: NodeId,
+    pub(crate) node: &'a Node,
+    /// Of its weights.
+    pub(crate) scheme: Scheme,
+    pub(crate) weight_grid: WeightGrid,
+    /// Elements of its weights, channel by channel, and of its bias.
+    pub(crate) values: Cow<'a, [f32]>,
+    pub(crate) bias: Cow<'a, [f32]>,
+    pub(crate) channels: usize,
+    pub(crate) x_scale: f64,
+    /// Where its result has codes.
+    pub(crate) y_scale: Option<f64>,
+}
+
+/// The scales of weights, one for each channel or one for all.
+pub(crate) enum Scales {
+    Are(Vec<f32>),
+    /// See [`Weights::Coarsen`].
+    Coarsen(f64),
+}
+
+impl Product<'_> {
+    fn per_channel(&self) -> bool {
+        matches!(self.scheme.policy().per(), Granularity::Channel { .. })
+    }
+
+    /// The first and the last code in use.
+    fn codes(&self) -> [f64; 2] {
+        self.scheme.range().unwrap_or([-127, 127]).map(|q| q as f64)
+    }
+
+    /// The least scale of which sums are f32 of full precision.
+    fn finest(&self) -> f64 {
+        FINEST / self.x_scale
+    }
+
+    /// The ends that the codes of each channel hold.
+    pub(crate) fn ends(&self) -> Result<Vec<(f64, f64)>, Reason> {
+        let observer = self.how.settings.weight_observer(self.id);
+        let mut ends = reach(&self.values, self.channels, &observer, GridKind::of(self.scheme))?;
+        if !self.per_channel() {
+            let all = ends.iter().fold((0.0, 0.0), |all: (f64, f64), ends| {
+                (all.0.min(ends.0), all.1.max(ends.1))
+            });
+            ends.fill(all);
+        }
+        let symmetric = self.scheme.policy().is_symmetric();
+        if symmetric && self.codes()[0] >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
+            let text = "a weight is negative, and the codes in use hold no negative numbers";
+            return Err(Reason::new(ReasonCode::WeightScale, text));
+        }
+        Ok(ends)
+    }
+
+    /// The scales that each channel asks for; `accumulator` is the width that the op's row has for its sums.
+    pub(crate) fn least(&self, ends: &[(f64, f64)], accumulator: Option<u8>) -> Vec<LeastScales> {
+        let (symmetric, [first, last]) = (self.scheme.policy().is_symmetric(), self.codes());
+        let negligible = self.negligible(accumulator);
+        let added = added_scale(self.graph, self.how, self.table, self.node);
+        let limit = bias_limit(self.table.scheme_of(self.id, Port::Operand(2)));
+        let least = ends.iter().enumerate().map(|(c, &(low, high))| LeastScales {
+            range: match symmetric {
+                true if low < 0.0 => (high / last).max(low / first),
+                true => high / last,
+                false => (high - low) / (last - first),
+            },
+            bias: f64::from(self.bias.get(c).copied().unwrap_or(0.0)).abs() / (limit * self.x_scale),
+            negligible: (self.y_scale)
+                .map_or(0.0, |y| negligible * y / self.x_scale)
+                .max(added / self.x_scale),
+        });
+        let mut least: Vec<LeastScales> = least.collect();
+        let ties = self.how.settings.weight_ties(self.id);
+        if let Some(ties) = ties.filter(|_| self.per_channel()) {
+            for tied in least.chunks_mut(ties) {
+                let all = tied.iter().copied().reduce(LeastScales::and);
+                tied.fill(all.unwrap_or(LeastScales::NOTHING));
+            }
+        }
+        least
+    }
+
+    /// The part of a result's step that weights need not resolve.
+    fn negligible(&self, accumulator: Option<u8>) -> f64 {
+        let result = self.table.scheme_of(self.id, Port::Result(0));
+        let result = result.filter(|scheme| !scheme.is_of_sums());
+        match result.and_then(|scheme| scheme.elem()?.int_type()) {
+            Some(result) if self.weight_grid.leaves_a_shift() => {
+                let reads = self.table.scheme_of(self.id, Port::Operand(0));
+                let reads = reads.and_then(|scheme| scheme.elem()?.int_type());
+                let sums = reads.and_then(|t| self.how.spec.accumulator.get(&t.into()));
+                let bits = accumulator.or(sums.map(|sums| sums.bits)).unwrap_or(32);
+                negligible(bits, result.bits())
+            }
+            _ => NEGLIGIBLE,
+        }
+    }
+
+    /// The channel that is raised the most of those that ask for more than their weights do.
+    pub(crate) fn raised(&self, least: &[LeastScales]) -> Result<Option<Raised>, Reason> {
+        let unfit = least.iter().enumerate().filter_map(|(channel, least)| {
+            let (factor, reason) = least.unfit(channel, self.finest())?;
+            Some((channel, factor, reason))
+        });
+        // Whoever reads the sum as a real number sees nothing of products below the last bit of the bias.
+        let each = self.values.len() / self.channels.max(1);
+        let [low, high] = (self.table.scheme_of(self.id, Port::Operand(0)))
+            .and_then(|scheme| scheme.range())
+            .unwrap_or_default();
+        let is_seen = |channel: usize| {
+            let weights = self.values.iter().skip(channel * each).take(each);
+            let products = weights.map(|&w| f64::from(w.abs())).sum::<f64>() * self.x_scale * (high - low) as f64;
+            products > f64::from(f32::EPSILON / 2.0) * f64::from(self.bias.get(channel).copied().unwrap_or(0.0)).abs()
+        };
+        let is_raised = self.how.settings.unfit(self.id) == Unfit::Coarser;
+        let seen: Vec<_> = unfit.filter(|&(channel, ..)| !is_raised || is_seen(channel)).collect();
+        let Some((channel, factor, reason)) = seen.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
+            return Ok(None);
+        };
+        if !is_raised {
+            return Err(reason.clone());
+        }
+        Ok(Some(Raised {
+            node: self.id,
+            weights: self.node.inputs.get(1).copied().flatten().unwrap_or(ValueId::new(0)),
+            channel: *channel,
+            factor: *factor,
+            channels: seen.len(),
+            reason: reason.clone(),
+        }))
+    }
+
+    /// The scales that serve, one for each channel or one for all.
+    pub(crate) fn scales(&self, channels: &[LeastScales]) -> Result<Scales, Reason> {
+        let least = channels.iter().map(|channel| channel.least());
+        let largest = least.clone().fold(0.0, f64::max);
+        // A channel that asks for nothing, of zeros whose sum nothing narrows, takes the tensor's scale; such a tensor
+        // takes 1.
+        let fallback = if largest > 0.0 { largest } else { 1.0 };
+        let own = |least: f64| if least > 0.0 { least } else { fallback }.max(self.finest());
+        let least: Vec<f64> = match self.per_channel() {
+            true => least.map(own).collect(),
+            false => vec![own(fallback)],
+        };
+        let powers = self.scheme.policy().has_powers_of_two();
+        let (mut scales, mut coarsen) = (Vec::with_capacity(least.len()), 1.0f64);
+        for least in least {
+            let scale = match self.y_scale {
+                Some(y) if self.weight_grid.leaves_a_shift() => {
+                    match folded_shift(self.x_scale as f32, least as f32, y as f32) {
+                        Ok((_, scale)) => scale,
+                        Err(error) => {
+                            // Exact, as in the comparison that failed; two grids of one group never come apart.
+                            let excess = self.x_scale * f64::from(least as f32) / y;
+                            if !(excess > 1.0 && excess.is_finite()) || shares_grid(self.table, self.id) {
+                                return Err(Reason::new(ReasonCode::NoShift, error.to_string()));
+                            }
+                            coarsen = coarsen.max(next_power_of_two(excess).max(2.0));
+                            continue;
+                        }
+                    }
+                }
+                // A power of two that is not below it; a shift between scales that are powers of two leaves one by itself.
+                _ if powers => next_power_of_two(least),
+                _ => least,
+            };
+            scales.push(scale as f32);
+        }
+        Ok(match coarsen > 1.0 {
+            true => Scales::Coarsen(coarsen),
+            false => Scales::Are(scales),
+        })
+    }
+
+    /// The grid of these scales.
+    pub(crate) fn grid(&self, scales: Vec<f32>, ends: &[(f64, f64)]) -> Result<QuantParams, Reason> {
+        let (per_channel, symmetric) = (self.per_channel(), self.scheme.policy().is_symmetric());
+        let accumulates = |s: f32| (s * self.x_scale as f32).is_normal();
+        if let Some(channel) = scales.iter().position(|&s| !s.is_normal() || !accumulates(s)) {
+            let whose = match per_channel {
+                true => format!(" of channel {channel}"),
+                false => String::new(),
+            };
+            let text = format!("its weights{whose} are too large or too small for a scale in f32");
+            return Err(Reason::new(ReasonCode::WeightScale, text));
+        }
+        let zero = |(&scale, &(low, _)): (&f32, &(f64, f64))| zero_of(low, scale.into(), self.codes());
+        let mut zeros = scales.iter().zip(ends).map(zero);
+        let zero_point = match (symmetric, per_channel) {
+            (true, _) => Per::Tensor(0),
+            (false, true) => zeros.collect(),
+            (false, false) => Per::Tensor(zeros.next().unwrap_or(0)),
+        };
+        Ok(QuantParams {
+            zero_point,
+            ..match per_channel {
+                true => QuantParams::channel(scales.into(), 0),
+                false => QuantParams::tensor(scales[0], 0),
+            }
+        })
+    }
+}
+
+/// The least step of the sums of a node that codes are added to inside its accumulator, and 0 of others: 2^−20 of that of these
+/// codes, and less for more than 8 bits, so that together they take up an eighth of 32 bits; and 2^−22 of that of the result.
+fn added_scale(graph: &Graph, how: &Annotation<'_>, table: &QuantTable, node: &Node) -> f64 {
+    let reader = node.outputs.first().and_then(|&y| graph.only_use(y));
+    let sum = reader.filter(|at| how.roles().summed(graph, at.node) == Some(at.operand.into()));
+    let Some(id) = sum.map(|at| (at.node, Port::Operand(1 - usize::from(at.operand)))) else {
+        return 0.0;
+    };
+    let scale = |port| Some(f64::from(table.params_of(id.0, port)?.as_tensor()?.0));
+    let bits = table.scheme_of(id.0, id.1).and_then(|scheme| scheme.elem()?.int_type());
+    let bits = 28 - i32::from(bits.map_or(8, IntType::bits));
+    let codes = scale(id.1).map_or(0.0, |scale| scale * f64::from(-bits).exp2());
+    codes.max(result_scale(table, id.0).map_or(0.0, |y| y * NEGLIGIBLE))
+}
+
+/// The scale of the first result, where it has codes.
+pub(crate) fn result_scale(table: &QuantTable, id: NodeId) -> Option<f64> {
+    let codes = |scheme: Scheme| !scheme.is_of_sums();
+    table.scheme_of(id, Port::Result(0)).filter(|&scheme| codes(scheme))?;
+    Some(f64::from(table.params_of(id, Port::Result(0))?.as_tensor()?.0))
+}
+
+/// True if operand and result are on one grid, whatever it is.
+fn shares_grid(table: &QuantTable, id: NodeId) -> bool {
+    let root = |port| table.id(id, port).map(|config| table.root(config));
+    root(Port::Operand(0)) == root(Port::Result(0))
+}

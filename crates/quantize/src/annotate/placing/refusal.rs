@@ -1,0 +1,44 @@
+//! Reasons why single nodes cannot run on the accelerator.
+
+use super::{extents, requirements};
+use strait_core::{Def, Graph, Module, Node, Reason};
+use strait_target::TargetSpec;
+use strait_target::spec::{Activation, Integer, OpSite, Operand};
+
+/// The operands of a node as limits see them.
+pub(crate) fn operands<'a>(graph: &'a Graph, node: &Node) -> Vec<Option<Operand<'a>>> {
+    let operand = |value| {
+        let value = graph.value(value)?;
+        Some(Operand {
+            ty: &value.ty,
+            constant: matches!(value.def, Def::Data(_)),
+        })
+    };
+    node.inputs.iter().map(|input| input.and_then(operand)).collect()
+}
+
+/// Reason why a node cannot run on the accelerator, on activations and with weights of these types: the table's word, then what
+/// the recipe needs.
+pub(crate) fn refusal(
+    module: &Module,
+    graph: &Graph,
+    spec: &TargetSpec,
+    node: &Node,
+    (activation, weight): (Activation, Option<Integer>),
+) -> Option<Reason> {
+    if let Some(reason) = extents::depends_on_data(module, graph, node) {
+        return Some(reason);
+    }
+    let operands = operands(graph, node);
+    let result = node.outputs.first().and_then(|&y| graph.value(y))?;
+    let site = OpSite {
+        op: &node.op,
+        operands: &operands,
+        result: &result.ty,
+    };
+    let row = match spec.place(&site, activation, weight) {
+        Ok((_, row)) => row,
+        Err(reason) => return Some(reason),
+    };
+    requirements::check(module, graph, node, row.recipe()?).err()
+}

@@ -1,0 +1,309 @@
+//! Settle: nodes that the target could compute, and that serve better on the host.
+//!
+//! One pass forward and one backward, and then nothing more would move. Forward, a node that moves changes what stands
+//! behind it alone. Backward, a node moves because of its readers, all of them decided; what it takes from the nodes
+//! behind it is nothing that they stay for: whoever reads codes for the sake of a product keeps the node, too.
+//!
+//! After a refusal both passes look at the nodes around those that have moved, and each goes on along its direction as long
+//! as something changes.
+
+use super::statistics::is_statistic;
+use crate::annotate::analyses::order::Order;
+use crate::annotate::analyses::roles::{Roles, keeps_grid};
+use crate::annotate::settings::{Annotation, OnCodes, Run};
+use std::collections::BTreeSet;
+use strait_core::shape::element_count;
+use strait_core::{Graph, Node, NodeId, Op, Reason, ReasonCode, Term, ValueId};
+use strait_requantize::IntType;
+use strait_target::spec::{Islands, Points, Recipe};
+
+/// Knowledge of each node of a graph that is settled, which holds as long as no other node moves.
+#[derive(Clone, Debug)]
+pub(crate) struct Settled {
+    /// By node: whether its operands, through nodes that pass codes on, come from one that computes on integers.
+    above: Vec<bool>,
+    /// By node: whether it is a convolution, Gemm or MatMul, or belongs to one.
+    joined: Vec<bool>,
+    /// By node: whether it computes on integers, or passes codes on to one that does.
+    below: Vec<bool>,
+    /// Positions of the nodes that the pass forward has not looked at since something in front of them has moved.
+    open: BTreeSet<u32>,
+}
+
+impl Settled {
+    /// Knowledge of nothing: all nodes are to be looked at.
+    pub(crate) fn new(graph: &Graph, order: &Order) -> Settled {
+        let none = vec![false; graph.node_bound()];
+        Settled {
+            above: none.clone(),
+            joined: none.clone(),
+            below: none,
+            open: (0..order.nodes.len() as u32).collect(),
+        }
+    }
+
+    /// Moves those nodes to the host whose codes would be made for the host alone, or of what only the host has, now that
+    /// `changed` have moved there. A node that rules want in integers stays. Answers with those that have
+    /// moved.
+    pub(crate) fn settle(
+        &mut self,
+        graph: &mut Graph,
+        order: &Order,
+        how: &Annotation<'_>,
+        changed: &[NodeId],
+    ) -> Vec<NodeId> {
+        let settling = Settling {
+            how,
+            roles: how.placing_roles(),
+        };
+        let (mut moved, mut back) = (Vec::new(), BTreeSet::new());
+        for &id in changed {
+            self.open.extend(order.position(id));
+            self.open.extend(order.readers(graph, id));
+            back.extend(order.producers(graph, id));
+        }
+        while let Some(position) = self.open.pop_first() {
+            let Some(id) = order.at(position) else { continue };
+            back.insert(position);
+            let reason = settling.of_reals(graph, id);
+            let moves = reason.is_some();
+            if let Some(reason) = reason {
+                graph.place_on_host(id, reason);
+                moved.push(id);
+                back.extend(order.producers(graph, id));
+            }
+            let above = settling.is_behind_integers(graph, id, &self.above);
+            let joined = settling.is_joined(graph, id, &self.joined);
+            let before = (&mut self.above[id.index()], &mut self.joined[id.index()]);
+            if moves || (*before.0, *before.1) != (above, joined) {
+                (*before.0, *before.1) = (above, joined);
+                self.open.extend(order.readers(graph, id));
+            }
+        }
+        while let Some(position) = back.pop_last() {
+            let Some(id) = order.at(position) else { continue };
+            let reason = settling.refusal(graph, id, self);
+            let moves = reason.is_some();
+            if let Some(reason) = reason {
+                graph.place_on_host(id, reason);
+                moved.push(id);
+                self.open.insert(position);
+                self.open.extend(order.readers(graph, id));
+            }
+            let below = settling.wants_codes(graph, id, &self.below);
+            if moves || self.below[id.index()] != below {
+                self.below[id.index()] = below;
+                back.extend(order.producers(graph, id));
+            }
+        }
+        moved
+    }
+}
+
+struct Settling<'a> {
+    how: &'a Annotation<'a>,
+    roles: Roles<'a>,
+}
+
+impl Settling<'_> {
+    /// The recipe of a node of the accelerator that may leave it. One that is between codes in the model computes on integers there.
+    fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
+        let on_codes = self.how.constraints.on_codes(id) == OnCodes::All;
+        let stays = on_codes || self.how.settings.run(id) == Some(&Run::Integer);
+        let found = graph.node(id).and_then(|node| self.roles.recipe(id, node));
+        found.filter(|_| !stays).map(|(_, recipe)| recipe)
+    }
+
+    /// True if a node only passes codes on.
+    fn passes_on(&self, graph: &Graph, id: NodeId) -> bool {
+        let found = graph.node(id).and_then(|node| self.roles.recipe(id, node));
+        self.movable(graph, id).is_some() && found.is_some_and(|(_, recipe)| keeps_grid(recipe))
+    }
+
+    /// Reason why a function of real numbers leaves that was computed for them alone. A clamp would spend half of the codes
+    /// on what it clips; another function multiplies the error of its codes by its slope, which a root or a reciprocal
+    /// has at will. A sum or product with a constant is such a function, too. A mean that such a function is taken of
+    /// moves for its sake. A layer normalization moves whose operand has fewer bits than it reads: the sum in front of it is
+    /// better in real numbers, too, than rounded to these first.
+    fn of_reals(&self, graph: &Graph, id: NodeId) -> Option<Reason> {
+        let (recipe, node) = (self.movable(graph, id)?, graph.node(id)?);
+        let reason = match recipe {
+            Recipe::AddShifted if self.roles.shifted_pair(graph, id).is_none() => {
+                let text = "it does not add two products that nothing else reads, and the target adds no others";
+                return Some(Reason::new(ReasonCode::NoGrid, text));
+            }
+            Recipe::LayerNormalization { .. } if self.lacks_bits(graph, id, node) => {
+                let text = "it reads codes of more bits than its operand has, and real numbers are nearer than these";
+                return Some(Reason::new(ReasonCode::FewBits, text));
+            }
+            Recipe::Clamp => (
+                ReasonCode::ClipsReals,
+                "it clips real numbers, which have codes only behind it",
+            ),
+            Recipe::Compare => (
+                ReasonCode::FunctionOfReals,
+                "it compares real numbers, which codes would make equal",
+            ),
+            _ if is_function(graph, node, recipe) => (
+                ReasonCode::FunctionOfReals,
+                "it is a function of real numbers, which have codes only behind it",
+            ),
+            _ if is_statistic(graph, node) => {
+                let text = "a root, a logarithm or a quotient of it would multiply the error of its codes";
+                return Some(Reason::new(ReasonCode::FunctionOfReals, text));
+            }
+            _ => return None,
+        };
+        let on_reals = |(id, producer): (_, &Node)| self.roles.recipe(id, producer).is_none();
+        let is_real = |x| graph.producer(x).is_some_and(on_reals) && graph.only_use(x).is_some();
+        let moves = variables(graph, node).next().is_some() && variables(graph, node).all(is_real);
+        moves.then(|| Reason::new(reason.0, reason.1))
+    }
+
+    /// True if the codes that a node reads have more bits than any with which its operand leaves the accelerator's node that
+    /// makes it.
+    fn lacks_bits(&self, graph: &Graph, id: NodeId, node: &Node) -> bool {
+        let spec = self.how.spec;
+        let codes = |id, node: &Node| self.how.types(id).pair(spec, node.op.term())?.codes();
+        let Some(own) = codes(id, node) else { return false };
+        let mut operand = node.inputs.first().copied().flatten();
+        while let Some((id, producer)) = operand.and_then(|x| graph.producer(x)) {
+            let Some((_, recipe)) = self.roles.recipe(id, producer) else {
+                return false;
+            };
+            if keeps_grid(recipe) {
+                operand = producer.inputs.first().copied().flatten();
+                continue;
+            }
+            let Some(made) = codes(id, producer) else { return false };
+            let row = spec.row_for(producer.op.term(), made.into());
+            let results = row.and_then(|(_, row)| row.results.as_deref());
+            let bits = |codes| IntType::from(codes).bits();
+            return results.unwrap_or(&[made]).iter().all(|&made| bits(made) < bits(own));
+        }
+        false
+    }
+
+    /// True if the operands of a node, through nodes that pass codes on, come from one that computes on integers.
+    fn is_behind_integers(&self, graph: &Graph, id: NodeId, above: &[bool]) -> bool {
+        let Some(node) = graph.node(id) else { return false };
+        let mut producers = node.inputs.iter().flatten().filter_map(|&v| graph.producer(v));
+        self.roles.recipe(id, node).is_some()
+            && (!self.passes_on(graph, id) || producers.any(|(producer, _)| above[producer.index()]))
+    }
+
+    /// True if a node computes on integers, or passes codes on to one that does.
+    fn wants_codes(&self, graph: &Graph, id: NodeId, below: &[bool]) -> bool {
+        let Some(node) = graph.node(id) else { return false };
+        let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y));
+        let reads = |at| self.roles.reads_codes(graph, at) && below[at.node.index()];
+        self.roles.recipe(id, node).is_some() && (!self.passes_on(graph, id) || uses.any(reads))
+    }
+
+    /// Reason why a node leaves the accelerator; all that reads it is decided.
+    fn refusal(&self, graph: &Graph, id: NodeId, settled: &Settled) -> Option<Reason> {
+        self.movable(graph, id)?;
+        let node = graph.node(id)?;
+        let passes_on = self.passes_on(graph, id);
+        // Where only operands have codes, the accumulator in front of a node becomes a real number anyway, unless codes
+        // are all that is read of it.
+        let read = |&y: &ValueId| self.roles.only_codes_are_read(graph, y);
+        match self.how.spec.types.points {
+            Points::Operands if passes_on && !node.outputs.iter().all(read) => Some(Reason::new(
+                ReasonCode::FloatIsRead,
+                "its result is read in float, so it stays between float ops",
+            )),
+            Points::Results
+                if passes_on && !settled.above[id.index()] && !self.wants_codes(graph, id, &settled.below) =>
+            {
+                Some(Reason::new(
+                    ReasonCode::BetweenHostNodes,
+                    "it only passes on what the host computes for the host",
+                ))
+            }
+            _ => (self.how.spec.host.islands == Islands::Float
+                && !settled.joined[id.index()]
+                && self.how.constraints.on_codes(id) == OnCodes::Nothing
+                && self.is_island(graph, node))
+            .then(|| {
+                let text = match node.outputs.iter().any(|&y| graph.is_output(y)) {
+                    true => "its result leaves the model, and codes of it would cost accuracy alone",
+                    false => "only host nodes read its result, so codes in between would cost accuracy alone",
+                };
+                Reason::new(ReasonCode::Island, text)
+            }),
+        }
+    }
+
+    /// True if a node is a convolution, Gemm or MatMul, or belongs to one. A clamp that a product takes along does: on
+    /// the host its operand would need a grid of its own. So does what makes less of what a product has made, as a pool
+    /// does: without it more would have to be converted for the host.
+    fn is_joined(&self, graph: &Graph, id: NodeId, joined: &[bool]) -> bool {
+        let Some(node) = graph.node(id) else { return false };
+        let Some((_, recipe)) = self.roles.recipe(id, node) else {
+            return false;
+        };
+        let producer = match recipe {
+            Recipe::Clamp => self.roles.clamp_producer(graph, node),
+            _ if condenses(graph, node) => {
+                let operand = node.inputs.first().copied().flatten();
+                operand.and_then(|x| graph.producer(x)).map(|(producer, _)| producer)
+            }
+            _ => None,
+        };
+        let computes = self.how.spec.passes.is_computing(node.op.term());
+        computes || producer.is_some_and(|producer| joined[producer.index()])
+    }
+
+    /// True if a node is the end of an island: the host alone reads what it computes. Its producers are then asked the same,
+    /// and so the whole island leaves. A softmax is one in front of an output of the model, too, and so is its logarithm: codes
+    /// have even steps, and tell neither of two small probabilities nor of two that are nearly 1 which is larger.
+    fn is_island(&self, graph: &Graph, node: &Node) -> bool {
+        let on_reals = |id| graph.node(id).is_some_and(|node| self.roles.recipe(id, node).is_none());
+        let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();
+        let (is_read, is_output) = (uses.peek().is_some(), node.outputs.iter().any(|&y| graph.is_output(y)));
+        let ends = match node.op {
+            Op::Softmax(_) => is_read || is_output,
+            _ if is_log_softmax(graph, node) => is_read || is_output,
+            _ => is_read && !is_output,
+        };
+        ends && uses.all(|at| on_reals(at.node))
+    }
+}
+
+/// True if a node takes the logarithm of a sum off what it reads: a softmax's, taken apart.
+fn is_log_softmax(graph: &Graph, node: &Node) -> bool {
+    let producer = |node: &Node, index: usize| Some(graph.producer(node.inputs.get(index).copied().flatten()?)?.1);
+    let sum = producer(node, 1)
+        .filter(|log| matches!(node.op, Op::Sub(_)) && log.op.term() == Term::Log)
+        .and_then(|log| producer(log, 0));
+    sum.is_some_and(|sum| sum.op.term() == Term::ReduceSum)
+}
+
+/// True if the results have fewer elements than the first operand.
+fn condenses(graph: &Graph, node: &Node) -> bool {
+    let elements = |value: ValueId| element_count(&graph.value(value)?.ty.shape);
+    let operand = node.inputs.first().copied().flatten().and_then(elements);
+    let results = node
+        .outputs
+        .iter()
+        .try_fold(0u64, |sum, &y| sum.checked_add(elements(y)?));
+    operand.zip(results).is_some_and(|(operand, results)| results < operand)
+}
+
+/// Operands that are no constants.
+fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = ValueId> + 'a {
+    let operands = node.inputs.iter().copied().flatten();
+    operands.filter(|&operand| graph.data_of(operand).is_none())
+}
+
+/// True if a node computes each element of its result from one element of its only operand that is no constant.
+fn is_function(graph: &Graph, node: &Node, recipe: Recipe) -> bool {
+    matches!(recipe, Recipe::Lookup { .. }) || is_elementwise(graph, node)
+}
+
+/// True if a node is a sum, a product or a quotient with a constant.
+pub(crate) fn is_elementwise(graph: &Graph, node: &Node) -> bool {
+    let elementwise = matches!(node.op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
+    elementwise && variables(graph, node).count() == 1
+}

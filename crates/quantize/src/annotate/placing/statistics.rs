@@ -1,0 +1,32 @@
+//! Means that a root, a logarithm or a quotient is taken of: the statistics of a normalization.
+//!
+//! Such a function has slopes of any size near zero, where the mean of squares of small numbers is, and multiplies the
+//! error of its codes by them.
+
+use super::settle::is_elementwise;
+use strait_core::op::{Function, Reduction};
+use strait_core::{Graph, Node, Op};
+
+/// True if every use of a mean goes through such a function, perhaps behind sums and products with constants.
+pub(crate) fn is_statistic(graph: &Graph, node: &Node) -> bool {
+    let Op::Reduce(reduce) = &node.op else { return false };
+    if reduce.reduction != Reduction::Mean {
+        return false;
+    }
+    let mut at = node;
+    while let Some(used) = at.outputs.first().and_then(|&y| graph.only_use(y)) {
+        let Some(reader) = graph.node(used.node) else {
+            return false;
+        };
+        match &reader.op {
+            Op::Unary(unary) if matches!(unary.function, Function::Sqrt | Function::Reciprocal | Function::Log) => {
+                return true;
+            }
+            Op::Pow(_) => return true,
+            Op::Div(_) if used.operand == 1 => return true,
+            _ if is_elementwise(graph, reader) => at = reader,
+            _ => return false,
+        }
+    }
+    false
+}

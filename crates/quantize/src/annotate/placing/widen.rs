@@ -1,0 +1,170 @@
+//! Widen: sums, and functions of one variable, that are read in more bits than they would be computed in.
+//!
+//! The sums of a residual network go through all of its blocks, and a layer normalization in front of each block reads
+//! them. Where the table has that on 16 bits alone, a sum in 8 would either be rounded twice or keep the whole way in
+//! real numbers on the host. So a sum that such an op reads, also behind nodes that move codes, computes on what that reads,
+//! and so does a sum that nothing but such sums reads. What is added to it leaves its producer in that type, too, where
+//! the producer's row has it among its results. A function of one variable whose row leaves its narrow type alone, a leaky
+//! ReLU for instance, computes on the wider one like a sum.
+//!
+//! A softmax over rows that are too long for its definition on the type that it would compute on has a type on which the
+//! table's other definition takes them, if there is one.
+
+use super::refusal::refusal;
+use crate::annotate::settings::{Annotation, Run};
+use strait_core::op::Reduction;
+use strait_core::{Graph, GraphId, Kind, Module, Node, NodeId, Op, Term, ValueId};
+use strait_requantize::IntType;
+use strait_target::spec::{Activation, Integer, Pair};
+
+/// Way in which a reader takes a value of more bits than its producer would leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    /// It needs them: the table has the op on this type, and not on that of the sum.
+    Needs(Integer),
+    /// It is a sum or a function that was widened.
+    Takes(Integer),
+}
+
+impl Reads {
+    fn ty(self) -> Integer {
+        match self {
+            Reads::Needs(ty) | Reads::Takes(ty) => ty,
+        }
+    }
+}
+
+/// Makes the sums wider that are to be. Where settings say of which type activations are, of all nodes or of the sum, that
+/// holds.
+pub fn widen(module: &Module, graph: GraphId, how: &mut Annotation<'_>) {
+    let Some(graph) = module.graph(graph) else { return };
+    let Ok(order) = graph.topological_order() else { return };
+    if how.settings.default.activation.is_some() {
+        return;
+    }
+    let mut widening = Widening {
+        module,
+        graph,
+        how,
+        reads: vec![None; graph.node_bound()],
+    };
+    for id in order.into_iter().rev() {
+        let Some(node) = graph.node(id) else { continue };
+        let is_function = node.op.term().kind() == Kind::Function;
+        let given = widening.how.constraints.has_given(id);
+        let wider = match (is_sum(node) || is_function) && !given {
+            true => widening.wider(id, node),
+            false => None,
+        };
+        let reads = match is_sum(node) && !given || wider.is_some() {
+            true => wider,
+            false => {
+                if !given {
+                    widening.longer_rows(id, node);
+                }
+                widening.operand(id, node)
+            }
+        };
+        widening.reads[id.index()] = reads;
+    }
+}
+
+/// True if a node adds up, or takes a mean.
+fn is_sum(node: &Node) -> bool {
+    match &node.op {
+        Op::Add(_) | Op::Sub(_) | Op::GlobalAveragePool(_) => true,
+        Op::Reduce(reduce) => matches!(reduce.reduction, Reduction::Sum | Reduction::Mean),
+        _ => false,
+    }
+}
+
+fn bits(codes: Integer) -> u8 {
+    IntType::from(codes).bits()
+}
+
+struct Widening<'a, 'b> {
+    module: &'a Module,
+    graph: &'a Graph,
+    how: &'a mut Annotation<'b>,
+    /// By node: the way in which it reads its operands, where in more bits than others would.
+    reads: Vec<Option<Reads>>,
+}
+
+impl Widening<'_, '_> {
+    /// True if something else than this pass says the type of a node's activations.
+    fn has_own(&self, id: NodeId) -> bool {
+        self.how.types(id).own.0.is_some()
+    }
+
+    /// True if a node computes on these codes on the accelerator, as far as table and recipe say.
+    fn computes_on(&self, id: NodeId, node: &Node, ty: Integer) -> bool {
+        let on_host = matches!(self.how.settings.run(id), Some(Run::Float(_)));
+        !on_host
+            && refusal(
+                self.module,
+                self.graph,
+                self.how.spec,
+                node,
+                (Activation::from(ty), None),
+            )
+            .is_none()
+    }
+
+    /// Makes a sum wider that is read so, or a function whose narrow type leaves no such result, and says how it then reads its
+    /// operands.
+    fn wider(&mut self, id: NodeId, node: &Node) -> Option<Reads> {
+        let term = node.op.term();
+        let ty = self.behind(node)?.ty();
+        let spec = self.how.spec;
+        let narrow = self.how.types(id).pair(spec, term)?.codes()?;
+        let has = spec.pairs_of(term).any(|pair| pair.codes() == Some(ty));
+        let row = spec.row_for(term, narrow.into());
+        let results = row.and_then(|(_, row)| row.results.as_deref());
+        let leaves = !is_sum(node) && results.is_some_and(|results| results.contains(&ty));
+        let wider = bits(ty) > bits(narrow) && has && !leaves && self.computes_on(id, node, ty);
+        if !wider || self.has_own(id) {
+            return None;
+        }
+        self.how.wider.insert(id, ty.into());
+        Some(Reads::Takes(ty))
+    }
+
+    /// Makes a softmax wider whose rows its definition takes only so.
+    fn longer_rows(&mut self, id: NodeId, node: &Node) {
+        let term = node.op.term();
+        let own = self.how.types(id).pair(self.how.spec, term).and_then(Pair::codes);
+        let Some(own) = own.filter(|_| term == Term::Softmax && !self.has_own(id)) else {
+            return;
+        };
+        let mut others = self.how.spec.pairs_of(term).filter_map(Pair::codes);
+        let takes = |ty: &Integer| bits(*ty) > bits(own) && self.computes_on(id, node, *ty);
+        if let Some(ty) = others.find(takes).filter(|_| !self.computes_on(id, node, own)) {
+            self.how.wider.insert(id, ty.into());
+        }
+    }
+
+    /// Way in which a node that is no sum reads what it computes on.
+    fn operand(&self, id: NodeId, node: &Node) -> Option<Reads> {
+        let (term, spec) = (node.op.term(), self.how.spec);
+        let (_, row) = spec.op_row(term)?;
+        if row.recipe()?.name().keeps_grid() {
+            return self.behind(node);
+        }
+        let own = self.how.types(id).pair(spec, term)?.codes()?;
+        let codes = spec.pairs_of(term).filter_map(Pair::codes);
+        let least = codes.map(bits).min()?;
+        let first = spec.types.pairs.iter().find_map(|pair| pair.codes())?;
+        let needs = least > bits(first) && bits(own) > bits(first);
+        (needs && self.computes_on(id, node, own)).then_some(Reads::Needs(own))
+    }
+
+    /// Way in which the readers of a node's results take them: one that needs a type decides; else all have to take it.
+    fn behind(&self, node: &Node) -> Option<Reads> {
+        let uses = |value: ValueId| self.graph.uses(value).map(|at| self.reads[at.node.index()]);
+        let read = || node.outputs.iter().flat_map(|&value| uses(value));
+        let needed = read().flatten().find(|reads| matches!(reads, Reads::Needs(_)));
+        let leaves = node.outputs.iter().any(|&value| self.graph.is_output(value));
+        let first = read().next().flatten().filter(|_| !leaves);
+        needed.or_else(|| first.filter(|&first| read().all(|reads| reads == Some(first))))
+    }
+}

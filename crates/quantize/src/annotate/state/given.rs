@@ -1,0 +1,68 @@
+//! Grids and codes that are known before annotation: they came with the model, or from a record.
+
+use super::draft::{Draft, Site};
+use crate::annotate::settings::{AnnotateError, Given};
+use strait_core::{ConfigId, Def, Grid, Move, Origin, Reason, ReasonCode};
+
+/// Gives a config that was just made its grid, if it is an activation or weights. A bias has that of its sum.
+pub(crate) fn activate(site: &Site<'_>, draft: &mut Draft, id: ConfigId, is_bias: bool) -> Result<(), AnnotateError> {
+    let Some(given) = of(site, draft, id) else {
+        return Ok(());
+    };
+    if let Some(wrong) = unfit(site, draft, id, given) {
+        refuse(draft, id, &wrong);
+    } else if !is_bias {
+        draft.transition(id, Move::Activate(Grid::new(given.params.clone(), Origin::Given)))?;
+        draft.mark(id, |at| at.anchored = true);
+    }
+    Ok(())
+}
+
+/// Grid and codes that are given for a config.
+pub(crate) fn of<'a>(site: &Site<'a>, draft: &Draft, id: ConfigId) -> Option<&'a Given> {
+    let config = draft.table.config(id)?;
+    site.how.given(config.node, config.port)
+}
+
+/// Refuses the node of a config for the sake of a grid that is given.
+pub(crate) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
+    if let Some(config) = draft.table.config(id) {
+        let node = config.node;
+        let reason = Reason::new(ReasonCode::GivenGrid, format!("{} {why}", config.port));
+        draft.unfitting([id, draft.table.root(id)], node, &reason);
+        draft.refused.push((node, reason));
+    }
+}
+
+/// Reason why a config cannot have what is given for it.
+fn unfit(site: &Site<'_>, draft: &Draft, id: ConfigId, given: &Given) -> Option<String> {
+    let (scheme, bound) = (draft.scheme(id)?, draft.bound.get(id.index())?);
+    let value = site.graph.value(bound.value)?;
+    if scheme.elem() != Some(given.elem) {
+        return Some(format!("is given in {}, and is {scheme} here", given.elem));
+    }
+    if let Some(wrong) = scheme.misfit(&given.params, &value.ty.shape) {
+        return Some(format!("is {scheme}, and the grid that is given {wrong}"));
+    }
+    if let Some(own) = draft.table.grid(id).filter(|own| own.params != given.params) {
+        let (scale, zero) = own.params.as_tensor().unwrap_or_default();
+        return Some(format!(
+            "has the scale {scale} and the zero point {zero} by its definition, and others are given"
+        ));
+    }
+    let codes = site.module.data(given.codes?);
+    let [low, high] = scheme.range()?;
+    let fits = codes.is_some_and(|codes| {
+        let inside = codes
+            .extremes()
+            .is_none_or(|(least, most)| least >= low && most <= high);
+        codes.elem() == given.elem && codes.tensor_type().shape == value.ty.shape && inside
+    });
+    match value.def {
+        Def::Data(_) if fits => None,
+        Def::Data(_) => Some(format!(
+            "is {scheme}, and the codes that are given have another type, shape or range"
+        )),
+        _ => Some("has codes given, and is no constant".into()),
+    }
+}

@@ -1,0 +1,193 @@
+//! The floors inside of a crate: what a module may use of the others.
+//!
+//! `arrows` is the same between crates. A module that is not in the table is a finding: which floor it stands on is a decision.
+
+use super::source::Source;
+use super::{Findings, Repository};
+
+/// A crate and its floors, the lowest first: of each the modules that stand on it, which may use each other and what is below.
+/// `lib.rs`, and the `mod.rs` of what is taken apart into floors, stand on top of all.
+const FLOORS: &[(&str, &[&[&str]])] = &[(
+    "quantize",
+    &[
+        &["logarithm", "parts", "statistics"],
+        &["requests"],
+        &["observe", "observers"],
+        &["annotate::settings"],
+        &["annotate::model_grids", "annotate::analyses"],
+        &["annotate::placing"],
+        &["annotate::state"],
+        &["annotate::findings"],
+        &["annotate::passes"],
+        &["annotate::fixpoint"],
+    ],
+)];
+
+pub(super) fn check(repository: &Repository, findings: &mut Findings) {
+    for (file, source) in repository.sources() {
+        let Some((name, path)) = file.in_crate() else { continue };
+        let Some((_, floors)) = FLOORS.iter().find(|(of, _)| *of == name) else {
+            continue;
+        };
+        let Some(own) = path.strip_prefix("src/").map(module) else {
+            continue;
+        };
+        // What is taken apart into floors stands on top of them.
+        if floors
+            .iter()
+            .flat_map(|floor| floor.iter())
+            .any(|of| is_within(of, &own))
+        {
+            continue;
+        }
+        let Some(floor) = floor_of(floors, &own) else {
+            findings.add(
+                &file.path,
+                None,
+                format!("`{own}` is not in the table of xtask/src/tidy/floors.rs"),
+            );
+            continue;
+        };
+        for (line, used) in used(&source, &own) {
+            let text = match floor_of(floors, &used) {
+                Some(other) if other <= floor => continue,
+                Some(_) => format!("`{own}` may not use `{used}`, which is on a floor above it"),
+                None => format!("`{own}` may not use `{used}` from above: name the floor that it is on"),
+            };
+            findings.add(&file.path, Some(line), text);
+        }
+    }
+}
+
+/// The path of a file's module in its crate; nothing for `lib.rs`.
+fn module(path: &str) -> String {
+    let path = path.trim_end_matches(".rs");
+    let path = path.strip_suffix("/mod").unwrap_or(path);
+    path.strip_prefix("lib").unwrap_or(path).replace('/', "::")
+}
+
+/// True if `path` is the module or something in it.
+fn is_within(path: &str, module: &str) -> bool {
+    let rest = path.strip_prefix(module);
+    module.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+fn floor_of(floors: &[&[&str]], path: &str) -> Option<usize> {
+    let stands = |floor: &&[&str]| floor.iter().any(|module| is_within(path, module));
+    floors.iter().position(|floor| stands(&floor))
+}
+
+/// The paths in the crate that a module names, in `use` or elsewhere, with their lines. Of a group each member counts.
+fn used(source: &Source, own: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let code: Vec<(usize, &str)> = source.product().map(|(line, of)| (line, of.code.as_str())).collect();
+    for (index, &(line, text)) in code.iter().enumerate() {
+        for (at, _) in text.match_indices("crate::").chain(text.match_indices("super::")) {
+            let before = text[..at].chars().next_back();
+            // Not the middle of `super::super::`, nor of another name.
+            if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '$')) {
+                continue;
+            }
+            let rest: String = std::iter::once(&text[at..])
+                .chain(code[index + 1..].iter().map(|(_, text)| text.trim()))
+                .take(30)
+                .collect();
+            for path in paths(&rest) {
+                found.extend(resolved(&path, own).map(|path| (line, path)));
+            }
+        }
+    }
+    found
+}
+
+/// The path at the start of `text`; where it ends in a group, one for each member.
+fn paths(text: &str) -> Vec<String> {
+    let end = text.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':'));
+    let (path, rest) = text.split_at(end.unwrap_or(text.len()));
+    let Some(group) = path.strip_suffix("::").zip(rest.strip_prefix('{')) else {
+        return vec![path.to_owned()];
+    };
+    let (path, group) = group;
+    let (mut depth, mut member, mut members) = (0usize, String::new(), Vec::new());
+    for c in group.chars() {
+        match c {
+            '}' if depth == 0 => break,
+            ',' if depth == 0 => members.push(std::mem::take(&mut member)),
+            _ => {
+                depth = match c {
+                    '{' => depth + 1,
+                    '}' => depth - 1,
+                    _ => depth,
+                };
+                member.push(c);
+            }
+        }
+    }
+    members.push(member);
+    let names = members
+        .iter()
+        .map(|member| member.trim())
+        .filter(|member| !member.is_empty());
+    names.flat_map(|member| paths(&format!("{path}::{member}"))).collect()
+}
+
+/// A path from the crate's top; none for one that begins elsewhere.
+fn resolved(path: &str, own: &str) -> Option<String> {
+    let mut from: Vec<&str> = own.split("::").filter(|part| !part.is_empty()).collect();
+    let mut parts = path.split("::").filter(|part| !part.is_empty()).peekable();
+    if parts.next_if_eq(&"crate").is_some() {
+        from.clear();
+    }
+    while parts.next_if_eq(&"super").is_some() {
+        from.pop()?;
+    }
+    let parts = parts.filter(|part| *part != "self");
+    Some(from.into_iter().chain(parts).collect::<Vec<_>>().join("::"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::testing::findings;
+
+    fn found(path: &str, text: &str) -> Vec<String> {
+        findings(check, &[(&format!("crates/quantize/src/{path}"), text)])
+    }
+
+    #[test]
+    fn an_arrow_upward_is_found_in_every_spelling() {
+        for text in [
+            "use crate::annotate::passes::run;",
+            "use super::super::passes;",
+            "use crate::annotate::{settings::Settings, passes::run};",
+            "use crate::{\n    annotate::{\n        passes::run,\n    },\n};",
+            "fn f() {\n    crate::annotate::fixpoint::place();\n}",
+        ] {
+            let found = found("annotate/state/draft.rs", text);
+            assert_eq!(found.len(), 1, "{text}: {found:?}");
+            assert!(found[0].contains("on a floor above it"), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_below_or_beside_may_be_used_and_the_top_may_use_all() {
+        let text = "use super::ranges::Ranges;\nuse crate::annotate::{analyses::types, settings::Settings};\n\
+                    use crate::observers::grid;\nuse strait_core::Graph;\n// crate::annotate::passes\n";
+        assert_eq!(found("annotate/state/draft.rs", text), [""; 0]);
+        let text = "mod passes;\npub use passes::run;\nuse crate::annotate::fixpoint::place;\n";
+        assert_eq!(found("annotate/mod.rs", text), [""; 0]);
+        assert_eq!(found("lib.rs", text), [""; 0]);
+    }
+
+    #[test]
+    fn an_item_from_above_all_floors_is_found() {
+        let found = found("annotate/passes/parts.rs", "use crate::annotate::Settings;\n");
+        assert!(found[0].contains("name the floor that it is on"), "{found:?}");
+    }
+
+    #[test]
+    fn a_new_module_has_to_be_entered_in_the_table() {
+        let found = found("annotate/attic.rs", "");
+        assert!(found[0].contains("`annotate::attic` is not in the table"), "{found:?}");
+    }
+}
