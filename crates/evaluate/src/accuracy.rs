@@ -2,12 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    interval::Spread,
-    meter::{Measure, Note, Runs},
-    share::Share,
-    words::Better,
-};
+use crate::{interval::Spread, share::Share, words::Better};
 
 /// Measured accuracy of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,34 +15,6 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// The figures of all metrics, from what they noted of each model.
-    pub fn new<'a>(
-        measures: impl IntoIterator<Item = &'a Measure>,
-        samples: usize,
-        integer: &'a [Vec<Note>],
-        float: Option<&'a [Vec<Note>]>,
-        simulated: Option<&'a [Vec<Note>]>,
-    ) -> Accuracy {
-        let of = |notes: Option<&'a [Vec<Note>]>, index: usize| -> Option<&'a [Note]> {
-            notes?.get(index).map(Vec::as_slice)
-        };
-        let measured = (measures.into_iter())
-            .zip(integer)
-            .enumerate()
-            .map(|(index, (measure, integer))| {
-                let runs = Runs {
-                    integer,
-                    float: of(float, index),
-                    simulated: of(simulated, index),
-                };
-                measure.measured(samples, runs)
-            });
-        Accuracy {
-            samples: samples as u64,
-            metrics: measured.collect(),
-        }
-    }
-
     /// The first metric of this name.
     pub fn of(&self, name: &str) -> Option<&Measured> {
         self.metrics.iter().find(|metric| metric.name == name)

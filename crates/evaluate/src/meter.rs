@@ -10,7 +10,7 @@ use strait_execute::Tensor;
 use strait_samples::Sample;
 
 use crate::{
-    accuracy::{Change, Figure, Measured, PartFigure, Unit},
+    accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit},
     answers::Answer,
     error::EvaluateError,
     metrics::Claim,
@@ -223,4 +223,34 @@ pub(crate) fn numbers(notes: &[Note]) -> Vec<f64> {
         _ => None,
     };
     notes.iter().filter_map(number).collect()
+}
+
+impl Accuracy {
+    /// The figures of all metrics, from what they noted of each model.
+    pub fn new<'a>(
+        measures: impl IntoIterator<Item = &'a Measure>,
+        samples: usize,
+        integer: &'a [Vec<Note>],
+        float: Option<&'a [Vec<Note>]>,
+        simulated: Option<&'a [Vec<Note>]>,
+    ) -> Accuracy {
+        let of = |notes: Option<&'a [Vec<Note>]>, index: usize| -> Option<&'a [Note]> {
+            notes?.get(index).map(Vec::as_slice)
+        };
+        let measured = (measures.into_iter())
+            .zip(integer)
+            .enumerate()
+            .map(|(index, (measure, integer))| {
+                let runs = Runs {
+                    integer,
+                    float: of(float, index),
+                    simulated: of(simulated, index),
+                };
+                measure.measured(samples, runs)
+            });
+        Accuracy {
+            samples: samples as u64,
+            metrics: measured.collect(),
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! The samples that a compilation has read from images.
 
 use serde::{Deserialize, Serialize};
-use strait_samples::Samples;
 
 /// Images that were read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,17 +17,6 @@ pub struct DataReport {
 }
 
 impl DataReport {
-    /// Of samples that are images.
-    pub fn of(samples: &Samples) -> Option<DataReport> {
-        let reading = samples.reading()?;
-        Some(DataReport {
-            samples: samples.count(),
-            decoder: reading.decoder,
-            arithmetic: reading.arithmetic,
-            left_out: samples.left_out().to_vec(),
-        })
-    }
-
     /// Decoders and arithmetic in one line.
     pub fn reader(&self) -> String {
         let parts = std::iter::once(&self.decoder).chain(&self.arithmetic);

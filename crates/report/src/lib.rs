@@ -37,6 +37,9 @@ pub use nearness::{Distance, FreeIntegers, FromScales};
 pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
 
+/// The file in an artifact.
+pub const REPORT_FILE: &str = "report.json";
+
 /// The version of the report's keys.
 pub const SCHEMA: u32 = 2;
 

@@ -12,6 +12,7 @@ use strait_container::{
 use strait_core::{Module, Switches, codes};
 use strait_execute::{PlanOptions, Standard};
 use strait_lower::Parameters;
+use strait_report::{Material, REPORT_FILE, Report};
 use strait_target::{Options, Origin as TargetFrom};
 
 use crate::{
@@ -159,6 +160,32 @@ impl Artifact {
         }
     }
 
+    /// The report of the compilation: layers, fusions, evidence and findings.
+    ///
+    /// # Errors
+    /// An artifact that was opened, which has it in `report.json`.
+    pub fn report(&self) -> Result<Report, Error> {
+        let Compiled {
+            built,
+            observed,
+            target,
+            ..
+        } = self.compiled("reported")?;
+        let model = &observed.observed.model;
+        let mut report = strait_report::build(Material {
+            spec: target.target.spec(),
+            canonical: &model.module,
+            integer: built.open(),
+            fusion: &built.fusion,
+            origins: &built.origins,
+            nearness: &built.nearness,
+            findings: &built.findings,
+            rewrites: &model.rewritten.counts(),
+        });
+        report.own_model = built.own_model;
+        Ok(report)
+    }
+
     /// Compiles anew with other rules, from the same statistics.
     ///
     /// # Errors
@@ -200,6 +227,8 @@ impl Artifact {
         } = self.compiled("written")?;
         let writer = ArtifactWriter::create(folder.as_ref())?;
         writer.add_model(&built.module, &built.certificates)?;
+        let report = self.report()?;
+        writer.add_with(REPORT_FILE, |out| report.write_json(out))?;
         let quantization = Quantization::of(&built.annotated);
         writer.add_with(QUANTIZATION_FILE, |out| quantization.write_json(out))?;
         let mut deployment = serde_json::to_vec_pretty(&observed.deployment(target)).map_err(Error::defect)?;

@@ -132,6 +132,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "target",
             "execute",
             "quantize",
+            "report",
             "lower",
             "verify",
             "compile",

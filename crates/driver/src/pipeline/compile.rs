@@ -40,9 +40,6 @@ use super::{
     write::write,
 };
 
-/// The file of the report in an artifact.
-pub const REPORT_FILE: &str = "report.json";
-
 /// An artifact that was written.
 #[derive(Clone, Debug)]
 pub struct Compiled {
@@ -175,7 +172,7 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
     let mut data = BTreeMap::new();
     let read = of_evaluation.map(|samples| ("evaluation", samples));
     for (role, samples) in [("calibration", samples)].into_iter().chain(read) {
-        if let Some(read) = DataReport::of(samples) {
+        if let Some(read) = images(samples) {
             sources.readers.insert(role.to_owned(), read.reader());
             data.insert(role.to_owned(), read);
         }
@@ -513,6 +510,17 @@ fn accuracy(
         Some(float_notes),
         None,
     ))
+}
+
+/// What is reported of samples that are images.
+fn images(samples: &Samples) -> Option<DataReport> {
+    let reading = samples.reading()?;
+    Some(DataReport {
+        samples: samples.count(),
+        decoder: reading.decoder,
+        arithmetic: reading.arithmetic,
+        left_out: samples.left_out().to_vec(),
+    })
 }
 
 fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report {

@@ -37,8 +37,9 @@ mod switches;
 mod write;
 
 pub use calibrate::{Calibrated, Share, calibrate};
-pub use compile::{Compiled, REPORT_FILE, compile};
+pub use compile::{Compiled, compile};
 pub(crate) use lowered::whole_of;
 pub use merge::merge;
 pub use seen::{Seen, SeenInput, Wanted as SeenWanted, seen};
 pub(crate) use simulated::simulated;
+pub use strait_report::REPORT_FILE;

@@ -8,14 +8,13 @@ use strait_core::{Module, Rewritten};
 use crate::{
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
     failure,
-    report::Report,
+    report::{REPORT_FILE, Report},
     session::Session,
     stop::Stop,
     targets,
 };
 
 use super::{
-    compile::REPORT_FILE,
     emit, inputs,
     lowered::{Job, Lowered},
     read::reading,
