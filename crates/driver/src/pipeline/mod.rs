@@ -40,5 +40,5 @@ pub use calibrate::{Calibrated, Share, calibrate};
 pub use compile::{Compiled, REPORT_FILE, compile};
 pub(crate) use lowered::whole_of;
 pub use merge::merge;
-pub use seen::{Seen, SeenInput, Wanted as SeenWanted, seen};
+pub use seen::{Seen, SeenInput, SeenSamples, seen};
 pub(crate) use simulated::simulated;
