@@ -196,7 +196,7 @@ fn reasons(lines: &str, target_name: &str, given: &[(&str, Port, Given)], range:
         .map(|(name, port, given)| ((node(name).0, *port), given.clone()))
         .collect();
     if let (Some(range), Some((name, ..))) = (range, given.first()) {
-        settings.value_mut(node(name).1.outputs[0]).range = Some(RangeFrom::Rule(range));
+        settings.values.entry(node(name).1.outputs[0]).or_default().range = Some(RangeFrom::Rule(range));
     }
     let how = Annotation::new(spec, &observation, &settings, &constraints);
     place(&mut module, main, &how);

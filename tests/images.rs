@@ -14,7 +14,7 @@ use strait_container::Artifact;
 use strait_core::text;
 use strait_driver::{
     config,
-    pipeline::{self, Compiled, Seen, SeenWanted},
+    pipeline::{self, Compiled, Seen, SeenSamples},
     session::{Session, Silent},
     shown::Shown,
     stop::Stop,
@@ -118,7 +118,7 @@ impl Bench {
 
     fn seen(&self, data: &str, most: u32) -> Seen {
         let loaded = self.loaded(STEPS, data, "").unwrap();
-        let wanted = SeenWanted {
+        let wanted = SeenSamples {
             evaluation: false,
             most: NonZeroU32::new(most),
         };
@@ -295,7 +295,7 @@ fn images_of_several_inputs_belong_together_by_their_order() {
     let compiled = bench.compiled_with(steps, "'pairs'", "").unwrap();
     assert_eq!(compiled.report.data["calibration"].samples, 2);
     let loaded = bench.loaded(steps, "'pairs'", "").unwrap();
-    let wanted = SeenWanted {
+    let wanted = SeenSamples {
         evaluation: false,
         most: None,
     };

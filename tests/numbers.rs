@@ -343,7 +343,7 @@ fn a_rule_for_integers_keeps_an_island_on_the_accelerator() {
         };
         let (mut settings, constraints, observation) = plain(target.spec());
         for name in integers {
-            settings.layer_mut(named(name)).run = Some(Run::Integer);
+            settings.layers.entry(named(name)).or_default().run = Some(Run::Integer);
         }
         let how = Annotation::new(target.spec(), &observation, &settings, &constraints);
         place(&mut module, main, &how);

@@ -109,19 +109,19 @@ fn revised(before: &Settings, spec: &TargetSpec, module: &Module, random: &mut S
     match kind {
         0 => {
             let range = [-2.0, [1.0, 300.0][draw(2)]];
-            after.value_mut(value).range = Some(RangeFrom::Rule(range));
+            after.values.entry(value).or_default().range = Some(RangeFrom::Rule(range));
         }
         1 => {
             let word = Alignment::ALL[draw(Alignment::ALL.len())];
-            after.layer_mut(node).alignment = Some(word);
+            after.layers.entry(node).or_default().alignment = Some(word);
         }
         2 if spec.row_for(term, INT16).is_some() => {
-            after.layer_mut(node).activation = Some(INT16);
+            after.layers.entry(node).or_default().activation = Some(INT16);
         }
-        3 => after.value_mut(value).grid.symmetric = Some(true),
-        4 => after.layer_mut(node).weights.per = Some(WeightPer::Tensor),
-        5 => after.operand_mut(node, 0).range = Some(RangeFrom::Rule([-4.0, 4.0])),
-        6 => after.layer_mut(node).simplify = Some(draw(2) == 0),
+        3 => after.values.entry(value).or_default().grid.symmetric = Some(true),
+        4 => after.layers.entry(node).or_default().weights.per = Some(WeightPer::Tensor),
+        5 => after.operands.entry((node, 0)).or_default().range = Some(RangeFrom::Rule([-4.0, 4.0])),
+        6 => after.layers.entry(node).or_default().simplify = Some(draw(2) == 0),
         // What was said before is taken back.
         _ => {
             after.values.pop_first();
@@ -208,7 +208,7 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
     for (value, _) in float.main().values() {
         let most = [1e-20, 1e-5, 1e10][(random.next_u64() >> 8) as usize % 3];
         if (random.next_u64() >> 8).is_multiple_of(5) {
-            settings.value_mut(value).range = Some(RangeFrom::Rule([-most, most]));
+            settings.values.entry(value).or_default().range = Some(RangeFrom::Rule([-most, most]));
         }
     }
     let how = Annotation::new(spec, &observation, &settings, &constraints);

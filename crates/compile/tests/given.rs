@@ -31,7 +31,7 @@ fn place(activation: Option<Activation>) -> Placement {
     let resolve = |module: &Module| {
         let mut resolved = Resolved::new(target.spec());
         for (id, _) in module.main().nodes() {
-            resolved.settings.layer_mut(id).activation = activation;
+            resolved.settings.layers.entry(id).or_default().activation = activation;
         }
         Ok::<_, CompileError>(resolved)
     };

@@ -162,7 +162,7 @@ pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
 }
 
 /// Shapes of outputs that the file declares otherwise than its operators make them.
-pub fn misstated(outputs: &[String]) -> Option<Diagnostic> {
+pub fn other_shapes(outputs: &[String]) -> Option<Diagnostic> {
     let message = format!(
         "the model declares shapes that its operators do not make: {}",
         outputs.join("; ")

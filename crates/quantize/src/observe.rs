@@ -327,7 +327,7 @@ mod tests {
 
     /// Of values that there are, and of what is missing alone.
     #[test]
-    fn only_what_is_asked_for_is_observed() {
+    fn only_what_is_requested_is_observed() {
         let text = "strait 1 float\ngraph @main(%x: f32[64,8]) {\n  %y: f32[64,8] = relu(%x)\n  return %y\n}";
         let module = strait_core::text::parse(text).unwrap();
         let graph = module.main();

@@ -32,7 +32,7 @@ pub use data::DataReport;
 pub use derived::disagreements;
 pub use evidence::{Counts, EvidenceReport, Ground, Outside, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
-pub use lints::{Lint, PartLoss, RequantizedBy, StatedRange, Taken};
+pub use lints::{Lint, PartLoss, RangeLoss, RequantizedBy, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
 pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};

@@ -43,8 +43,8 @@ pub struct Lint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requantized: Option<RequantizedBy>,
     /// Of `range-clips`, `range-wide` and `range-overruled`: the range, and what was seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stated: Option<StatedRange>,
+    #[serde(rename = "stated", default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<RangeLoss>,
 }
 
 /// A part of a tensor on a grid that others need far coarser.
@@ -63,7 +63,7 @@ pub struct PartLoss {
 /// A range of the configuration beside what was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StatedRange {
+pub struct RangeLoss {
     /// The smallest and the largest number of the range.
     pub range: [f32; 2],
     /// The smallest and the largest number that was seen, no further than it matters.
@@ -307,7 +307,7 @@ fn rule_range(canonical: &Module, found: &RuleRange) -> Option<Lint> {
         text,
         layer: layer.to_owned(),
         tensor: tensor.to_owned(),
-        stated: Some(StatedRange {
+        range: Some(RangeLoss {
             range: found.range,
             seen: found.seen,
             clipped,

@@ -75,9 +75,8 @@ impl Rules {
         for (position, rule) in self.layers.iter().enumerate() {
             let activations = rule.activations.map(|t| known(t, spec)).transpose()?;
             for id in rule.chosen(module)? {
-                let entry = settings.layers.entry(id).or_default();
-                entry.rules.push(position);
-                let layer = &mut entry.setting;
+                let layer = settings.layers.entry(id).or_default();
+                layer.rules.push(position);
                 if let Some(run) = &rule.run {
                     layer.run = Some(run.clone());
                     layer.activation = matches!(run, Run::Float(_)).then_some(Activation::Float32);

@@ -131,9 +131,9 @@ pub fn types<'w>(module: &Module, words: &[&'w str], settings: &mut Settings) ->
                 "" => &mut settings.default.grid,
                 _ if name.contains(':') => {
                     let (node, index) = operand(module, name)?;
-                    &mut settings.operand_mut(node, index).grid
+                    &mut settings.operands.entry((node, index)).or_default().grid
                 }
-                _ => &mut settings.layer_mut(node()?).grid,
+                _ => &mut settings.layers.entry(node()?).or_default().grid,
             };
             match of {
                 "symmetric" => grid.symmetric = Some(true),
@@ -148,7 +148,7 @@ pub fn types<'w>(module: &Module, words: &[&'w str], settings: &mut Settings) ->
         if let ("type", Activation::FLOAT32) = (of, t) {
             match name {
                 "" => settings.default.activation = Some(Activation::Float32),
-                _ => settings.layer_mut(node()?).activation = Some(Activation::Float32),
+                _ => settings.layers.entry(node()?).or_default().activation = Some(Activation::Float32),
             }
             continue;
         }
@@ -160,17 +160,17 @@ pub fn types<'w>(module: &Module, words: &[&'w str], settings: &mut Settings) ->
                 .ok_or_else(|| format!("there is no value {name}"))
         };
         if let ("leaves", "symmetric") = (of, t) {
-            settings.value_mut(value()?).grid.symmetric = Some(true);
+            settings.values.entry(value()?).or_default().grid.symmetric = Some(true);
             continue;
         }
         let known = Integer::ALL.iter().copied().find(|known| known.name() == t);
         let t = known.ok_or_else(|| format!("`{t}` is no type"))?;
         match (of, name) {
             ("type", "") => settings.default.activation = Some(t.into()),
-            ("type", _) => settings.layer_mut(node()?).activation = Some(t.into()),
+            ("type", _) => settings.layers.entry(node()?).or_default().activation = Some(t.into()),
             ("weights", "") => settings.default.weights.ty = Some(t),
-            ("weights", _) => settings.layer_mut(node()?).weights.ty = Some(t),
-            _ => settings.value_mut(value()?).ty = Some(t),
+            ("weights", _) => settings.layers.entry(node()?).or_default().weights.ty = Some(t),
+            _ => settings.values.entry(value()?).or_default().ty = Some(t),
         }
     }
     Ok(others)
@@ -229,13 +229,13 @@ fn ranges<'w>(
         let range = RangeFrom::Rule(ends.ok_or_else(|| format!("`{word}` has no range"))?);
         if key.starts_with("operand") {
             let (node, index) = operand(module, of)?;
-            settings.operand_mut(node, index).range = Some(range);
+            settings.operands.entry((node, index)).or_default().range = Some(range);
             continue;
         }
         let mut values = module.main().values();
         let value = values.find(|(_, value)| module.name(value.name) == of);
         let (value, _) = value.ok_or_else(|| format!("there is no value {of}"))?;
-        settings.value_mut(value).range = Some(range);
+        settings.values.entry(value).or_default().range = Some(range);
     }
     Ok(others)
 }
@@ -249,7 +249,7 @@ fn simplified<'w>(module: &Module, words: Vec<&'w str>, settings: &mut Settings)
             Some("") => settings.default.alignments.simplify = false,
             Some(of) => {
                 let node = node_named(module, of.trim_start_matches('@'))?;
-                settings.layer_mut(node).simplify = Some(false);
+                settings.layers.entry(node).or_default().simplify = Some(false);
             }
         }
     }
@@ -277,7 +277,7 @@ fn alignments<'w>(module: &Module, words: Vec<&'w str>, settings: &mut Settings)
         let known = Alignment::ALL.iter().copied().find(|known| known.name() == to);
         let to = known.ok_or_else(|| format!("`{to}` is no alignment"))?;
         if let Some(name) = of.strip_prefix('@') {
-            settings.layer_mut(node_named(module, name)?).alignment = Some(to);
+            settings.layers.entry(node_named(module, name)?).or_default().alignment = Some(to);
             continue;
         }
         let kinds = &mut settings.default.alignments;

@@ -2,7 +2,7 @@
 
 use strait_driver::{
     config,
-    pipeline::{self, Seen, SeenWanted},
+    pipeline::{self, Seen, SeenSamples},
     recognise,
     session::Session,
     stop::Stop,
@@ -26,7 +26,7 @@ fn written(arguments: &Samples, session: &Session<'_>) -> Result<Seen, Stop> {
     let overrides: Vec<_> = arguments.instead.overrides().collect();
     recognise::configuration(&arguments.file)?;
     let loaded = config::load(&arguments.file, &overrides)?;
-    let wanted = SeenWanted {
+    let wanted = SeenSamples {
         evaluation: arguments.evaluation,
         most: arguments.samples,
     };

@@ -4,7 +4,7 @@
 //! that no network reaches is told with the reason of its nearest miss.
 
 use super::lines::{Group, Line};
-use super::networks::{Asked, Made, integers};
+use super::networks::{Choices, Made, integers};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_lower::{Attempt, Until};
@@ -27,30 +27,30 @@ pub(super) struct Other {
     name: String,
     text: &'static str,
     target: Arc<dyn Target>,
-    asked: Asked,
+    choices: Choices,
 }
 
 /// Those that the table gives reason for: each pair of types, each other type of a value, each value of an option that has an
 /// overlay, and a difference of one unit where the table allows none.
 pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Target>)]) -> Vec<Other> {
     let spec = target.spec();
-    let other = |(name, text): (&str, &'static str), with: String, target: &Arc<dyn Target>, asked| Other {
+    let other = |(name, text): (&str, &'static str), with: String, target: &Arc<dyn Target>, choices| Other {
         name: format!("{name}{with}"),
         text,
         target: target.clone(),
-        asked,
+        choices,
     };
-    let mut others = vec![other(ROWS, String::new(), target, Asked::default())];
+    let mut others = vec![other(ROWS, String::new(), target, Choices::default())];
     for pair in spec.types.pairs.iter().skip(1).filter(|pair| !pair.is_weight_only()) {
         let with = format!(" on {}, {}", pair.activation, pair.weight);
-        let asked = Asked {
+        let choices = Choices {
             pair: Some((pair.activation, pair.weight)),
-            ..Asked::default()
+            ..Choices::default()
         };
-        others.push(other(ROWS, with, target, asked));
+        others.push(other(ROWS, with, target, choices));
     }
     for (with, variant) in variants {
-        others.push(other(ROWS, format!(" with {with}"), variant, Asked::default()));
+        others.push(other(ROWS, format!(" with {with}"), variant, Choices::default()));
     }
     let mut codes: Vec<Integer> = spec.types.pairs.iter().filter_map(|pair| pair.codes()).collect();
     // The first is the one that nobody has to ask for.
@@ -61,12 +61,12 @@ pub(super) fn others(target: &Arc<dyn Target>, variants: &[(String, Arc<dyn Targ
     for of in codes.into_iter().filter(|of| Some(*of) != usual) {
         for most in [None, Some(1)].into_iter().take(1 + usize::from(exact)) {
             let bound = most.map_or("", |_| ", off by one at most");
-            let asked = Asked {
+            let choices = Choices {
                 leaves: Some((LEAVE, of)),
                 most,
-                ..Asked::default()
+                ..Choices::default()
             };
-            others.push(other(WIDTHS, format!(" from {of}{bound}"), target, asked));
+            others.push(other(WIDTHS, format!(" from {of}{bound}"), target, choices));
         }
     }
     others
@@ -127,7 +127,7 @@ impl Fusions {
     pub(super) fn run(&mut self, other: &Other) {
         self.ran += 1;
         let name = &other.name;
-        match integers(&other.target, other.text, &other.asked) {
+        match integers(&other.target, other.text, &other.choices) {
             Err(fault) => self.faults.push(format!("{name}: {fault}")),
             Ok(made) => {
                 self.add(name, &made);

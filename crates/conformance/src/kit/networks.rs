@@ -39,7 +39,7 @@ pub(super) fn lines(
     let mut networks = Vec::new();
     for (at, (name, text)) in NETWORKS.into_iter().enumerate() {
         let mut line = Line::new(Group::Networks, name);
-        match integers(target, text, &Asked::default()) {
+        match integers(target, text, &Choices::default()) {
             Err(fault) => line.find(fault),
             Ok(made) => {
                 fusions.add(name, &made);
@@ -73,9 +73,9 @@ pub(super) fn lines(
     networks
 }
 
-/// Wishes of a configuration about a network, as far as the table has them.
+/// Choices of a configuration about a network, as far as the table has them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct Choices {
     /// Of the activations of all nodes, and of their weights.
     pub(super) pair: Option<(Activation, Integer)>,
     /// Values, by name, that leave their nodes, or the host, in a type of their own.
@@ -84,7 +84,7 @@ pub(super) struct Asked {
     pub(super) most: Option<u32>,
 }
 
-impl Asked {
+impl Choices {
     /// The settings for a module whose values have their names.
     fn settings(&self, module: &Module, spec: &TargetSpec) -> Settings {
         let mut settings = Settings::new(spec);
@@ -92,7 +92,7 @@ impl Asked {
         if let Some((names, ty)) = self.leaves {
             let values = module.main().values();
             for (id, _) in values.filter(|(_, value)| names.contains(&module.name(value.name))) {
-                settings.value_mut(id).ty = Some(ty);
+                settings.values.entry(id).or_default().ty = Some(ty);
             }
         }
         settings
@@ -113,17 +113,17 @@ pub(super) struct Made {
 }
 
 /// Compiles as every deployment is compiled.
-pub(super) fn integers(target: &Arc<dyn Target>, text: &str, asked: &Asked) -> Result<Made, String> {
+pub(super) fn integers(target: &Arc<dyn Target>, text: &str, choices: &Choices) -> Result<Made, String> {
     let float = parse(text).map_err(|error| error.to_string())?;
     let samples = (0..4).map(|seed| inputs(&float, seed)).collect::<Result<_, _>>()?;
     let (samples, spec) = (Arc::new(InMemory(samples)), target.spec());
-    let fusion = match asked.most {
+    let fusion = match choices.most {
         Some(most) => FusionPolicy::Bounded(most),
         None => fusion_policy(spec, None, None),
     };
     let resolve = |module: &Module| {
         Ok::<_, CompileError>(Resolved {
-            settings: asked.settings(module, spec),
+            settings: choices.settings(module, spec),
             fusion,
             ..Resolved::new(spec)
         })

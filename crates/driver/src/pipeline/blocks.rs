@@ -69,11 +69,7 @@ impl Check<'_> {
             return None;
         }
         let path = KeyPath::of(&["quantize"]);
-        let own = self
-            .settings
-            .layers
-            .values()
-            .filter_map(|layer| layer.setting.activation);
+        let own = self.settings.layers.values().filter_map(|layer| layer.activation);
         let mut all = own.chain(self.settings.default.activation);
         if !all.any(|activation| activation == Activation::Float32) {
             return Some(self.of_codes(&path, "no layer computes on real numbers"));

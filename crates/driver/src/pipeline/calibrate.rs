@@ -26,7 +26,7 @@ use crate::{
 
 use super::{
     inputs, nan,
-    observe::{self, Found, Wanted, constant_inputs, file_name, keep},
+    observe::{self, Found, Needed, constant_inputs, file_name, keep},
     ready::ready,
 };
 
@@ -128,7 +128,7 @@ pub fn calibrate(
         None => Coverage::all(count),
         Some(share) => part(share, count)?,
     };
-    let wanted = Wanted {
+    let needed = Needed {
         module: &ready.canonical,
         bodies: &ready.bodies,
         requests: &ready.requests,
@@ -136,7 +136,7 @@ pub fn calibrate(
         covered,
         key: session.phase("digest", None, |_| observe::key(&ready.canonical, &ready.samples))?,
     };
-    let name = file_name(&wanted.key);
+    let name = file_name(&needed.key);
     let name = match share {
         Some(Share { part, parts }) => name.with_extension(format!("{part}-of-{parts}.statistics")),
         None => name,
@@ -145,7 +145,7 @@ pub fn calibrate(
         || loaded.config.calibration.cache.as_ref().join(&name),
         |out| place(out, &name),
     );
-    let Found { observation, is_new } = wanted.found(&path, session)?;
+    let Found { observation, is_new } = needed.found(&path, session)?;
     let constant = constant_inputs(&ready.canonical, &ready.bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     let not_numbers = nan::found(loaded, &ready.canonical, &observation)?;
@@ -155,9 +155,9 @@ pub fn calibrate(
         .chain(&not_numbers.0)
         .for_each(|finding| session.remark(finding));
     if is_new {
-        keep(&path, &observation, &wanted.key).map_err(|error| unwritten(&path, &error))?;
+        keep(&path, &observation, &needed.key).map_err(|error| unwritten(&path, &error))?;
     }
-    Ok(Calibrated::new(path, &wanted.key, observation.covered(), share))
+    Ok(Calibrated::new(path, &needed.key, observation.covered(), share))
 }
 
 /// The samples of a share.

@@ -385,7 +385,7 @@ fn skipped(rewritten: &Rewritten) -> Vec<Diagnostic> {
 /// Samples to evaluate on, open, and the metrics that are ready for them.
 struct Prepared {
     samples: Samples,
-    wanted: Vec<(KeyPath, MetricTable)>,
+    metrics: Vec<(KeyPath, MetricTable)>,
     judges: Vec<Judge>,
 }
 
@@ -398,7 +398,7 @@ fn prepare(
 ) -> Result<Prepared, Stop> {
     let data = (&evaluation.data, evaluation.unreadable);
     let samples = inputs::samples(loaded, "evaluation", data, evaluation.samples, specs)?;
-    let wanted = evaluation.wanted();
+    let metrics = evaluation.wanted();
     let subject = Subject {
         outputs: &outputs(float),
         float: Some(float),
@@ -407,14 +407,14 @@ fn prepare(
         folder: &loaded.folder,
         labels: evaluation.labels.as_ref().map(AsRef::as_ref),
     };
-    let judges = judges(&wanted, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
+    let judges = judges(&metrics, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
     // Before any work begins.
     for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
         command.allowed(session).map_err(|stop| inputs::placed(loaded, stop))?;
     }
     Ok(Prepared {
         samples,
-        wanted,
+        metrics,
         judges,
     })
 }
@@ -455,7 +455,7 @@ fn float_notes(
     let asked = |output: &Output| Asked::of(output).and_then(Asked::classes);
     let outputs = float.outputs();
     for (Judge { measure, .. }, notes) in evaluation.judges.iter().zip(&notes) {
-        let table = evaluation.wanted.iter().find(|(_, table)| table.name == measure.name);
+        let table = evaluation.metrics.iter().find(|(_, table)| table.name == measure.name);
         let known = table.and_then(|(place, table)| Some((place, table.expect_float?)));
         if known.is_none() && measure.name != Metric::Top1.name() {
             continue;

@@ -76,7 +76,7 @@ pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnosti
 
 /// The node for which the Q/DQ file is not written, though the target has it by default, and why.
 pub(super) fn left_out(job: &Job<'_>) -> Option<Diagnostic> {
-    if is_asked(job) || !job.formats.contains(&Format::QdqOnnx) {
+    if are_named(job) || !job.formats.contains(&Format::QdqOnnx) {
         return None;
     }
     let (node, why) = strait_onnx::left_out(job.canonical)?;
@@ -172,7 +172,7 @@ pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Mod
 }
 
 /// True if the configuration names the formats.
-fn is_asked(job: &Job<'_>) -> bool {
+fn are_named(job: &Job<'_>) -> bool {
     job.loaded.config.output.emit.is_some()
 }
 
@@ -194,7 +194,7 @@ pub(super) fn emit(
                 (rewritten, &observing(&lowered.settings, &lowered.built.annotated)),
                 &mut sink,
             ) {
-                Err(TargetError::Refused(reason)) if !is_asked(job) => {
+                Err(TargetError::Refused(reason)) if !are_named(job) => {
                     let id = &job.target.spec().id;
                     let message = format!("the files of the target `{id}` are not written: {}", reason.text);
                     left_out_package = Some(Diagnostic::remark(codes::OUTPUT, message));
@@ -237,7 +237,7 @@ fn package(
     (rewritten, observing): (&Rewritten, &[(String, Observing)]),
     sink: &mut dyn Sink,
 ) -> Result<(), TargetError> {
-    if let Some((node, why)) = strait_onnx::left_out(job.canonical).filter(|_| !is_asked(job)) {
+    if let Some((node, why)) = strait_onnx::left_out(job.canonical).filter(|_| !are_named(job)) {
         let text = format!("in `{node}`, {why}");
         return Err(Reason::new(ReasonCode::Foreign, text).into());
     }
@@ -271,7 +271,7 @@ fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)
             Port::Operand(index) => settings.operand_range(at.node, index),
             _ => None,
         };
-        let of_value = || settings.value(graph.value_at(at.node, at.port)?)?.range.as_ref();
+        let of_value = || settings.values.get(&graph.value_at(at.node, at.port)?)?.range.as_ref();
         if let Some(from) = of_operand.or_else(of_value)
             && (config == root || !said.contains_key(&root))
         {

@@ -136,7 +136,7 @@ fn resolved(job: &Job<'_>) -> Result<Resolved, Stop> {
     let mut settings = settings::settings(job.canonical, job.loaded, job.selection, spec)?;
     if job.target.counts_outputs() {
         for (id, ties) in job.outputs.ties(job.canonical) {
-            settings.layer_mut(id).weights.ties = Some(ties);
+            settings.layers.entry(id).or_default().weights.ties = Some(ties);
         }
     }
     let given = job.loaded.given.iter();

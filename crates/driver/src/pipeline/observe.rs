@@ -30,8 +30,8 @@ const VERSION: &str = "strait-statistics 1";
 /// A larger file is no file of statistics.
 pub(super) const MOST_BYTES: u64 = 1 << 32;
 
-/// Statistics that are wanted: of a canonical module, which, on which samples.
-pub(super) struct Wanted<'a> {
+/// Statistics that are needed: of a canonical module, which, on which samples.
+pub(super) struct Needed<'a> {
     pub(super) module: &'a Module,
     /// The bodies of control flow that lie open in it.
     pub(super) bodies: &'a Bodies,
@@ -60,7 +60,7 @@ pub(super) fn statistics(
     if samples.count() == 0 {
         return Ok(Observation::default());
     }
-    let wanted = Wanted {
+    let needed = Needed {
         module,
         bodies,
         requests,
@@ -68,9 +68,9 @@ pub(super) fn statistics(
         covered: Coverage::all(samples.count() as u64),
         key: session.phase("digest", None, |_| key(module, samples))?,
     };
-    let path = cache.join(file_name(&wanted.key));
-    let Found { observation, is_new } = wanted.found(&path, session)?;
-    if is_new && let Err(error) = keep(&path, &observation, &wanted.key) {
+    let path = cache.join(file_name(&needed.key));
+    let Found { observation, is_new } = needed.found(&path, session)?;
+    if is_new && let Err(error) = keep(&path, &observation, &needed.key) {
         session.say(&format!(
             "the statistics cannot be kept in {}: {error}",
             cache.display()
@@ -85,7 +85,7 @@ pub(super) struct Found {
     pub(super) is_new: bool,
 }
 
-impl Wanted<'_> {
+impl Needed<'_> {
     /// The statistics, from a file where it has them; those that it lacks are observed.
     ///
     /// # Errors
@@ -127,8 +127,8 @@ impl Wanted<'_> {
                 ..PlanOptions::default()
             },
         };
-        let asked = (requests, &Adapter(self.samples) as &dyn observe::Samples, &self.covered);
-        let observed = strait_compile::observe((self.module, self.bodies), asked, &means, &Steps::new(session, ""));
+        let all = (requests, &Adapter(self.samples) as &dyn observe::Samples, &self.covered);
+        let observed = strait_compile::observe((self.module, self.bodies), all, &means, &Steps::new(session, ""));
         observed.map_err(|error| match error {
             CompileError::Observe(error) => stop(error, self.samples),
             other => other.into(),

@@ -60,7 +60,7 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
     }
     let mut float = session.phase("read", None, |_| read(loaded))?;
     let remarks: Vec<Diagnostic> = (failure::batch(&float.assumed.batch).into_iter())
-        .chain(failure::misstated(&float.assumed.misstated))
+        .chain(failure::other_shapes(&float.assumed.misstated))
         .chain(failure::dropped(&float.assumed.dropped))
         .collect();
     remarks.iter().for_each(|remark| session.remark(remark));

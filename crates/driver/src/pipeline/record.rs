@@ -87,7 +87,7 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
         return Err(Diagnostics(findings).into());
     }
     for (id, per) in granularities {
-        settings.layer_mut(id).weights.per = Some(per);
+        settings.layers.entry(id).or_default().weights.per = Some(per);
     }
     let others = module
         .main()
@@ -95,7 +95,12 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
         .filter(|(id, node)| !named.contains(id) && (weighs(node) || computes_means(node)));
     for (id, _) in others {
         let why = format!("the record of `{}` does not name it", spec.id);
-        settings.layer_mut(id).run.get_or_insert(Run::Float(why));
+        settings
+            .layers
+            .entry(id)
+            .or_default()
+            .run
+            .get_or_insert(Run::Float(why));
     }
     Ok(grids)
 }

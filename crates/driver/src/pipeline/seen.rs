@@ -31,9 +31,9 @@ use super::{compile::read, inputs};
 /// The file that lists the samples.
 const INDEX_FILE: &str = "index.json";
 
-/// The samples that are wanted.
+/// The choice of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SeenSamples {
     /// True: those of `[evaluation]`. False: those of `[calibration]`.
     pub evaluation: bool,
     /// Only the first so many.
@@ -107,7 +107,7 @@ struct Unfinished {
 ///
 /// # Errors
 /// Whatever is wrong with the configuration, the model or the data; a folder that cannot be written; an interruption.
-pub fn seen(loaded: &Loaded, wanted: Wanted, out: &Path, session: &Session<'_>) -> Result<Seen, Stop> {
+pub fn seen(loaded: &Loaded, chosen: SeenSamples, out: &Path, session: &Session<'_>) -> Result<Seen, Stop> {
     if let Some(artifact) = artifact_around(out) {
         let message = format!("samples are not written into the artifact {}", artifact.display());
         return Err(Diagnostic::error(codes::OUTPUT, message)
@@ -118,7 +118,7 @@ pub fn seen(loaded: &Loaded, wanted: Wanted, out: &Path, session: &Session<'_>) 
     let main = float.module.main;
     let bodies = float.module.lay_open(main);
     let specs = inputs::specs(&float.module, &bodies, loaded)?;
-    let samples = opened(loaded, wanted, &specs)?;
+    let samples = opened(loaded, chosen, &specs)?;
     fs::create_dir_all(out).map_err(|error| unwritten(out, &error))?;
     let mut inputs = specs
         .iter()
@@ -158,10 +158,10 @@ pub fn seen(loaded: &Loaded, wanted: Wanted, out: &Path, session: &Session<'_>) 
     Ok(seen)
 }
 
-fn opened(loaded: &Loaded, wanted: Wanted, specs: &[InputSpec]) -> Result<Samples, Stop> {
+fn opened(loaded: &Loaded, chosen: SeenSamples, specs: &[InputSpec]) -> Result<Samples, Stop> {
     let calibration = &loaded.config.calibration;
-    if !wanted.evaluation {
-        let most = wanted.most.or(calibration.samples);
+    if !chosen.evaluation {
+        let most = chosen.most.or(calibration.samples);
         return inputs::calibration(loaded, most, specs)?.ok_or_else(|| {
             let path = KeyPath::of(&["calibration"]);
             let text = "there are no samples to show: it has no `data`";
@@ -175,7 +175,7 @@ fn opened(loaded: &Loaded, wanted: Wanted, specs: &[InputSpec]) -> Result<Sample
             .into());
     };
     let data = (&evaluation.data, evaluation.unreadable);
-    let most = wanted.most.or(evaluation.samples);
+    let most = chosen.most.or(evaluation.samples);
     Ok(inputs::samples(loaded, "evaluation", data, most, specs)?)
 }
 

@@ -5,8 +5,7 @@ use strait_core::{Module, NodeId, Placement, Reason, ValueId};
 use strait_quantize::{
     ObserverChoice, Settings,
     annotate::{
-        Defaults, Entry, GridSettings, LayerSettings, OperandSettings, RangeFrom, Run, Unfit, ValueSettings,
-        WeightSettings,
+        Defaults, GridSettings, LayerSettings, OperandSettings, RangeFrom, Run, Unfit, ValueSettings, WeightSettings,
     },
 };
 use strait_target::{
@@ -82,16 +81,14 @@ impl Resolving<'_> {
     fn layers(&self, settings: &mut Settings) {
         let (quantize, graph) = (&self.loaded.config.quantize, self.module.main());
         for (&id, rules) in &self.selection.nodes {
-            let (setting, rules) = (self.layer(id, rules), rules.clone());
-            settings.layers.insert(id, Entry { setting, rules });
+            settings.layers.insert(id, self.layer(id, rules));
         }
         for (id, rules) in self.selection.computing(graph, self.spec) {
             let said = quantize.settings(&rules);
-            let entry = settings.layers.entry(id).or_insert_with(|| Entry {
-                setting: LayerSettings::default(),
+            let own = settings.layers.entry(id).or_insert_with(|| LayerSettings {
                 rules,
+                ..LayerSettings::default()
             });
-            let own = &mut entry.setting;
             own.activation = own.activation.or(said.activations.ty);
             if graph.node(id).is_some_and(|node| moves_codes(self.spec, node)) {
                 own.grid = of_activations(&said);
@@ -108,6 +105,7 @@ impl Resolving<'_> {
             ..weights(&said.weights)
         };
         LayerSettings {
+            rules: rules.to_vec(),
             run: run(quantize, &said, rules),
             activation: (said.run == Some(types::Run::Float)).then_some(Activation::Float32),
             grid: of_activations(&said),
@@ -126,16 +124,21 @@ impl Resolving<'_> {
             let named = rules
                 .iter()
                 .filter(|&index| !maker.is_some_and(|of_layer| of_layer.contains(index)));
-            let setting = ValueSettings {
+            let own = ValueSettings {
+                rules: rules.clone(),
                 ty: quantize.settings(named).activations.ty.and_then(Activation::codes),
                 range: self.range(&said),
                 grid: of_activations(&said),
             };
-            let rules = rules.clone();
-            settings.values.insert(value, Entry { setting, rules });
+            settings.values.insert(value, own);
         }
         for (value, range) in input_ranges(self.module, self.loaded) {
-            settings.value_mut(value).range.get_or_insert(RangeFrom::Rule(range));
+            settings
+                .values
+                .entry(value)
+                .or_default()
+                .range
+                .get_or_insert(RangeFrom::Rule(range));
         }
     }
 
@@ -147,18 +150,18 @@ impl Resolving<'_> {
             let range = read.and_then(|(value, rules)| {
                 let from = self.range(&quantize.settings(&rules))?;
                 // Where it would be the same, the operand is on the grid of the value.
-                let same = match settings.value(value).and_then(|value| value.range.as_ref()) {
+                let same = match settings.values.get(&value).and_then(|value| value.range.as_ref()) {
                     Some(of_value) => *of_value == from,
                     None => from == RangeFrom::Observer(settings.default.observer.clone()),
                 };
                 (!same).then_some(from)
             });
-            let setting = OperandSettings {
+            let own = OperandSettings {
+                rules: rules.clone(),
                 range,
                 grid: of_activations(&quantize.settings(&of_layer)),
             };
-            let rules = rules.clone();
-            settings.operands.insert((id, index), Entry { setting, rules });
+            settings.operands.insert((id, index), own);
         }
     }
 

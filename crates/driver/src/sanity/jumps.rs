@@ -84,7 +84,7 @@ impl Model<'_> {
     ) -> Result<Vec<Jump>, Stop> {
         let phase = format!("search ({})", subject.spec.id);
         let squares = session.phase(&phase, None, |_| squares(reference, subject, self, session))?;
-        let parts: Vec<Option<Parts>> = reference.asked.iter().map(|asked| asked.parts.clone()).collect();
+        let parts: Vec<Option<Parts>> = reference.read.iter().map(|read| read.parts.clone()).collect();
         Ok(steps(subject.canonical, &squares, outputs, &parts))
     }
 }

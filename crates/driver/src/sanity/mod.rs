@@ -54,11 +54,11 @@ pub(crate) struct Reference<'a> {
     /// By sample.
     outputs: Vec<Vec<Tensor>>,
     /// Of each output.
-    asked: Vec<Asked>,
+    read: Vec<OutputRead>,
 }
 
 /// Properties of an output.
-struct Asked {
+struct OutputRead {
     /// Given where the position of the largest of its numbers may be an answer.
     reading: Option<Reading>,
     parts: Option<Parts>,
@@ -101,13 +101,13 @@ impl<'a> Reference<'a> {
         }
         let graph = canonical.main();
         let outputs = graph.outputs().iter().take(of_float.len()).enumerate();
-        let asked = outputs.map(|(index, &value)| Asked {
+        let read = outputs.map(|(index, &value)| OutputRead {
             reading: reading(canonical, value),
             parts: Parts::of_output(canonical, index),
         });
         Ok(Some(Reference {
             samples,
-            asked: asked.collect(),
+            read: read.collect(),
             outputs: ran(float, samples, count, session, "sanity (float)")?,
             of_float,
         }))
@@ -146,13 +146,13 @@ impl<'a> Reference<'a> {
     /// The outputs of another model beside those of the float model.
     fn judged(&self, outputs: &[Vec<Tensor>]) -> Result<Vec<SanityOutput>, Stop> {
         let mut found = Vec::new();
-        for (index, (output, asked)) in self.of_float.iter().zip(&self.asked).enumerate() {
+        for (index, (output, read)) in self.of_float.iter().zip(&self.read).enumerate() {
             let pairs = (self.outputs.iter().zip(outputs))
                 .filter_map(|(float, other)| Some((float.get(index)?, other.get(index)?)));
             let pairs: Vec<(&Tensor, &Tensor)> = pairs.collect();
-            let judged = Judged::of(&pairs, None, asked.reading)?;
+            let judged = Judged::of(&pairs, None, read.reading)?;
             found.push(judged.told(&output.name, None));
-            if let Some(parts) = &asked.parts {
+            if let Some(parts) = &read.parts {
                 for (part, name) in parts.names.iter().enumerate() {
                     let judged = Judged::of(&pairs, Some((parts, part)), None)?;
                     found.push(judged.told(&output.name, Some(name.clone())));

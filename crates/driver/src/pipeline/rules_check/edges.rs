@@ -71,9 +71,9 @@ impl Check<'_> {
         let typed = settings
             .values
             .iter()
-            .filter_map(|(&value, entry)| Some((value, entry, entry.setting.ty?)));
-        for (value, entry, ty) in typed {
-            let rules = entry.rules.as_slice();
+            .filter_map(|(&value, own)| Some((value, own, own.ty?)));
+        for (value, own, ty) in typed {
+            let rules = own.rules.as_slice();
             let name = |name| module.name(name);
             let pairs = &spec.types.pairs;
             let maker = graph.producer(value);

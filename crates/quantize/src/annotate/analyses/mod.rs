@@ -1,9 +1,16 @@
 //! Knowledge of nodes and values that follows from the graph, its settings and its constraints.
 
-pub(crate) mod binding;
-pub(crate) mod borders;
-pub(crate) mod order;
-pub(crate) mod reach;
-pub(crate) mod roles;
-pub(crate) mod scope;
+mod binding;
+mod borders;
+mod order;
+mod reach;
+mod roles;
+mod scope;
 pub(crate) mod types;
+
+pub(crate) use binding::{Binding, binding};
+pub(crate) use borders::borders;
+pub(crate) use order::Order;
+pub(crate) use reach::{Reach, extent};
+pub(crate) use roles::{Role, Roles, computed, keeps_grid, leaves_sums, readers_narrow, role};
+pub(crate) use scope::{Regions, Scope};

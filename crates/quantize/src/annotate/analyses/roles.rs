@@ -63,7 +63,7 @@ pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpR
 pub(crate) struct Roles<'a> {
     pub(crate) how: &'a Annotation<'a>,
     /// True where nodes are placed, which does not depend on the grids that are given.
-    is_placing: bool,
+    pub(crate) is_placing: bool,
 }
 
 impl Annotation<'_> {
@@ -72,14 +72,6 @@ impl Annotation<'_> {
         Roles {
             how: self,
             is_placing: false,
-        }
-    }
-
-    /// The same where nodes are placed.
-    pub(crate) fn placing_roles(&self) -> Roles<'_> {
-        Roles {
-            how: self,
-            is_placing: true,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::given_away::{GivenAway, given_away};
 use super::noise::Noise;
 use super::unlike::{Place, UnlikePart, unlike_parts};
 use crate::annotate::settings::Annotation;
-use crate::annotate::state::losses::Overlapped;
+use crate::annotate::state::Overlapped;
 use strait_core::shape::element_count;
 use strait_core::{Graph, Module, ValueId};
 

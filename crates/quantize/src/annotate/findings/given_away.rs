@@ -4,7 +4,7 @@
 //! to nothing beside it, the codes in between are nobody's, and the others share what is left. Zeros have a code on
 //! every grid and lose nothing, so a grid of zeros and M alone is a good one.
 
-use crate::annotate::analyses::roles::{Role, computed, role};
+use crate::annotate::analyses::{Role, computed, role};
 use crate::statistics::{Observation, Statistics};
 use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams, ValueId};
 use strait_requantize::Per;

@@ -17,8 +17,7 @@
 
 use crate::annotate::settings::Annotation;
 use crate::logarithm::ln;
-use crate::observers::GridKind;
-use crate::observers::grid;
+use crate::observers::{GridKind, grid};
 use crate::statistics::Statistics;
 use std::borrow::Cow;
 use std::collections::BTreeMap;

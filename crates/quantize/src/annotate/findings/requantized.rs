@@ -1,7 +1,6 @@
 //! Loss by grids of the model that the target cannot have.
 
-use crate::annotate::model_grids::ModelGrids;
-use crate::annotate::model_grids::numbers;
+use crate::annotate::model_grids::{ModelGrids, numbers};
 use std::collections::BTreeMap;
 use strait_core::{Elem, Failure, Graph, Module, NodeId, Port, QuantParams, Reason, ValueId};
 

@@ -1,9 +1,8 @@
 //! Ranges that rules say, held against what was seen.
 
-use crate::annotate::analyses::reach::Reach;
+use crate::annotate::analyses::Reach;
 use crate::annotate::settings::{Annotation, RangeFrom};
-use crate::observers::GridKind;
-use crate::observers::{MinMax, grid};
+use crate::observers::{GridKind, MinMax, grid};
 use crate::statistics::Statistics;
 use strait_core::{ConfigId, Graph, Module, NodeId, Origin, Port, ValueId};
 
@@ -40,15 +39,15 @@ pub enum Unfitting {
 pub(crate) fn rule_ranges(module: &Module, how: &Annotation<'_>, reach: &Reach) -> Vec<RuleRange> {
     let graph = module.main();
     let settings = how.settings;
-    let values = settings.values.iter().filter_map(|(&value, entry)| {
-        let from = entry.setting.range.as_ref()?;
+    let values = settings.values.iter().filter_map(|(&value, own)| {
+        let from = own.range.as_ref()?;
         let made = graph.producer(value).map(|(id, _)| (id, result_of(graph, id, value)));
         let read = graph.uses(value).map(|at| (at.node, Port::Operand(at.operand.into())));
         let mut ports = made.into_iter().chain(read);
         ports.find_map(|(node, port)| Some((node, value, from, graph.quant.id(node, port)?)))
     });
-    let operands = settings.operands.iter().filter_map(|(&(node, index), entry)| {
-        let from = entry.setting.range.as_ref()?;
+    let operands = settings.operands.iter().filter_map(|(&(node, index), own)| {
+        let from = own.range.as_ref()?;
         let value = graph.node(node)?.inputs.get(index).copied().flatten()?;
         Some((node, value, from, graph.quant.id(node, Port::Operand(index))?))
     });

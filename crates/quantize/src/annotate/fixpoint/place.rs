@@ -1,7 +1,7 @@
 //! Place: accelerator or host for each node, from the target's table. Later steps only move nodes to the host.
 
 use super::progress::Progress;
-use crate::annotate::placing::{extents, refusal::refusal};
+use crate::annotate::placing::{cuts, refusal};
 use crate::annotate::settings::{Annotation, Run, Settings};
 use strait_core::{Graph, GraphId, Module, NodeId, Placement, Reason, ReasonCode};
 use strait_target::spec::Activation;
@@ -30,7 +30,7 @@ pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Progr
         })
         .collect();
     let depends = |(_, reason): &(NodeId, Reason)| reason.code == ReasonCode::ExtentDependsOnData;
-    let cuts = moved.iter().any(depends).then(|| extents::cuts(module, g));
+    let cuts = moved.iter().any(depends).then(|| cuts(module, g));
     let g = &mut module.graphs[graph.index()];
     for (id, mut reason) in moved {
         if reason.code == ReasonCode::ExtentDependsOnData {

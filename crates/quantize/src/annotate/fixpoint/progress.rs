@@ -1,13 +1,11 @@
 //! Annotation, again and again: what is kept between the turns, and what a refusal makes anew.
 
-use crate::annotate::analyses::order::Order;
-use crate::annotate::analyses::reach::Reach;
-use crate::annotate::analyses::scope::{Regions, Scope};
+use crate::annotate::analyses::{Order, Reach, Regions, Scope};
 use crate::annotate::findings::{Findings, heard, rule_ranges};
-use crate::annotate::passes::sequence;
-use crate::annotate::placing::settle::Settled;
+use crate::annotate::passes;
+use crate::annotate::placing::Settled;
 use crate::annotate::settings::{AnnotateError, Annotation};
-use crate::annotate::state::draft::{Draft, Site, is_given};
+use crate::annotate::state::{Draft, Site, is_given};
 use std::collections::BTreeMap;
 use strait_core::{
     Graph, GraphId, Module, NodeId, Placement, Port, QuantTable, Reason, ReasonCode, Refusal, Stage, ValueId,
@@ -155,7 +153,7 @@ pub fn annotate(
             reach: &known.reach,
             order,
         };
-        if !sequence::run(&site, &mut progress.draft)? {
+        if !passes::run(&site, &mut progress.draft)? {
             progress.touched.extend(&scope.values);
         }
         let g = &mut module.graphs[graph.index()];

@@ -1,8 +1,8 @@
 //! Revision: other settings for a graph that is annotated, of which only what they touch is annotated again.
 
 use super::progress::Progress;
-use crate::annotate::analyses::reach::Reach;
-use crate::annotate::placing::settle::Settled;
+use crate::annotate::analyses::Reach;
+use crate::annotate::placing::Settled;
 use crate::annotate::settings::Annotation;
 use std::collections::BTreeMap;
 use strait_core::{Graph, GraphId, Module, NodeId, ValueId};
@@ -42,33 +42,29 @@ impl Progress {
 
 /// The values of which something else is said, and all of a node of which something else is said.
 fn differing(graph: &Graph, before: &Annotation<'_>, after: &Annotation<'_>) -> Vec<ValueId> {
-    fn apart<'a, K: Ord + Copy, V, S: PartialEq + 'a>(
-        [before, after]: [&'a BTreeMap<K, V>; 2],
-        said: impl Fn(&'a V) -> &'a S,
-    ) -> Vec<K> {
-        let differs = |key: &&K| before.get(key).map(&said) != after.get(key).map(&said);
-        let keys = before.keys().filter(|key| !after.contains_key(key)).chain(after.keys());
-        keys.filter(differs).copied().collect()
+    fn apart<K: Ord + Copy, V: PartialEq>([before, after]: [&BTreeMap<K, V>; 2]) -> Vec<K> {
+        let gone = before.keys().filter(|key| !after.contains_key(key));
+        let other = after.iter().filter(|(key, value)| before.get(key) != Some(value));
+        gone.chain(other.map(|(key, _)| key)).copied().collect()
     }
-    let settings = [before.settings, after.settings];
-    let constraints = [before.constraints, after.constraints];
-    let given = apart(constraints.map(|of| &of.given), |given| given);
-    let nodes = (apart(settings.map(|of| &of.layers), |entry| &entry.setting).into_iter())
-        .chain(apart(constraints.map(|of| &of.nodes), |node| node))
-        .chain(apart([&before.wider, &after.wider], |ty| ty))
-        .chain(
-            apart(settings.map(|of| &of.operands), |entry| &entry.setting)
-                .into_iter()
-                .map(|(node, _)| node),
-        )
+    let (settings, constraints) = (
+        [before.settings, after.settings],
+        [before.constraints, after.constraints],
+    );
+    let given = apart(constraints.map(|of| &of.given));
+    let operands = apart(settings.map(|of| &of.operands)).into_iter();
+    let nodes = (apart(settings.map(|of| &of.layers)).into_iter())
+        .chain(apart(constraints.map(|of| &of.nodes)))
+        .chain(apart([&before.wider, &after.wider]))
+        .chain(operands.map(|(node, _)| node))
         .chain(given.iter().map(|&(node, _)| node));
     let of_node = |id: NodeId| {
         let node = graph.node(id).into_iter();
         node.flat_map(|node| node.inputs.iter().flatten().chain(&node.outputs).copied())
     };
     let of_border = given.iter().filter_map(|&(node, port)| graph.value_at(node, port));
-    (apart(settings.map(|of| &of.values), |entry| &entry.setting).into_iter())
-        .chain(apart(constraints.map(|of| &of.values), |value| value))
+    (apart(settings.map(|of| &of.values)).into_iter())
+        .chain(apart(constraints.map(|of| &of.values)))
         .chain(of_border)
         .chain(nodes.flat_map(of_node))
         .collect()

@@ -9,9 +9,9 @@
 //! requantized to the grid of the result. Whether a producer then makes its result on the aligned grid is for
 //! [`super::simplify`] to say.
 
-use crate::annotate::analyses::binding::{Binding, binding};
+use crate::annotate::analyses::{Binding, binding};
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::draft::{Draft, Site};
+use crate::annotate::state::{Draft, Site};
 use strait_core::ConfigId;
 use strait_target::spec::Alignment;
 

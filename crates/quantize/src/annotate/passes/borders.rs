@@ -7,11 +7,9 @@
 //! which the host reads dequantized; where an accumulator is left it follows from that; else it is float, also where it is an
 //! input.
 
-use crate::annotate::analyses::borders::borders;
-use crate::annotate::analyses::roles::Role;
-use crate::annotate::analyses::types;
+use crate::annotate::analyses::{Role, borders, types};
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::draft::{Draft, Site};
+use crate::annotate::state::{Draft, Site};
 use strait_core::{ConfigId, Derivation, Elem, Move, NodeId, Port, ValueId};
 
 pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {

@@ -8,16 +8,17 @@
 //! before. A grid that was given stays, and a node that makes one is refused where a rule says a range. So are the
 //! nodes of a group without a range.
 
-use crate::annotate::analyses::roles::Role;
+use crate::annotate::analyses::Role;
 use crate::annotate::settings::{AnnotateError, RangeFrom};
-use crate::annotate::state::draft::{Bound, Draft, Site};
 use crate::annotate::state::given::refuse;
-use crate::annotate::state::ranges::{coarser, most_doublings};
-use crate::observers::GridKind;
-use crate::observers::grid;
+use crate::annotate::state::{Bound, Draft, Site, coarser, most_doublings};
+use crate::observers::{GridKind, grid};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, Reason, ValueId};
 use strait_target::spec::Recipe;
+
+/// A config that was made in this run, its root, and the value that it belongs to.
+type Member = (ConfigId, ConfigId, Bound);
 
 pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     cover_divided(site, draft);
@@ -26,43 +27,13 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     let activations = draft.fresh.iter().filter_map(bound);
     // Gains are constants, with a range as those have it.
     let activations = activations.filter(|(_, bound)| matches!(bound.role, Role::Activation | Role::Gain));
-    let activations: Vec<_> = activations
+    let members: Vec<Member> = activations
         .map(|(id, bound)| (id, draft.table.root(id), bound))
         .collect();
-    let parts = parts(site, draft, &activations);
-    // The range of a part, and how much it is meant for that: of an operand, of the value, of what that is made from.
-    let mut of_part: BTreeMap<(ConfigId, ValueId), (u8, &RangeFrom)> = BTreeMap::new();
-    let mut spokesman: BTreeMap<ConfigId, (ValueId, &RangeFrom)> = BTreeMap::new();
-    let mut covered: BTreeMap<ConfigId, Vec<ValueId>> = BTreeMap::new();
-    let mut doublings: BTreeMap<ConfigId, u32> = BTreeMap::new();
-    for &(id, root, bound) in &activations {
-        let of_operand = draft.own_range(site, id);
-        if let Some(from) = of_operand.or_else(|| site.how.range(bound.value)) {
-            if let Some(&part) = parts.get(&(root, bound.value)) {
-                let rank = u8::from(part == bound.value) + u8::from(bound.part && of_operand.is_some());
-                let known = of_part.entry((root, part)).or_insert((rank, from));
-                if rank > known.0 {
-                    *known = (rank, from);
-                }
-            } else if root == id || !spokesman.contains_key(&root) {
-                spokesman.insert(root, (bound.value, from));
-            }
-        }
-        if bound.covered {
-            covered.entry(root).or_default().push(bound.value);
-        }
-        // What an operand reads for itself is no coarser for the sake of its producer.
-        let own = draft.ranges.doublings(bound.value);
-        if own > 0 && of_operand.is_none() {
-            let group = doublings.entry(root).or_default();
-            *group = own.max(*group);
-        }
-    }
-    let divided: BTreeSet<ConfigId> = of_part.keys().map(|(root, _)| *root).collect();
+    let groups = Groups::new(site, draft, &members);
     let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
     let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
-    let roots = activations.iter().filter(|(id, root, _)| id == root);
-    for &(_, root, bound) in roots {
+    for &(_, root, bound) in members.iter().filter(|(id, root, _)| id == root) {
         // What follows from another grid has none to find.
         if draft.table.derivation(root).is_some() {
             continue;
@@ -70,39 +41,19 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         let Some(kind) = draft.table.config(root).map(|config| GridKind::of(config.scheme)) else {
             continue;
         };
-        let spokesman = spokesman.get(&root).copied();
         if draft.is_given(root) {
-            if matches!(spokesman, Some((_, RangeFrom::Rule(_)))) {
+            if matches!(groups.spokesman.get(&root), Some((_, RangeFrom::Rule(_)))) {
                 refuse(draft, root, "has a range by a rule, and its grid is given");
             }
             continue;
         }
-        // Where a rule says how far a part reaches, what was seen of the whole says nothing more.
-        let whole = !divided.contains(&root) || !is_its_parts(site, draft, root);
-        let mut by_rule = spokesman.is_some();
-        let mut one = |value: ValueId| match (spokesman, of_part.get(&(root, value))) {
-            (Some((own, from)), _) if from.is_ranked() => draft.ranges.from(site, own, from, kind),
-            (Some((_, from)), _) => draft.ranges.from(site, value, from, kind),
-            (None, Some((_, from))) => {
-                by_rule = true;
-                draft.ranges.from(site, value, from, kind)
-            }
-            (None, None) => draft.ranges.of(site, value, kind),
-        };
-        let others = covered.get(&root).into_iter().flatten();
-        let values = whole.then_some(&bound.value).into_iter().chain(others);
-        let hull = values.map(|&value| one(value)).reduce(|hull, other| {
-            let ([a, b], [c, d]) = (hull?, other?);
-            Ok([a.min(c), b.max(d)])
-        });
-        let hull = hull.unwrap_or_else(|| Err(Failure::defect("a group has no value")));
-        // Of a group without an element every grid holds what was seen.
-        let hull = hull.map(|[low, high]| if low > high { [0.0; 2] } else { [low, high] });
+        let (hull, by_rule) = groups.hull(site, draft, root, bound.value, kind);
         let is_zero = matches!(hull, Ok([0.0, 0.0]));
         if is_zero {
             zero.insert(root);
         }
-        let doublings = doublings.get(&root).copied().unwrap_or(0).min(most_doublings(is_zero));
+        let doublings = groups.doublings.get(&root).copied().unwrap_or(0);
+        let doublings = doublings.min(most_doublings(is_zero));
         match hull.and_then(|range| Ok(coarser(grid(kind, range)?, doublings))) {
             Ok(params) => {
                 let origin = match () {
@@ -118,7 +69,7 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
         }
     }
-    for (id, root, bound) in activations {
+    for (id, root, bound) in members {
         draft.ranges.set_zero(bound.value, zero.contains(&root));
         match failed.get(&root) {
             // Without a range an input stays as it is.
@@ -130,13 +81,86 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     Ok(())
 }
 
+/// All that is said of groups, by their roots.
+#[derive(Default)]
+struct Groups<'a> {
+    /// The range of a part, and how much it is meant for that: of an operand, of the value, of what that is made from.
+    of_part: BTreeMap<(ConfigId, ValueId), (u8, &'a RangeFrom)>,
+    /// The range of the whole, and the value that it is said of.
+    spokesman: BTreeMap<ConfigId, (ValueId, &'a RangeFrom)>,
+    /// Values that the grid covers besides that of the root.
+    covered: BTreeMap<ConfigId, Vec<ValueId>>,
+    doublings: BTreeMap<ConfigId, u32>,
+}
+
+impl<'a> Groups<'a> {
+    fn new(site: &Site<'a>, draft: &Draft, members: &[Member]) -> Groups<'a> {
+        let (parts, mut groups) = (parts(site, draft, members), Groups::default());
+        for &(id, root, bound) in members {
+            let of_operand = draft.own_range(site, id);
+            if let Some(from) = of_operand.or_else(|| site.how.range(bound.value)) {
+                if let Some(&part) = parts.get(&(root, bound.value)) {
+                    let rank = u8::from(part == bound.value) + u8::from(bound.part && of_operand.is_some());
+                    let known = groups.of_part.entry((root, part)).or_insert((rank, from));
+                    if rank > known.0 {
+                        *known = (rank, from);
+                    }
+                } else if root == id || !groups.spokesman.contains_key(&root) {
+                    groups.spokesman.insert(root, (bound.value, from));
+                }
+            }
+            if bound.covered {
+                groups.covered.entry(root).or_default().push(bound.value);
+            }
+            // What an operand reads for itself is no coarser for the sake of its producer.
+            let own = draft.ranges.doublings(bound.value);
+            if own > 0 && of_operand.is_none() {
+                let group = groups.doublings.entry(root).or_default();
+                *group = own.max(*group);
+            }
+        }
+        groups
+    }
+
+    /// The range that a group covers, and whether a rule says some of it.
+    fn hull(
+        &self,
+        site: &Site<'_>,
+        draft: &mut Draft,
+        root: ConfigId,
+        value: ValueId,
+        kind: GridKind,
+    ) -> (Result<[f32; 2], Failure>, bool) {
+        let divided = (self.of_part.range((root, ValueId::new(0))..).next()).is_some_and(|((of, _), _)| *of == root);
+        // Where a rule says how far a part reaches, what was seen of the whole says nothing more.
+        let whole = !divided || !is_its_parts(site, draft, root);
+        let spokesman = self.spokesman.get(&root).copied();
+        let mut by_rule = spokesman.is_some();
+        let mut one = |value: ValueId| match (spokesman, self.of_part.get(&(root, value))) {
+            (Some((own, from)), _) if from.is_ranked() => draft.ranges.from(site, own, from, kind),
+            (Some((_, from)), _) => draft.ranges.from(site, value, from, kind),
+            (None, Some((_, from))) => {
+                by_rule = true;
+                draft.ranges.from(site, value, from, kind)
+            }
+            (None, None) => draft.ranges.of(site, value, kind),
+        };
+        let others = self.covered.get(&root).into_iter().flatten();
+        let values = whole.then_some(&value).into_iter().chain(others);
+        let hull = values.map(|&value| one(value)).reduce(|hull, other| {
+            let ([a, b], [c, d]) = (hull?, other?);
+            Ok([a.min(c), b.max(d)])
+        });
+        let hull = hull.unwrap_or_else(|| Err(Failure::defect("a group has no value")));
+        // Of a group without an element every grid holds what was seen.
+        let hull = hull.map(|[low, high]| if low > high { [0.0; 2] } else { [low, high] });
+        (hull, by_rule)
+    }
+}
+
 /// The values that are joined in groups, by themselves and by what each is moved or clipped from in its group.
-fn parts(
-    site: &Site<'_>,
-    draft: &Draft,
-    activations: &[(ConfigId, ConfigId, Bound)],
-) -> BTreeMap<(ConfigId, ValueId), ValueId> {
-    let joined = activations.iter().filter(|(.., bound)| bound.part);
+fn parts(site: &Site<'_>, draft: &Draft, members: &[Member]) -> BTreeMap<(ConfigId, ValueId), ValueId> {
+    let joined = members.iter().filter(|(.., bound)| bound.part);
     let mut parts: BTreeMap<_, _> = joined
         .map(|&(_, root, bound)| ((root, bound.value), bound.value))
         .collect();

@@ -8,13 +8,10 @@
 //! read in real numbers stays a sum: a product's config then has the carrier's type, and [`super::passive`] its grid. Of a
 //! product of real numbers the weights alone have one, on the host, too.
 
-use crate::annotate::analyses::borders::borders;
-use crate::annotate::analyses::roles::{Role, Roles, leaves_sums};
-use crate::annotate::analyses::types;
 use crate::annotate::analyses::types::Codes;
+use crate::annotate::analyses::{Role, Roles, borders, leaves_sums, types};
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::draft::{Draft, Site, is_made};
-use crate::annotate::state::given;
+use crate::annotate::state::{Draft, Site, given, is_made};
 use std::num::NonZeroU32;
 use strait_core::{
     ConfigId, Elem, Granularity, Graph, Grid, Move, Node, NodeId, Op, Origin, Port, QuantParams, ValueId,

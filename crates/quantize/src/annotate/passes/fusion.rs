@@ -6,11 +6,10 @@
 //! exporter has taken apart (Swish as a sigmoid and a product, Mish, GELU, HardSwish) are one op since the rewrites, computed
 //! from the codes of one operand: no grid in between is left to be shared.
 
-use crate::annotate::analyses::binding::{Binding, binding};
-use crate::annotate::analyses::roles::keeps_grid;
+use crate::annotate::analyses::{Binding, binding, keeps_grid};
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::draft::{Draft, Site};
 use crate::annotate::state::given::refuse;
+use crate::annotate::state::{Draft, Site};
 use strait_core::{ConfigId, Derivation, Move};
 
 pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {

@@ -6,10 +6,10 @@
 //! reader of another grid than its producer leaves, where the target requantizes no codes.
 
 use super::simplify::can_requantize;
-use crate::annotate::analyses::roles::Role;
+use crate::annotate::analyses::Role;
 use crate::annotate::settings::{AnnotateError, Given};
-use crate::annotate::state::draft::{Draft, Site};
 use crate::annotate::state::given::{of, refuse};
+use crate::annotate::state::{Draft, Site};
 use strait_core::{ConfigId, Derivation, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode, State};
 
 pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {

@@ -10,7 +10,9 @@ mod parameters;
 mod parts;
 mod passive;
 mod products;
-pub(crate) mod sequence;
+mod sequence;
 mod shifts;
 mod simplify;
 mod weights;
+
+pub(crate) use sequence::run;

@@ -7,9 +7,8 @@
 
 use super::weights::{self, Weights};
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::draft::{Draft, Site};
 use crate::annotate::state::given::refuse;
-use crate::annotate::state::ranges::COARSEST;
+use crate::annotate::state::{COARSEST, Draft, Site};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
 

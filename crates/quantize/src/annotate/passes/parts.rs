@@ -9,7 +9,7 @@
 
 use crate::annotate::findings::Unlike;
 use crate::annotate::settings::{AnnotateError, OnCodes, RangeFrom, Run};
-use crate::annotate::state::draft::{Draft, Site};
+use crate::annotate::state::{Draft, Site};
 use crate::observers::GridKind;
 use crate::parts::parts;
 use std::collections::BTreeSet;

@@ -6,9 +6,9 @@
 //! the number that a pad puts in are attributes here and no operands: lowering takes their codes on the grid of the result,
 //! so that they follow it as well.
 
-use crate::annotate::analyses::roles::Role;
+use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::draft::{Draft, Site};
+use crate::annotate::state::{Draft, Site};
 use strait_core::{ConfigId, Derivation, Move, NodeId, Port};
 
 pub(crate) fn run(_: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {

@@ -5,7 +5,7 @@
 //! raised or refused for it; those of activations and of given grids may be.
 
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::draft::{Draft, Site};
+use crate::annotate::state::{Draft, Site};
 use strait_core::{Port, Reason, ReasonCode};
 use strait_target::spec::Recipe;
 

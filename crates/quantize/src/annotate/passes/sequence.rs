@@ -7,7 +7,7 @@ use super::{
     alignment, borders, calibration, configs, fusion, given, parameters, parts, passive, products, shifts, simplify,
 };
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::draft::{Draft, Site};
+use crate::annotate::state::{Draft, Site};
 
 /// A step over the draft.
 type Pass = fn(&Site<'_>, &mut Draft) -> Result<(), AnnotateError>;

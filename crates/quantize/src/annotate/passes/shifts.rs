@@ -5,9 +5,9 @@
 //! and of their total fit into 16 bits in every channel; beyond 16 they saturate. AMCT's search takes the N of the least
 //! error on the samples instead. A node without a range, or without two such sums, is refused.
 
-use crate::annotate::analyses::roles::Role;
+use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::draft::{Draft, Site};
+use crate::annotate::state::{Draft, Site};
 use crate::observers::GridKind;
 use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, ReasonCode};
 

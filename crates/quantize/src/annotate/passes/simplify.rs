@@ -14,10 +14,9 @@
 //! producer with codes share a grid for each type. Nothing is decided by the order in which nodes happen to be stored.
 
 use super::{configs, passive};
-use crate::annotate::analyses::roles::readers_narrow;
+use crate::annotate::analyses::readers_narrow;
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::draft::{Draft, Site};
-use crate::annotate::state::losses::Overlapped;
+use crate::annotate::state::{Draft, Overlapped, Site};
 use std::collections::BTreeMap;
 use strait_core::{ConfigId, NodeId, Port, Scheme, ValueId};
 use strait_target::TargetSpec;
@@ -66,6 +65,74 @@ fn simplifies(site: &Site<'_>, draft: &Draft, result: ConfigId) -> bool {
     site.how.settings.simplifies(maker)
 }
 
+/// The readers of one value.
+#[derive(Default)]
+struct Readers {
+    /// All of them, in the order of the graph.
+    all: Vec<ConfigId>,
+    /// Configs on grids that stand already: of readers, or of what stands behind readers that move codes.
+    fixed: Vec<ConfigId>,
+    /// Those that take what comes.
+    free: Vec<ConfigId>,
+    /// Those that move codes, with the grid that all readers behind them take.
+    moves: Vec<(ConfigId, ConfigId)>,
+}
+
+impl Readers {
+    /// Brings those together of whose ranges the same is said, and tells the others apart.
+    fn new(
+        site: &Site<'_>,
+        draft: &mut Draft,
+        behind: &Behind,
+        value: ValueId,
+        requantizes: bool,
+    ) -> Result<Readers, AnnotateError> {
+        let uses = site.graph.uses(value);
+        let operands = uses.filter_map(|at| Some((at, draft.activation(at.node, at.operand.into())?)));
+        let mut sorted: Vec<_> = operands
+            .map(|(at, config)| (site.position(at.node), at.operand, config))
+            .collect();
+        sorted.sort_unstable();
+        let all: Vec<ConfigId> = sorted.into_iter().map(|(.., config)| config).collect();
+        join_alike(site, draft, &all)?;
+        let mut readers = Readers::default();
+        let apart = |id: ConfigId| requantizes && draft.bound.get(id.index()).is_some_and(|bound| bound.apart);
+        // What stands behind a result is on the grid of that result; anything else takes what comes.
+        // Nodes that move codes ask for what is taken behind them.
+        for reader in all.iter().copied().filter(|&id| !apart(id)) {
+            match behind.get(&draft.table.root(reader)).copied().flatten() {
+                _ if is_fixed(draft, reader) => readers.fixed.push(reader),
+                Some(grid) => {
+                    readers.fixed.push(grid);
+                    readers.moves.push((reader, grid));
+                }
+                None => readers.free.push(reader),
+            }
+        }
+        Ok(Readers { all, ..readers })
+    }
+
+    /// The grid that all of them take and on which the producer may leave the value.
+    fn agreed(&self, site: &Site<'_>, draft: &Draft, value: ValueId, leaves: ConfigId) -> Option<ConfigId> {
+        let first = *self.fixed.first()?;
+        let root = draft.table.root(first);
+        let is_it = |&other: &ConfigId| draft.table.root(other) == root || draft.are_given_alike(other, root);
+        // Whoever reads an output of the graph wants all of its numbers, which a bound in front of other readers cuts off.
+        let agree = self.free.is_empty()
+            && !site.graph.is_output(value)
+            && !is_kept(draft, leaves)
+            && simplifies(site, draft, leaves)
+            && draft.scheme(first) == draft.scheme(leaves)
+            && self.fixed.iter().all(is_it);
+        agree.then_some(first)
+    }
+}
+
+/// True if the grid of a result stays what it is.
+fn is_kept(draft: &Draft, leaves: ConfigId) -> bool {
+    draft.table.derivation(leaves).is_some() || draft.is_given(leaves)
+}
+
 /// Brings the readers of a value and what its producer leaves together, as far as they agree.
 fn agree(
     site: &Site<'_>,
@@ -74,31 +141,9 @@ fn agree(
     value: ValueId,
     leaves: Option<ConfigId>,
 ) -> Result<(), AnnotateError> {
-    let uses = site.graph.uses(value);
-    let operands = uses.filter_map(|at| Some((at, draft.activation(at.node, at.operand.into())?)));
-    let mut readers: Vec<_> = operands
-        .map(|(at, config)| (site.position(at.node), at.operand, config))
-        .collect();
-    readers.sort_unstable();
-    let all: Vec<ConfigId> = readers.into_iter().map(|(.., config)| config).collect();
-    join_alike(site, draft, &all)?;
     let requantizes = can_requantize(site.how.spec, leaves.and_then(|leaves| draft.scheme(leaves)));
-    let apart = |id: ConfigId| requantizes && draft.bound.get(id.index()).is_some_and(|bound| bound.apart);
-    let readers = all.iter().copied().filter(|&id| !apart(id));
-    // What stands behind a result is on the grid of that result; anything else takes what comes.
-    // Nodes that move codes ask for what is wanted behind them.
-    let (mut fixed, mut free, mut moves) = (Vec::new(), Vec::new(), Vec::new());
-    for reader in readers {
-        match behind.get(&draft.table.root(reader)).copied().flatten() {
-            _ if is_fixed(draft, reader) => fixed.push(reader),
-            Some(grid) => {
-                fixed.push(grid);
-                moves.push((reader, grid));
-            }
-            None => free.push(reader),
-        }
-    }
-    let sum = leaves.filter(|&leaves| stays_a_sum(site, draft, leaves, [&all, &fixed, &free]));
+    let readers = Readers::new(site, draft, behind, value, requantizes)?;
+    let sum = leaves.filter(|&leaves| stays_a_sum(site, draft, leaves, &readers));
     if let Some(sum) = sum {
         let node = draft.table.config(sum).map(|config| config.node);
         draft.table.withdraw([sum]);
@@ -108,66 +153,64 @@ fn agree(
             passive::rest_on_product(draft, config, node)?;
         }
     } else if let Some(leaves) = leaves {
-        let scheme = draft.scheme(leaves);
-        let equal = |draft: &Draft, id: ConfigId| draft.scheme(id) == scheme;
-        let kept = draft.table.derivation(leaves).is_some() || draft.is_given(leaves);
-        let agreed = fixed.first().copied().filter(|&first| {
-            let root = draft.table.root(first);
-            // Whoever reads an output of the graph wants all of its numbers, which a bound in front of other readers cuts off.
-            free.is_empty()
-                && !site.graph.is_output(value)
-                && !kept
-                && simplifies(site, draft, leaves)
-                && equal(draft, first)
-                && fixed
-                    .iter()
-                    .all(|&other| draft.table.root(other) == root || draft.are_given_alike(other, root))
-        });
-        match agreed {
-            Some(first) if is_moved(draft, leaves) => {
-                let root = draft.table.root(first);
-                let grid = behind.entry(draft.table.root(leaves)).or_insert(Some(first));
-                // Where codes cannot be requantized behind the moves, one grid has to do.
-                if requantizes && grid.is_none_or(|other| draft.table.root(other) != root) {
-                    *grid = None;
-                }
-            }
-            None if requantizes && !all.is_empty() && is_moved(draft, leaves) => {
-                behind.insert(draft.table.root(leaves), None);
-            }
-            Some(first) => draft.join(leaves, first)?,
-            // There is one grid.
-            None if !kept && (site.how.settings.default.alignments.force_overlap || !requantizes) => {
-                let alike: Vec<ConfigId> = fixed.iter().copied().filter(|&id| equal(draft, id)).collect();
-                overlap(site, draft, value, &alike, &free);
-                for reader in alike {
-                    draft.join(leaves, reader)?;
-                }
-            }
-            None => {}
-        }
-        for &reader in &free {
-            draft.join(reader, leaves)?;
-        }
+        produce(site, draft, behind, (value, leaves), &readers, requantizes)?;
     }
-    for (reader, grid) in moves {
+    for (reader, grid) in readers.moves {
         let same = |leaves: &ConfigId| draft.scheme(*leaves) == draft.scheme(reader);
         let leaves = leaves.filter(|leaves| sum.is_none() && same(leaves));
         draft.join(reader, leaves.unwrap_or(grid))?;
     }
     // Those of one type that are on a grid of their own are on the same one.
     let mut deciding: Vec<ConfigId> = Vec::new();
-    for reader in free {
+    for reader in readers.free {
         if is_fixed(draft, reader) {
             continue;
         }
-        match deciding
-            .iter()
-            .find(|&&other| draft.scheme(other) == draft.scheme(reader))
-        {
+        let same = |other: &&ConfigId| draft.scheme(**other) == draft.scheme(reader);
+        match deciding.iter().find(same) {
             Some(&other) => draft.join(reader, other)?,
             None => deciding.push(reader),
         }
+    }
+    Ok(())
+}
+
+/// Brings what a producer leaves to the grid on which its readers agree, and those to it that take what comes.
+fn produce(
+    site: &Site<'_>,
+    draft: &mut Draft,
+    behind: &mut Behind,
+    (value, leaves): (ValueId, ConfigId),
+    readers: &Readers,
+    requantizes: bool,
+) -> Result<(), AnnotateError> {
+    let forced = site.how.settings.default.alignments.force_overlap || !requantizes;
+    match readers.agreed(site, draft, value, leaves) {
+        Some(first) if is_moved(draft, leaves) => {
+            let root = draft.table.root(first);
+            let grid = behind.entry(draft.table.root(leaves)).or_insert(Some(first));
+            // Where codes cannot be requantized behind the moves, one grid has to do.
+            if requantizes && grid.is_none_or(|other| draft.table.root(other) != root) {
+                *grid = None;
+            }
+        }
+        None if requantizes && !readers.all.is_empty() && is_moved(draft, leaves) => {
+            behind.insert(draft.table.root(leaves), None);
+        }
+        Some(first) => draft.join(leaves, first)?,
+        // There is one grid.
+        None if forced && !is_kept(draft, leaves) => {
+            let alike = |&id: &ConfigId| draft.scheme(id) == draft.scheme(leaves);
+            let alike: Vec<ConfigId> = readers.fixed.iter().copied().filter(alike).collect();
+            overlap(site, draft, value, &alike, &readers.free);
+            for reader in alike {
+                draft.join(leaves, reader)?;
+            }
+        }
+        None => {}
+    }
+    for &reader in &readers.free {
+        draft.join(reader, leaves)?;
     }
     Ok(())
 }
@@ -193,7 +236,8 @@ fn join_alike(site: &Site<'_>, draft: &mut Draft, readers: &[ConfigId]) -> Resul
 
 /// True if the result of a node of the accelerator is left as the sum that it is, for each of its readers to narrow: the
 /// table narrows operands, and `all` of these want codes that the row makes, but not all on one grid.
-fn stays_a_sum(site: &Site<'_>, draft: &Draft, leaves: ConfigId, [all, fixed, free]: [&[ConfigId]; 3]) -> bool {
+fn stays_a_sum(site: &Site<'_>, draft: &Draft, leaves: ConfigId, readers: &Readers) -> bool {
+    let Readers { all, fixed, free, .. } = readers;
     let (spec, table) = (site.how.spec, &draft.table);
     let maker = table.config(leaves).and_then(|config| site.graph.node(config.node));
     let row = maker.zip(table.config(leaves)).and_then(|(node, config)| {

@@ -1,12 +1,15 @@
 //! Which nodes serve better on the host, or can run nowhere else.
 
 mod code;
-pub(crate) mod extents;
-pub(crate) mod refusal;
+mod extents;
+mod refusal;
 mod requirements;
-pub(crate) mod settle;
+mod settle;
 mod statistics;
 mod widen;
 
 pub use code::refused_by_code;
+pub(crate) use extents::cuts;
+pub(crate) use refusal::refusal;
+pub(crate) use settle::Settled;
 pub use widen::widen;

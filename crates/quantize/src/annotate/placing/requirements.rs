@@ -1,6 +1,6 @@
 //! Requirements of a recipe on a node, whatever the target: the lowering relies on them.
 
-use crate::annotate::analyses::reach::extent;
+use crate::annotate::analyses::extent;
 use strait_core::op::{Coordinate, IntegerResize, PadMode, Resize, ResizeMode};
 use strait_core::{Dim, Elem, Graph, Module, Node, Op, Reason, ReasonCode, TensorType};
 use strait_requantize::function::LayerNorm;

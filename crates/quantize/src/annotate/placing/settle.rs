@@ -8,8 +8,7 @@
 //! as something changes.
 
 use super::statistics::is_statistic;
-use crate::annotate::analyses::order::Order;
-use crate::annotate::analyses::roles::{Roles, keeps_grid};
+use crate::annotate::analyses::{Order, Roles, keeps_grid};
 use crate::annotate::settings::{Annotation, OnCodes, Run};
 use std::collections::BTreeSet;
 use strait_core::shape::element_count;
@@ -54,7 +53,10 @@ impl Settled {
     ) -> Vec<NodeId> {
         let settling = Settling {
             how,
-            roles: how.placing_roles(),
+            roles: Roles {
+                is_placing: true,
+                ..how.roles()
+            },
         };
         let (mut moved, mut back) = (Vec::new(), BTreeSet::new());
         for &id in changed {

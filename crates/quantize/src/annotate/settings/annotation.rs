@@ -59,7 +59,7 @@ impl<'a> Annotation<'a> {
 
     /// The type of which a value is to leave the node that makes it.
     pub(crate) fn value_type(&self, value: ValueId) -> Option<Integer> {
-        let own = self.settings.value(value).and_then(|own| own.ty);
+        let own = self.settings.values.get(&value).and_then(|own| own.ty);
         own.or_else(|| self.constraints.values.get(&value)?.ty)
     }
 
@@ -70,7 +70,7 @@ impl<'a> Annotation<'a> {
 
     /// The source of the range of a value, where it is not the default observer.
     pub(crate) fn range(&self, value: ValueId) -> Option<&'a RangeFrom> {
-        let own = self.settings.value(value).and_then(|own| own.range.as_ref());
+        let own = self.settings.values.get(&value).and_then(|own| own.range.as_ref());
         own.or_else(|| self.constraints.values.get(&value)?.range.as_ref())
     }
 
@@ -85,14 +85,14 @@ impl<'a> Annotation<'a> {
     /// Granularities of the scales of a node's weights, the first of which wins that they can have.
     pub(crate) fn weight_per(&self, id: NodeId) -> impl Iterator<Item = WeightPer> {
         let given = self.constraints.nodes.get(&id).and_then(|given| given.per);
-        let own = given.or_else(|| self.settings.layer(id)?.weights.per);
+        let own = given.or_else(|| self.settings.layers.get(&id)?.weights.per);
         [own, self.settings.default.weights.per].into_iter().flatten()
     }
 
     /// Inputs that share a scale of a node's weights. None: as the table prefers.
     pub(crate) fn weight_block(&self, id: NodeId) -> Option<NonZeroU32> {
         let given = self.constraints.nodes.get(&id).and_then(|given| given.block);
-        let own = given.or_else(|| self.settings.layer(id)?.weights.block);
+        let own = given.or_else(|| self.settings.layers.get(&id)?.weights.block);
         own.or(self.settings.default.weights.block)
     }
 

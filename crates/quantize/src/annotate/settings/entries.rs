@@ -4,18 +4,11 @@ use crate::observers::ObserverChoice;
 use std::num::NonZeroU32;
 use strait_target::spec::{Activation, Alignment, Integer, Observer, WeightPer};
 
-/// The settings of one layer, value or operand, and the rules that made them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Entry<T> {
-    /// The settings.
-    pub setting: T,
-    /// Positions of the rules, in rising order; none where no rule made it.
-    pub rules: Vec<usize>,
-}
-
 /// Settings of one layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerSettings {
+    /// Positions of the rules that made it, in rising order.
+    pub rules: Vec<usize>,
     /// Where it runs. None: where it serves best.
     pub run: Option<Run>,
     /// The type of the activations that it computes on.
@@ -52,6 +45,8 @@ pub struct WeightSettings {
 /// Settings of one value, as it leaves the node that makes it, or the host that hands it over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueSettings {
+    /// Positions of the rules that made it, in rising order.
+    pub rules: Vec<usize>,
     /// Its type, where the node has that.
     pub ty: Option<Integer>,
     /// The source of its range.
@@ -63,6 +58,8 @@ pub struct ValueSettings {
 /// Settings of one operand. One with a range of its own has a grid of its own; other readers of its value do not see it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OperandSettings {
+    /// Positions of the rules that made it, in rising order.
+    pub rules: Vec<usize>,
     /// The source of its range.
     pub range: Option<RangeFrom>,
     /// Its grid. Where operands and results share a grid, this is for all of them.

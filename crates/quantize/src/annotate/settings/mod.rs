@@ -9,8 +9,6 @@ mod of_graph;
 
 pub use annotation::{AnnotateError, Annotation};
 pub use constraints::{Constraints, Given, NodeConstraints, OnCodes, ValueConstraints};
-pub use entries::{
-    Entry, GridSettings, LayerSettings, OperandSettings, RangeFrom, Run, Unfit, ValueSettings, WeightSettings,
-};
+pub use entries::{GridSettings, LayerSettings, OperandSettings, RangeFrom, Run, Unfit, ValueSettings, WeightSettings};
 pub use node_types::NodeTypes;
 pub use of_graph::{Defaults, Settings};

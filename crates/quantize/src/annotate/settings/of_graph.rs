@@ -1,6 +1,6 @@
 //! All settings of one target's float graph, and the questions that placing and annotating ask of them.
 
-use super::{Entry, GridSettings, LayerSettings, NodeTypes, OperandSettings, RangeFrom, Run, ValueSettings};
+use super::{GridSettings, LayerSettings, NodeTypes, OperandSettings, RangeFrom, Run, ValueSettings};
 use super::{Unfit, WeightSettings};
 use crate::observers::ObserverChoice;
 use std::collections::BTreeMap;
@@ -14,11 +14,11 @@ pub struct Settings {
     /// Where nothing else is said.
     pub default: Defaults,
     /// Settings of single layers.
-    pub layers: BTreeMap<NodeId, Entry<LayerSettings>>,
+    pub layers: BTreeMap<NodeId, LayerSettings>,
     /// Settings of single values.
-    pub values: BTreeMap<ValueId, Entry<ValueSettings>>,
+    pub values: BTreeMap<ValueId, ValueSettings>,
     /// Settings of single operands, by position.
-    pub operands: BTreeMap<(NodeId, usize), Entry<OperandSettings>>,
+    pub operands: BTreeMap<(NodeId, usize), OperandSettings>,
 }
 
 /// Settings of all that no entry speaks of.
@@ -53,44 +53,14 @@ impl Settings {
         }
     }
 
-    /// The settings of a layer, for whoever resolves rules.
-    pub fn layer_mut(&mut self, id: NodeId) -> &mut LayerSettings {
-        &mut self.layers.entry(id).or_default().setting
-    }
-
-    /// The settings of a value, for whoever resolves rules.
-    pub fn value_mut(&mut self, id: ValueId) -> &mut ValueSettings {
-        &mut self.values.entry(id).or_default().setting
-    }
-
-    /// The settings of an operand, for whoever resolves rules.
-    pub fn operand_mut(&mut self, id: NodeId, index: usize) -> &mut OperandSettings {
-        &mut self.operands.entry((id, index)).or_default().setting
-    }
-
-    /// The settings of a layer.
-    pub fn layer(&self, id: NodeId) -> Option<&LayerSettings> {
-        self.layers.get(&id).map(|entry| &entry.setting)
-    }
-
-    /// The settings of a value.
-    pub fn value(&self, id: ValueId) -> Option<&ValueSettings> {
-        self.values.get(&id).map(|entry| &entry.setting)
-    }
-
-    /// The settings of an operand.
-    pub fn operand(&self, id: NodeId, index: usize) -> Option<&OperandSettings> {
-        self.operands.get(&(id, index)).map(|entry| &entry.setting)
-    }
-
     /// Where a node runs, if that is said.
     pub fn run(&self, id: NodeId) -> Option<&Run> {
-        self.layer(id)?.run.as_ref()
+        self.layers.get(&id)?.run.as_ref()
     }
 
     /// The types that a node is to compute on.
     pub fn types(&self, id: NodeId) -> NodeTypes {
-        let (own, weights) = (self.layer(id), &self.default.weights);
+        let (own, weights) = (self.layers.get(&id), &self.default.weights);
         NodeTypes {
             own: (
                 own.and_then(|layer| layer.activation),
@@ -103,7 +73,7 @@ impl Settings {
 
     /// The settings of the grids of a node's own activations: also of one of its operands or results, where these share a grid.
     pub(crate) fn grid(&self, id: NodeId, node: &Node, shares: bool) -> GridSettings {
-        let own = self.layer(id).map(|layer| layer.grid).unwrap_or_default();
+        let own = self.layers.get(&id).map(|layer| layer.grid).unwrap_or_default();
         if !shares {
             return own;
         }
@@ -114,22 +84,25 @@ impl Settings {
 
     /// The settings of the grid of one value, as it leaves the node that makes it.
     pub(crate) fn value_grid(&self, id: ValueId) -> GridSettings {
-        self.value(id).map(|value| value.grid).unwrap_or_default()
+        self.values.get(&id).map(|value| value.grid).unwrap_or_default()
     }
 
     /// The settings of the grid of one operand.
     pub(crate) fn operand_grid(&self, id: NodeId, index: usize) -> GridSettings {
-        self.operand(id, index).map(|operand| operand.grid).unwrap_or_default()
+        self.operands
+            .get(&(id, index))
+            .map(|operand| operand.grid)
+            .unwrap_or_default()
     }
 
     /// The source of the range of one operand, where it is another than that of its value.
     pub fn operand_range(&self, id: NodeId, index: usize) -> Option<&RangeFrom> {
-        self.operand(id, index)?.range.as_ref()
+        self.operands.get(&(id, index))?.range.as_ref()
     }
 
     /// The settings of the grid of a node's weights.
     pub(crate) fn weight_grid(&self, id: NodeId) -> GridSettings {
-        let own = self.layer(id).map(|layer| layer.weights.grid).unwrap_or_default();
+        let own = self.layers.get(&id).map(|layer| layer.weights.grid).unwrap_or_default();
         own.or(self.default.weights.grid)
     }
 
@@ -141,7 +114,7 @@ impl Settings {
 
     /// Neighbouring outputs of a node that share a scale of its weights.
     pub(crate) fn weight_ties(&self, id: NodeId) -> Option<usize> {
-        self.layer(id)?.weights.ties.map(|ties| ties.get() as usize)
+        self.layers.get(&id)?.weights.ties.map(|ties| ties.get() as usize)
     }
 
     /// The choice where a bias or a scale of a node does not fit.
@@ -151,18 +124,18 @@ impl Settings {
 
     /// Which grid the operands and results of a node share, if that is said of itself.
     pub(crate) fn alignment(&self, id: NodeId) -> Option<Alignment> {
-        self.layer(id)?.alignment
+        self.layers.get(&id)?.alignment
     }
 
     /// True if the results of a node are made on the grid that all readers agree on.
     pub(crate) fn simplifies(&self, id: Option<NodeId>) -> bool {
-        let own = id.and_then(|id| self.layer(id)?.simplify);
+        let own = id.and_then(|id| self.layers.get(&id)?.simplify);
         own.unwrap_or(self.default.alignments.simplify)
     }
 
     /// A setting of a node's weights, or else of all.
     fn of_weights<T>(&self, id: NodeId, says: impl Fn(&WeightSettings) -> Option<T>) -> Option<T> {
-        let own = self.layer(id).and_then(|layer| says(&layer.weights));
+        let own = self.layers.get(&id).and_then(|layer| says(&layer.weights));
         own.or_else(|| says(&self.default.weights))
     }
 }

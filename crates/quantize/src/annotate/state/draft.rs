@@ -3,12 +3,8 @@
 use super::given::refuse;
 use super::losses::{Coarser, Overlapped, Raised};
 use super::ranges::Ranges;
-use crate::annotate::analyses::borders::borders;
-use crate::annotate::analyses::order::Order;
-use crate::annotate::analyses::reach::Reach;
-use crate::annotate::analyses::roles::Role;
-use crate::annotate::analyses::scope::{Regions, Scope};
 use crate::annotate::analyses::types::Types;
+use crate::annotate::analyses::{Order, Reach, Regions, Role, Scope, borders, computed};
 use crate::annotate::settings::{AnnotateError, Annotation, RangeFrom};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
@@ -263,7 +259,7 @@ impl Draft {
         for &id in &site.scope.nodes {
             let Some(node) = site.graph.node(id) else { continue };
             let alone = site.how.roles().weights_alone(site.graph, id, node);
-            let left = alone.is_none() && crate::annotate::analyses::roles::computed(site.how.spec, node).is_none();
+            let left = alone.is_none() && computed(site.how.spec, node).is_none();
             let ports = (0..node.inputs.len()).map(Port::Operand);
             let ports = ports.chain((0..node.outputs.len()).map(Port::Result));
             for config in ports.filter_map(|port| self.table.id(id, port)) {

@@ -1,8 +1,10 @@
 //! The work of passes, with all that later ones and later turns need of it.
 
-pub(crate) mod draft;
+mod draft;
 pub(crate) mod given;
-pub(crate) mod losses;
-pub(crate) mod ranges;
+mod losses;
+mod ranges;
 
+pub(crate) use draft::{Bound, Draft, Site, is_given, is_made};
 pub use losses::{Coarser, Overlapped, Raised};
+pub(crate) use ranges::{COARSEST, coarser, most_doublings};

@@ -6,7 +6,7 @@
 
 use super::multiplied::{Weights, reach};
 use crate::annotate::settings::{Annotation, Unfit};
-use crate::annotate::state::losses::Raised;
+use crate::annotate::state::Raised;
 use crate::observers::GridKind;
 use std::{collections::BTreeSet, num::NonZeroU32};
 use strait_core::{

@@ -2,7 +2,7 @@
 
 use super::product::{Product, Scales, result_scale};
 use crate::annotate::settings::Annotation;
-use crate::annotate::state::losses::Raised;
+use crate::annotate::state::Raised;
 use crate::observers::{GridKind, ObserverChoice};
 use strait_core::{
     Failure, Graph, GraphId, Module, Node, NodeId, Origin, Port, QuantParams, QuantTable, Reason, ReasonCode, ValueId,

@@ -3,7 +3,7 @@
 use super::least::{FINEST, LeastScales, NEGLIGIBLE, bias_limit, negligible};
 use super::multiplied::reach;
 use crate::annotate::settings::{Annotation, Unfit};
-use crate::annotate::state::losses::Raised;
+use crate::annotate::state::Raised;
 use crate::observers::GridKind;
 use std::borrow::Cow;
 use strait_core::{
