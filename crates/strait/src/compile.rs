@@ -207,7 +207,9 @@ impl Artifact {
             ..
         } = self.compiled("simulated")?;
         let spec = Some(target.target.spec());
-        let simulated = strait_lower::simulate(&built.annotated, spec, Parameters::Reals).map_err(Error::defect)?;
+        let simulated = strait_lower::simulate(&built.annotated, spec, Parameters::Reals);
+        let mut simulated = simulated.map_err(Error::defect)?;
+        strait_lower::name_outputs(&mut simulated, &built.annotated);
         let bodies = &observed.observed.model.bodies;
         let whole = bodies.whole(&simulated).map_err(Error::defect)?;
         Session::new(&whole, &Standard, options)
