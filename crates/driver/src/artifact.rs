@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::Serialize;
 use strait_compile::{CompileError, OwnLoops, Shares, TargetLoops, shares};
 use strait_container::{Artifact, Digest, Integrity, Model, TargetOrigin};
 use strait_core::{Bodies, Module};
@@ -25,7 +26,6 @@ use crate::{
     session::Session,
     stop::Stop,
     table, targets,
-    verification::Computed,
 };
 
 /// See the module.
@@ -57,6 +57,18 @@ pub enum Kernels {
     Registered,
     /// The target's own model of its arithmetic: of the plugin in this library, which the artifact was made with.
     Target(Option<PathBuf>),
+}
+
+/// Who computes the requantizations of an artifact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "by", content = "because")]
+pub enum Computed {
+    /// The kernels that the registry has for its forms: the target's own, or the host's.
+    Target,
+    /// The target's own model of its arithmetic, out of the library of its plugin.
+    OwnModel,
+    /// The host, by the definition of the forms, and why.
+    Host(String),
 }
 
 impl Opened {
@@ -110,7 +122,7 @@ impl Opened {
         };
         let loops: Box<dyn LoopsFor> = if computed == Computed::Target {
             let target = registry.get(&version.id, &deployment.options);
-            Box::new(TargetLoops(target.map_err(|error| targets::finding(&error))?))
+            Box::new(TargetLoops(target.map_err(|error| failure::registry(&error))?))
         } else {
             Box::new(Standard)
         };
@@ -158,7 +170,7 @@ impl Opened {
                 }
                 computed => {
                     let target = registry.get(&version.id, options);
-                    (target.map_err(|error| targets::finding(&error))?, computed.clone())
+                    (target.map_err(|error| failure::registry(&error))?, computed.clone())
                 }
             },
         };

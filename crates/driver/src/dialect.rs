@@ -13,7 +13,7 @@ use strait_target::{
 use crate::{
     config::{KeyPath, Loaded, codes},
     diagnostic::{Diagnostic, Diagnostics},
-    targets,
+    failure,
 };
 
 /// A larger file is none of these.
@@ -126,7 +126,7 @@ fn known(id: &str, options: &Node, shape: &Shape, registry: &Registry) -> Result
     let spec = entry
         .table()
         .spec(&Options::new())
-        .map_err(|error| targets::finding(&error.into()))?;
+        .map_err(|error| failure::registry(&error.into()))?;
     let all: Vec<&str> = (spec.options.keys().chain(keys(shape))).map(String::as_str).collect();
     let unknown = given.iter().filter(|(name, _)| !all.contains(&name.as_str()));
     let findings = unknown.map(|(name, entry)| {

@@ -13,7 +13,7 @@ use crate::{
     artifact::Opened,
     config::{Loaded, types::MetricTable},
     diagnostic::Diagnostic,
-    evaluation::{Side, Subject, doubts, judges, notes},
+    evaluation::{Side, Subject, doubts, judges, notes, whole_of},
     failure::{self, codes},
     pipeline::{self, read::read_model},
     session::Session,
@@ -154,7 +154,7 @@ fn measured(
             .iter()
             .map(|input| (&input.name, input.elem, &input.shape))
             .eq(inputs.iter().map(|input| (&input.name, input.elem, &input.shape)));
-        let side = Side::new(&*pipeline::whole_of(bodies, canonical)?, &options, session)?;
+        let side = Side::new(&*whole_of(bodies, canonical)?, &options, session)?;
         if !same || side.outputs() != outputs {
             let message = format!("{} has other inputs or outputs than the artifact", file.display());
             return Err(Diagnostic::error(codes::EVALUATION, message).into());
@@ -164,7 +164,7 @@ fn measured(
     });
     let float = float.transpose()?;
     let simulated = simulated.map(|SimulatedSide { loaded, registry }| {
-        let module = pipeline::simulated(&loaded, registry, opened, session)?;
+        let module = pipeline::simulated(&loaded, registry, opened.artifact.manifest(), session)?;
         let side = Side::new(&module, &options, session)?;
         let found = notes(&side, [None; 2], &judges, &samples, session, "evaluate (simulated)")?;
         Ok::<_, Stop>((side, found))

@@ -8,16 +8,18 @@ use strait_container::ArtifactError;
 pub use strait_core::codes;
 use strait_document::KeyPath;
 use strait_evaluate::EvaluateError;
-use strait_execute::{ExecuteError, StepError};
+use strait_execute::{Excess, ExecuteError, Share, StepError};
 use strait_import::{FreeDimension, NodeFault, ReadError};
 use strait_kernels::KernelError;
 
 use strait_samples::DataError;
+use strait_target::{RegistryError, TableError};
 
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
-    limits, recognise,
+    recognise,
     stop::Stop,
+    table,
 };
 
 /// Stored data that cannot be used.
@@ -61,7 +63,7 @@ pub fn compile(error: CompileError) -> Stop {
         CompileError::Interrupted => Stop::Interrupted,
         CompileError::Defect(text) => Stop::Defect(text),
         CompileError::Execute(error) => execute(error),
-        CompileError::Excess(found) => limits::excess(&found).into(),
+        CompileError::Excess(found) => excess(&found).into(),
         CompileError::Target(text) => Diagnostic::error(codes::TARGET, text).into(),
         CompileError::OwnModel(error) => Diagnostic::error(codes::TARGET, error.to_string()).into(),
         CompileError::Kernels(layers) => Diagnostics(layers.into_iter().map(of_target).collect()).into(),
@@ -81,6 +83,64 @@ pub fn evaluate(error: EvaluateError) -> Stop {
     let mut finding = Diagnostic::error(code, error.to_string());
     finding.help.extend(help.map(str::to_owned));
     finding.into()
+}
+
+/// The finding for a run that takes more than it may.
+pub(crate) fn excess(found: &Excess) -> Diagnostic {
+    match found {
+        Excess::Memory {
+            taken,
+            allowed,
+            widest: Share { node, op, .. },
+            weights,
+            copies,
+            statistics,
+            values,
+            results,
+        } => {
+            let message = format!(
+                "a run of one sample takes {}, and {} may be used; the most at `{node}` ({op})",
+                table::bytes(*taken),
+                table::bytes(*allowed)
+            );
+            let note = format!(
+                "weights {} and copies of them {}, statistics {}, values of one sample {}, its inputs and results {}",
+                table::bytes(*weights),
+                table::bytes(*copies),
+                table::bytes(*statistics),
+                table::bytes(*values),
+                table::bytes(*results)
+            );
+            Diagnostic::error(codes::MEMORY, message).note(note).help(
+                "`--memory SIZE` sets another limit, by default four fifths of what the machine or its container has; a \
+                 smaller input or batch (`bind` in [model]) takes less",
+            )
+        }
+        Excess::Work {
+            operations,
+            allowed,
+            busiest: Share { node, op, amount },
+        } => {
+            let message = format!(
+                "a run of one sample takes about {} operations, and {} are allowed; {} of them in `{node}` ({op})",
+                table::figure(*operations),
+                table::figure(*allowed),
+                table::figure(*amount)
+            );
+            Diagnostic::error(codes::WORK, message).help(format!(
+                "if the model is meant so, `--operations {}` or `--operations unlimited` lifts the limit",
+                table::figure(operations.saturating_add(operations / 10))
+            ))
+        }
+    }
+}
+
+/// An error of the registry of targets, with the place in the table where the error names one.
+pub fn registry(error: &RegistryError) -> Diagnostics {
+    match error {
+        RegistryError::Table(TableError::Table(findings)) => findings.clone(),
+        other => Diagnostic::error(codes::TARGET, other.to_string()).into(),
+    }
 }
 
 /// Finding for a fault of a target's own code.
@@ -248,6 +308,24 @@ pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
         // It names the file already, which may be one beside the model.
         ReadError::File { .. } => Diagnostic::error(codes::MODEL, error.to_string()).into(),
         _ => Diagnostic::error(codes::MODEL, format!("{file}: {error}")).into(),
+    }
+}
+
+impl From<ExecuteError> for Stop {
+    fn from(error: ExecuteError) -> Stop {
+        execute(error)
+    }
+}
+
+impl From<EvaluateError> for Stop {
+    fn from(error: EvaluateError) -> Stop {
+        evaluate(error)
+    }
+}
+
+impl From<CompileError> for Stop {
+    fn from(error: CompileError) -> Stop {
+        compile(error)
     }
 }
 

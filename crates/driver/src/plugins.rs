@@ -11,9 +11,8 @@ use crate::{
         types::{Plugin, Unpinned},
     },
     diagnostic::{Diagnostic, Diagnostics},
-    failure::codes,
+    failure::{self, codes},
     session::Session,
-    targets::finding,
 };
 
 /// Puts the target of a plugin into the registry, if somebody vouches for it.
@@ -56,7 +55,7 @@ pub(crate) fn add(
     match register(registry, Arc::new(library)) {
         Ok(_) => Ok(()),
         // The table itself has the line.
-        Err(found @ RegistryError::Table(_)) => Err(finding(&found)),
+        Err(found @ RegistryError::Table(_)) => Err(failure::registry(&found)),
         Err(found) => Err(error(found.to_string()).into()),
     }
 }
@@ -80,8 +79,8 @@ pub(crate) fn with_own_model(
         )));
     }
     let mut registry = Registry::default();
-    register(&mut registry, Arc::new(library)).map_err(|error| finding(&error))?;
-    registry.get(id, options).map_err(|error| finding(&error))
+    register(&mut registry, Arc::new(library)).map_err(|error| failure::registry(&error))?;
+    registry.get(id, options).map_err(|error| failure::registry(&error))
 }
 
 /// A library in a worker of this program.

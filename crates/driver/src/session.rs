@@ -15,9 +15,14 @@ use strait_kernels::Context;
 
 use crate::{
     diagnostic::Diagnostic,
+    failure,
     limits::{self, Demand, Limits},
     stop::Stop,
+    table,
 };
+
+/// Number of operations of all samples together above which the number is reported.
+const WORTH_SAYING: u64 = 10_000_000_000_000;
 
 /// Somebody who watches the work and may stop it. Methods are called from one thread at a time.
 pub trait Progress: Sync {
@@ -143,6 +148,31 @@ impl<'a> Session<'a> {
         second: impl FnOnce() -> Result<T, Stop>,
     ) -> Result<[T; 2], Stop> {
         strait_execute::both(self.threads, first, second)
+    }
+
+    /// Number of `samples` that may run at a time ([`Limits::admit`]). Work that takes long is told.
+    ///
+    /// # Errors
+    /// Not even one fits; or one takes more operations than is allowed.
+    pub(crate) fn admit(&self, demand: &Demand, samples: usize) -> Result<NonZeroUsize, Stop> {
+        let at_a_time = self.limits.admit(demand, self.threads);
+        let at_a_time = at_a_time.map_err(|found| Stop::from(failure::excess(&found)))?;
+        self.tell_of(demand, samples);
+        Ok(at_a_time)
+    }
+
+    /// Tells of work that takes long.
+    pub(crate) fn tell_of(&self, demand: &Demand, samples: usize) {
+        if demand.operations().saturating_mul(samples as u64) > WORTH_SAYING {
+            let busiest = demand.busiest();
+            self.say(&format!(
+                "{} of about {} operations each, most of them ({}) in `{}`: this takes a while",
+                table::count(samples, "sample"),
+                table::figure(demand.operations()),
+                table::figure(busiest.amount),
+                busiest.node
+            ));
+        }
     }
 
     /// Says something worth knowing.

@@ -1,13 +1,6 @@
 //! Reason why work stopped early.
 
-use strait_compile::CompileError;
-use strait_evaluate::EvaluateError;
-use strait_execute::ExecuteError;
-
-use crate::{
-    diagnostic::{Diagnostic, Diagnostics},
-    failure,
-};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// The error type of everything that the driver does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,24 +25,6 @@ impl From<Diagnostics> for Stop {
 impl From<Diagnostic> for Stop {
     fn from(found: Diagnostic) -> Stop {
         Stop::Found(found.into())
-    }
-}
-
-impl From<ExecuteError> for Stop {
-    fn from(error: ExecuteError) -> Stop {
-        failure::execute(error)
-    }
-}
-
-impl From<EvaluateError> for Stop {
-    fn from(error: EvaluateError) -> Stop {
-        failure::evaluate(error)
-    }
-}
-
-impl From<CompileError> for Stop {
-    fn from(error: CompileError) -> Stop {
-        failure::compile(error)
     }
 }
 

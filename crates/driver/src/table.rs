@@ -116,6 +116,14 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
+/// A large number: three digits and an exponent.
+pub(crate) fn figure(count: u64) -> String {
+    match count {
+        ..100_000 => count.to_string(),
+        _ => format!("{:.2e}", count as f64),
+    }
+}
+
 /// A number of bytes.
 pub(crate) fn bytes(count: u64) -> String {
     match count {

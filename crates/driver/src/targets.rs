@@ -7,9 +7,9 @@ use strait_target::{Origin, Registry, RegistryError, TableError, Target, spec::B
 
 use crate::{
     config::{KeyPath, Loaded, types::TableFile},
-    diagnostic::{Diagnostic, Diagnostics},
+    diagnostic::Diagnostics,
     dialect::has_word,
-    failure::codes,
+    failure::{self, codes},
     plugins,
     session::Session,
 };
@@ -19,9 +19,9 @@ use crate::{
 /// # Errors
 /// A table that cannot be read or is wrong, an id that is there twice.
 pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registry, Diagnostics> {
-    let mut registry = Registry::builtin().map_err(|error| finding(&error))?;
+    let mut registry = Registry::builtin().map_err(|error| failure::registry(&error))?;
     for file in files {
-        registry.add_file(file).map_err(|error| finding(&error))?;
+        registry.add_file(file).map_err(|error| failure::registry(&error))?;
     }
     Ok(registry)
 }
@@ -99,9 +99,13 @@ pub(crate) fn chosen(
                     )
                     .into()
             }
-            other => finding(other),
+            other => failure::registry(other),
         })?;
-        let origin = registry.entry(id).map_err(|error| finding(&error))?.origin().clone();
+        let origin = registry
+            .entry(id)
+            .map_err(|error| failure::registry(&error))?
+            .origin()
+            .clone();
         found.push((target, origin));
     }
     Ok(found)
@@ -113,7 +117,7 @@ fn table(loaded: &Loaded, file: &TableFile, path: &KeyPath, registry: &mut Regis
     let error = |message: String| Diagnostics::from(loaded.error(codes::TARGET, path, message, ""));
     let entry = registry.add_file(file.path().as_ref()).map_err(|found| match &found {
         // The table itself has the line.
-        RegistryError::Table(_) => finding(&found),
+        RegistryError::Table(_) => failure::registry(&found),
         _ => error(found.to_string()),
     })?;
     let found = Digest(entry.table().digest()).to_string();
@@ -123,14 +127,6 @@ fn table(loaded: &Loaded, file: &TableFile, path: &KeyPath, registry: &mut Regis
             file.path()
         ))),
         _ => Ok(()),
-    }
-}
-
-/// Findings for an error of the registry, with the place in the table where the error names one.
-pub fn finding(error: &RegistryError) -> Diagnostics {
-    match error {
-        RegistryError::Table(TableError::Table(findings)) => findings.clone(),
-        other => Diagnostic::error(codes::TARGET, other.to_string()).into(),
     }
 }
 

@@ -37,7 +37,7 @@ pub use nearness::{Distance, FreeIntegers, FromScales};
 pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
 
-/// The file in an artifact.
+/// The file of the report in an artifact.
 pub const REPORT_FILE: &str = "report.json";
 
 /// The version of the report's keys.

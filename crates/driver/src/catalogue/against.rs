@@ -8,8 +8,7 @@ use strait_target::{Registry, read_table};
 
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
-    failure::codes,
-    targets,
+    failure::{self, codes},
 };
 
 /// A table that is held against an older one.
@@ -33,14 +32,14 @@ pub struct Against {
 /// A table that cannot be read or is wrong; an id that no table has, with the nearest one; an old table that is another
 /// target's.
 pub fn against<'a>(files: impl IntoIterator<Item = &'a Path>, id: &str, old: &Path) -> Result<Against, Diagnostics> {
-    let read = |file: &Path| read_table(file).map_err(|error| targets::finding(&error));
+    let read = |file: &Path| read_table(file).map_err(|error| failure::registry(&error));
     // Whatever code a table asks for: nothing is compiled for it.
     let tables = files.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let builtin = Registry::builtin().map_err(|error| targets::finding(&error))?;
+    let builtin = Registry::builtin().map_err(|error| failure::registry(&error))?;
     let (origin, new) = match tables.iter().find(|table| table.id() == id) {
         Some(table) => (table.name().to_owned(), table),
         None => {
-            let entry = builtin.entry(id).map_err(|error| targets::finding(&error))?;
+            let entry = builtin.entry(id).map_err(|error| failure::registry(&error))?;
             (entry.origin().to_string(), entry.table())
         }
     };

@@ -16,8 +16,8 @@ use strait_target::{
 
 use crate::{
     diagnostic::Diagnostics,
+    failure,
     report::{Counts, claim},
-    targets,
 };
 
 /// A target in a list.
@@ -251,7 +251,7 @@ pub fn list(registry: &Registry) -> Result<List, Diagnostics> {
 /// # Errors
 /// A target that is not registered, with the nearest id.
 pub fn sheet(registry: &Registry, id: &str) -> Result<Sheet, Diagnostics> {
-    let entry = registry.entry(id).map_err(|error| targets::finding(&error))?;
+    let entry = registry.entry(id).map_err(|error| failure::registry(&error))?;
     let spec = spec(entry)?;
     Ok(Sheet {
         target: card(entry, &spec),
@@ -276,7 +276,7 @@ fn spec(entry: &Entry) -> Result<TargetSpec, Diagnostics> {
     entry
         .table()
         .spec(&Options::new())
-        .map_err(|error| targets::finding(&error.into()))
+        .map_err(|error| failure::registry(&error.into()))
 }
 
 fn card(entry: &Entry, spec: &TargetSpec) -> Card {

@@ -12,4 +12,4 @@ mod side;
 pub(crate) use doubts::{doubts, unexpected};
 pub(crate) use set::{Judge, Subject, judges};
 pub use side::Side;
-pub(crate) use side::{grid, notes, reals, views};
+pub(crate) use side::{grid, notes, reals, views, whole_of};

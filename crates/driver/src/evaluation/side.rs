@@ -1,6 +1,8 @@
 //! Runs models over samples, and lets metrics note down what they see.
 
-use strait_core::{Elem, Module, QuantParams, Value};
+use std::borrow::Cow;
+
+use strait_core::{Bodies, Elem, Module, QuantParams, Value};
 use strait_evaluate::{EvaluateError, Note, Output, Seen};
 use strait_execute::{Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
 use strait_samples::{Sample, Samples, Scratch};
@@ -65,6 +67,11 @@ impl Side {
         }
         Ok(left)
     }
+}
+
+/// A module as it runs, whose main graph has these bodies open.
+pub(crate) fn whole_of<'m>(bodies: &Bodies, module: &'m Module) -> Result<Cow<'m, Module>, Stop> {
+    bodies.whole(module).map_err(|error| Stop::Defect(error.to_string()))
 }
 
 /// The grid of a value of codes, where it has one.

@@ -18,9 +18,9 @@ use crate::{
     diagnostic::Diagnostic,
     failure::{self, codes},
     model,
-    pipeline::{REPORT_FILE, select::matches_layer},
+    pipeline::select::matches_layer,
     recognise,
-    report::{Layer, Report},
+    report::{Layer, REPORT_FILE, Report},
     stop::Stop,
 };
 

@@ -1,6 +1,6 @@
 //! One target: from the canonical module to integers.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use strait_compile::{Built, CompileError, GivenGrid, Resolved, Task, fusion_policy};
 use strait_core::{Bodies, Module, Switches};
@@ -160,11 +160,6 @@ fn stop(job: &Job<'_>, settings: &Settings, error: CompileError) -> Stop {
         CompileError::Denied(denied) => settings::denied(job, settings, &denied).into(),
         other => failure::compile(other),
     }
-}
-
-/// A module as it runs, whose main graph has these bodies open.
-pub(crate) fn whole_of<'m>(bodies: &Bodies, module: &'m Module) -> Result<Cow<'m, Module>, Stop> {
-    bodies.whole(module).map_err(|error| Stop::Defect(error.to_string()))
 }
 
 /// With `refused = "error"` every site that a row of the table is for, and that it does not fuse, is one.

@@ -38,8 +38,6 @@ mod write;
 
 pub use calibrate::{Calibrated, Share, calibrate};
 pub use compile::{Compiled, compile};
-pub(crate) use lowered::whole_of;
 pub use merge::merge;
 pub use seen::{Seen, SeenInput, SeenSamples, seen};
 pub(crate) use simulated::simulated;
-pub use strait_report::REPORT_FILE;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use strait_compile::OfTarget;
-use strait_container::Digest;
+use strait_container::{Digest, Manifest};
 
 use strait_core::Module;
 use strait_lower::Parameters;
@@ -10,10 +10,10 @@ use strait_target::Registry;
 use strait_verify::Ranges;
 
 use crate::{
-    artifact::Opened,
     config::{KeyPath, Loaded},
     diagnostic::{Diagnostic, Diagnostics},
     dialect::expanded,
+    evaluation::whole_of,
     failure::codes,
     session::{Session, Steps},
     stop::Stop,
@@ -23,12 +23,12 @@ use crate::{
 use super::{
     carried::carried,
     compile::settings_digest,
-    lowered::{Job, annotated, whole_of},
+    lowered::{Job, annotated},
     observe,
     ready::{Ready, ready},
 };
 
-/// The float graph that rounds where the integers of an artifact are codes: `loaded` is annotated and baked for its target
+/// The float graph that rounds where the integers of the artifact with this manifest are codes: `loaded` is annotated and baked for its target
 /// once more, from the same statistics.
 ///
 /// # Errors
@@ -36,11 +36,10 @@ use super::{
 pub(crate) fn simulated(
     loaded: &Loaded,
     registry: Registry,
-    opened: &Opened,
+    manifest: &Manifest,
     session: &Session<'_>,
 ) -> Result<Module, Stop> {
     let loaded = &*expanded(loaded, &registry)?;
-    let manifest = opened.artifact.manifest();
     let id = manifest.target.id.as_str();
     let chosen = targets::chosen(loaded, registry, session)?;
     let target = chosen.into_iter().find(|(target, _)| target.spec().id.as_str() == id);

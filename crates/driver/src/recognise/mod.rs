@@ -10,6 +10,7 @@ use std::{fs, path::Path};
 
 use bytes::Bytes;
 use strait_container::MANIFEST_FILE;
+use strait_core::codes;
 use strait_import::{
     Format as _, recognised,
     wire::{Value, fields},
@@ -18,7 +19,6 @@ use strait_tensorflow::{FREEZE, TensorFlow};
 
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
-    failure::codes,
     model,
 };
 

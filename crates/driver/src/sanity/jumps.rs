@@ -12,10 +12,9 @@ use strait_execute::{LoopsFor, Plan, PlanOptions, TensorView, Threads, Workspace
 use strait_samples::Scratch;
 
 use crate::{
-    evaluation::{reals, views},
+    evaluation::{reals, views, whole_of},
     failure,
     limits::Demand,
-    pipeline::whole_of,
     report::{ErrorJump, SanityOutput},
     session::Session,
     stop::Stop,

@@ -10,7 +10,11 @@ use strait_requantize::IntType;
 use strait_target::{TargetSpec, spec::Integer};
 
 use crate::{
-    config::types::Quantize, evaluation::Side, pipeline::whole_of, report::SanityOutput, session::Session, stop::Stop,
+    config::types::Quantize,
+    evaluation::{Side, whole_of},
+    report::SanityOutput,
+    session::Session,
+    stop::Stop,
 };
 
 use super::{Reference, Subject, ran};

@@ -14,8 +14,7 @@ use super::report::Unsound;
 use crate::{
     artifact::Opened,
     failure,
-    pipeline::REPORT_FILE,
-    report::{Report, contradictions, disagreements},
+    report::{REPORT_FILE, Report, contradictions, disagreements},
     stop::Stop,
 };
 

@@ -19,7 +19,7 @@ use strait_target::Registry;
 use strait_verify::{Analysis, Comparison, ComparisonSpace, Finding, VerifyError, analyse, merge};
 
 use crate::{
-    artifact::{Kernels, Opened, given_samples},
+    artifact::{Computed, Kernels, Opened, given_samples},
     deployment::DEPLOYMENT_FILE,
     diagnostic::Diagnostics,
     evaluation::views,
@@ -29,7 +29,7 @@ use crate::{
     stop::Stop,
 };
 
-pub use report::{Computed, FusionLine, Runs, Subject, Unsound, Verification};
+pub use report::{FusionLine, Runs, Subject, Unsound, Verification};
 pub use strait_container::Digest;
 
 /// Request of a verification, besides the artifact.

@@ -13,7 +13,7 @@ use strait_verify::{Analysis, Finding};
 
 use strait_compile::Shares;
 
-use crate::table;
+use crate::{artifact::Computed, table};
 
 /// Number of findings that are shown to people.
 const MOST_FINDINGS: usize = 20;
@@ -44,18 +44,6 @@ pub struct Verification {
     pub runs: Runs,
     /// Findings; empty for a sound artifact.
     pub findings: Vec<Unsound>,
-}
-
-/// Who computes the requantizations of an artifact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "by", content = "because")]
-pub enum Computed {
-    /// The kernels that the registry has for its forms: the target's own, or the host's.
-    Target,
-    /// The target's own model of its arithmetic, out of the library of its plugin.
-    OwnModel,
-    /// The host, by the definition of the forms, and why.
-    Host(String),
 }
 
 /// Verdicts of the certificates of one row that hold by one argument, derived anew.

@@ -3,7 +3,12 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use strait_conformance::{Examination, Kit, Recording, examine};
-use strait_driver::{diagnostic::Diagnostic, failure::codes, session::Progress as _, stop::Stop, targets::finding};
+use strait_driver::{
+    diagnostic::Diagnostic,
+    failure::{self, codes},
+    session::Progress as _,
+    stop::Stop,
+};
 use strait_identify::Vectors;
 use strait_plugin_host::{Library, Patience, Program, register, sha256};
 use strait_target::{
@@ -33,7 +38,7 @@ pub(super) fn run(arguments: &Check) -> Exit {
 fn examined(arguments: &Check) -> Result<Kit, Stop> {
     let mut registry = Registry::default();
     let subject = Path::new(&arguments.subject);
-    let builtin = Registry::builtin().map_err(|error| finding(&error))?;
+    let builtin = Registry::builtin().map_err(|error| failure::registry(&error))?;
     let kind = Subject::of(&arguments.subject, &builtin);
     let mut loaded: Option<Arc<Library>> = None;
     let entry = match kind {
@@ -47,9 +52,9 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
             registry.entry(&arguments.subject)
         }
     };
-    let entry = entry.map_err(|error| finding(&error))?;
+    let entry = entry.map_err(|error| failure::registry(&error))?;
     let spec = entry.table().spec(&Options::new());
-    let spec = spec.map_err(|error| finding(&error.into()))?;
+    let spec = spec.map_err(|error| failure::registry(&error.into()))?;
     let mut options = Options::new();
     for (name, value) in &arguments.option {
         // A name that is not there is refused with those that are, as in a configuration.
@@ -79,7 +84,7 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
         patience: Duration::from_secs(arguments.patience.into()),
         progress: &Shown(Watch::new()),
     };
-    examine(entry, &how).map_err(|error| finding(&error).into())
+    examine(entry, &how).map_err(|error| failure::registry(&error).into())
 }
 
 /// The parts of an examination, as far as they take longer than a second.

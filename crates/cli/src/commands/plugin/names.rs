@@ -1,6 +1,10 @@
 //! Names that a new target cannot have.
 
-use strait_driver::{diagnostic::Diagnostic, failure::codes, stop::Stop, targets::finding};
+use strait_driver::{
+    diagnostic::Diagnostic,
+    failure::{self, codes},
+    stop::Stop,
+};
 use strait_target::Registry;
 
 use crate::arguments::Language;
@@ -68,7 +72,7 @@ const OF_RUST: &[&str] = &[
 
 /// An error where a target of this name could not be built or not be told from another one.
 pub(super) fn legal(name: &str, language: Language) -> Result<(), Stop> {
-    let registry = Registry::builtin().map_err(|error| finding(&error))?;
+    let registry = Registry::builtin().map_err(|error| failure::registry(&error))?;
     let why = if registry.entries().any(|(id, _)| id == name) {
         "a target of this program has this id"
     } else if name == "strait" || name.starts_with("strait-") {
