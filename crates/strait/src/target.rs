@@ -7,6 +7,14 @@ use strait_target::{Options, Origin, Registry, Table};
 #[cfg(feature = "builtin")]
 use strait_builtin as _;
 
+#[cfg(feature = "plugins")]
+use {
+    crate::Fault,
+    std::path::Path,
+    strait_core::codes,
+    strait_plugin_host::{Library, Patience, Program, register},
+};
+
 use crate::Error;
 
 /// A chip, or the rules of a runtime: what a model is compiled for.
@@ -51,6 +59,27 @@ impl Target {
         let table = Table::parse("the table", text).map_err(strait_target::RegistryError::from)?;
         let (mut registry, id) = (Registry::default(), table.id().to_owned());
         registry.add_table(Origin::File(table.name().to_owned()), table)?;
+        Target::of(&registry, &id, &Options::default())
+    }
+
+    /// The target of a plugin in a shared library. Its code never runs in this process, but in a worker: in the program at
+    /// `worker`, which is `strait`, or another whose `main` is that of `strait-cli`.
+    ///
+    /// # Errors
+    /// No worker, since the program that embeds this library is none; a library that is not taken, or a worker that does not
+    /// start.
+    #[cfg(feature = "plugins")]
+    pub fn from_library(library: impl AsRef<Path>, worker: Option<&Path>) -> Result<Target, Error> {
+        let Some(worker) = worker else {
+            let message = "a plugin in a library runs in a worker, and no program is named for it";
+            let help = "name the program `strait`, which is a worker too: `cargo install strait-cli`";
+            return Err(Error::new(Fault::Call, codes::TARGET, message).help(help));
+        };
+        let refused = |error: &dyn std::fmt::Display| Error::new(Fault::Target, codes::TARGET, error);
+        let library = Library::load(library.as_ref(), None, Program::at(worker), Patience::default());
+        let library = library.map_err(|error| refused(&error))?;
+        let mut registry = Registry::default();
+        let id = register(&mut registry, Arc::new(library))?.table().id().to_owned();
         Target::of(&registry, &id, &Options::default())
     }
 

@@ -7,6 +7,7 @@ mod build;
 mod calls;
 mod command;
 mod deploy;
+mod embedded;
 mod examples;
 mod kit;
 mod lifetime;

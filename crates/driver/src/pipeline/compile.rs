@@ -512,7 +512,7 @@ fn accuracy(
     ))
 }
 
-/// What is reported of samples that are images.
+/// The report of samples that are images.
 fn images(samples: &Samples) -> Option<DataReport> {
     let reading = samples.reading()?;
     Some(DataReport {
