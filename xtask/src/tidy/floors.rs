@@ -7,21 +7,39 @@ use super::{Findings, Repository};
 
 /// A crate and its floors, the lowest first: of each the modules that stand on it, which may use each other and what is below.
 /// `lib.rs`, and the `mod.rs` of what is taken apart into floors, stand on top of all.
-const FLOORS: &[(&str, &[&[&str]])] = &[(
-    "quantize",
-    &[
-        &["logarithm", "parts", "statistics"],
-        &["requests"],
-        &["observe", "observers"],
-        &["annotate::settings"],
-        &["annotate::model_grids", "annotate::analyses"],
-        &["annotate::placing"],
-        &["annotate::state"],
-        &["annotate::findings"],
-        &["annotate::passes"],
-        &["annotate::fixpoint"],
-    ],
-)];
+const FLOORS: &[(&str, &[&[&str]])] = &[
+    (
+        "quantize",
+        &[
+            &["logarithm", "parts", "statistics"],
+            &["requests"],
+            &["observe", "observers"],
+            &["annotate::settings"],
+            &["annotate::model_grids", "annotate::analyses"],
+            &["annotate::placing"],
+            &["annotate::state"],
+            &["annotate::findings"],
+            &["annotate::passes"],
+            &["annotate::fixpoint"],
+        ],
+    ),
+    (
+        "driver",
+        &[
+            // Crates that it shows under these names.
+            &["config", "diagnostic", "report"],
+            &["machine", "model", "stop", "table"],
+            &["limits", "recognise", "shown"],
+            &["failure"],
+            &["session"],
+            &["deployment", "dialect", "evaluation", "plugins"],
+            &["sanity", "targets"],
+            &["pipeline"],
+            &["artifact", "catalogue", "inspect", "lock"],
+            &["eval", "run", "verification"],
+        ],
+    ),
+];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     for (file, source) in repository.sources() {

@@ -512,7 +512,7 @@ fn accuracy(
     ))
 }
 
-/// The report of samples that are images.
+/// Report on samples that are images; absent for others.
 fn images(samples: &Samples) -> Option<DataReport> {
     let reading = samples.reading()?;
     Some(DataReport {
