@@ -168,7 +168,11 @@ impl Checker<'_> {
 
     fn evaluation(&mut self) {
         let config = &self.loaded.config;
-        let wanted = config.evaluation.as_ref().map(Evaluation::wanted).unwrap_or_default();
+        let wanted = config
+            .evaluation
+            .as_ref()
+            .map(Evaluation::chosen_metrics)
+            .unwrap_or_default();
         for (index, (place, table)) in wanted.iter().enumerate() {
             if wanted[..index].iter().any(|(_, other)| other.name == table.name)
                 && (table.is_own() || table.metric().is_some())

@@ -43,7 +43,7 @@ pub struct Evaluation {
 
 impl Evaluation {
     /// All metrics asked for, or those that the data allows, each with the place of its key.
-    pub fn wanted(&self) -> Vec<(KeyPath, MetricTable)> {
+    pub fn chosen_metrics(&self) -> Vec<(KeyPath, MetricTable)> {
         let words = match (&self.metrics, &self.labels) {
             (Some(metrics), _) => metrics.clone(),
             (None, _) if !self.metric.is_empty() => Vec::new(),

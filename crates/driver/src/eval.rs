@@ -4,7 +4,7 @@ use std::path::Path;
 
 use strait_core::{Module, Switches};
 use strait_document::KeyPath;
-use strait_evaluate::{Accuracy, Asked, Metric, Share};
+use strait_evaluate::{Accuracy, Metric, Question, Share};
 use strait_execute::PlanOptions;
 use strait_samples::{Samples, Set};
 use strait_target::Registry;
@@ -76,7 +76,7 @@ impl<'a> Request<'a> {
         Some(Request {
             data: evaluation.data.set(evaluation.samples, evaluation.unreadable),
             labels: evaluation.labels.as_ref().map(AsRef::as_ref),
-            metrics: evaluation.wanted(),
+            metrics: evaluation.chosen_metrics(),
             configuration: Some(loaded),
         })
     }
@@ -179,7 +179,7 @@ fn measured(
         && let Some(count) = top1.float.and_then(|figure| figure.count)
     {
         let output = outputs.iter().find(|output| Some(&output.name) == top1.output.as_ref());
-        let classes = output.and_then(Asked::of).and_then(Asked::classes);
+        let classes = output.and_then(Question::of).and_then(Question::classes);
         let share = Share {
             count,
             samples: top1.samples,

@@ -9,7 +9,7 @@ use crate::{
 
 /// The question that an output answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Question {
     /// A float for each of so many classes: the largest one is asked for.
     Scores(usize),
     /// One integer or truth value: it is the class.
@@ -18,22 +18,22 @@ pub enum Asked {
     Numbers(usize),
 }
 
-impl Asked {
+impl Question {
     /// The question that an output answers; `None` for less than two floats.
-    pub fn of(output: &Output) -> Option<Asked> {
+    pub fn of(output: &Output) -> Option<Question> {
         match (output.elem.is_float(), output.count()) {
-            (false, 1) => Some(Asked::Class),
-            (false, count) => Some(Asked::Numbers(count)),
+            (false, 1) => Some(Question::Class),
+            (false, count) => Some(Question::Numbers(count)),
             (true, 0 | 1) => None,
-            (true, count) => Some(Asked::Scores(count)),
+            (true, count) => Some(Question::Scores(count)),
         }
     }
 
     /// Number of classes, where it is known.
     pub fn classes(self) -> Option<usize> {
         match self {
-            Asked::Scores(classes) => Some(classes),
-            Asked::Class | Asked::Numbers(_) => None,
+            Question::Scores(classes) => Some(classes),
+            Question::Class | Question::Numbers(_) => None,
         }
     }
 
@@ -50,7 +50,7 @@ impl Asked {
         label: u32,
         most: usize,
     ) -> Result<bool, EvaluateError> {
-        let Asked::Scores(_) = self else {
+        let Question::Scores(_) = self else {
             return Ok(self.answer(seen, index, name)? == Answer::Class(i64::from(label)));
         };
         let (scores, label) = (seen.numbers(index, name)?, label as usize);
@@ -67,13 +67,13 @@ impl Asked {
     pub fn answer(self, seen: &Seen<'_>, index: usize, name: &str) -> Result<Answer, EvaluateError> {
         let output = seen.output(index)?;
         match self {
-            Asked::Scores(_) => {
+            Question::Scores(_) => {
                 let scores = seen.numbers(index, name)?;
                 let best = (scores.iter().enumerate()).reduce(|best, next| if next.1 > best.1 { next } else { best });
                 Ok(Answer::Class(best.map_or(0, |(class, _)| class as i64)))
             }
-            Asked::Class => Ok(Answer::Class(integers(output)?.first().copied().unwrap_or_default())),
-            Asked::Numbers(_) => Ok(Answer::Numbers(blake3::hash(output.view().bytes()).into())),
+            Question::Class => Ok(Answer::Class(integers(output)?.first().copied().unwrap_or_default())),
+            Question::Numbers(_) => Ok(Answer::Numbers(blake3::hash(output.view().bytes()).into())),
         }
     }
 }

@@ -23,7 +23,7 @@ mod words;
 
 pub use accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit};
 #[cfg(feature = "metrics")]
-pub use answers::{Answer, Asked};
+pub use answers::{Answer, Question};
 pub use error::EvaluateError;
 pub use interval::Spread;
 #[cfg(feature = "metrics")]

@@ -7,7 +7,7 @@ const Z: f64 = 1.959_963_984_540_054;
 
 /// Share of the samples that have a property. JSON adds the figures that follow from the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "StatedShare", from = "StatedShare")]
+#[serde(into = "ShareFields", from = "ShareFields")]
 pub struct Share {
     /// Those that have it.
     pub count: u64,
@@ -54,7 +54,7 @@ impl Share {
 /// Difference of two models on the same samples: those where only one of them is right. JSON adds the figures that
 /// follow from the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "StatedPaired", from = "StatedPaired")]
+#[serde(into = "PairedFields", from = "PairedFields")]
 pub struct Paired {
     /// Only the second is right.
     pub gained: u64,
@@ -81,16 +81,16 @@ impl Paired {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StatedShare {
+struct ShareFields {
     count: u64,
     samples: u64,
     percent: f64,
     interval: [f64; 2],
 }
 
-impl From<Share> for StatedShare {
-    fn from(share: Share) -> StatedShare {
-        StatedShare {
+impl From<Share> for ShareFields {
+    fn from(share: Share) -> ShareFields {
+        ShareFields {
             count: share.count,
             samples: share.samples,
             percent: share.percent(),
@@ -99,17 +99,17 @@ impl From<Share> for StatedShare {
     }
 }
 
-impl From<StatedShare> for Share {
-    fn from(stated: StatedShare) -> Share {
+impl From<ShareFields> for Share {
+    fn from(fields: ShareFields) -> Share {
         Share {
-            count: stated.count,
-            samples: stated.samples,
+            count: fields.count,
+            samples: fields.samples,
         }
     }
 }
 
 #[derive(Serialize, Deserialize)]
-struct StatedPaired {
+struct PairedFields {
     gained: u64,
     lost: u64,
     samples: u64,
@@ -117,9 +117,9 @@ struct StatedPaired {
     standard_error: Option<f64>,
 }
 
-impl From<Paired> for StatedPaired {
-    fn from(paired: Paired) -> StatedPaired {
-        StatedPaired {
+impl From<Paired> for PairedFields {
+    fn from(paired: Paired) -> PairedFields {
+        PairedFields {
             gained: paired.gained,
             lost: paired.lost,
             samples: paired.samples,
@@ -129,12 +129,12 @@ impl From<Paired> for StatedPaired {
     }
 }
 
-impl From<StatedPaired> for Paired {
-    fn from(stated: StatedPaired) -> Paired {
+impl From<PairedFields> for Paired {
+    fn from(fields: PairedFields) -> Paired {
         Paired {
-            gained: stated.gained,
-            lost: stated.lost,
-            samples: stated.samples,
+            gained: fields.gained,
+            lost: fields.lost,
+            samples: fields.samples,
         }
     }
 }

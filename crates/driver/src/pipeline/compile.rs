@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use strait_compile::{OfTarget, Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources, sha256};
 use strait_core::{Elem, Module, Reason, ReasonCode, Rewritten};
-use strait_evaluate::{Accuracy, Asked, Metric, Note, Output, Share};
+use strait_evaluate::{Accuracy, Metric, Note, Output, Question, Share};
 use strait_execute::PlanOptions;
 use strait_quantize::Observation;
 use strait_samples::{InputSpec, Samples};
@@ -398,7 +398,7 @@ fn prepare(
 ) -> Result<Prepared, Stop> {
     let data = (&evaluation.data, evaluation.unreadable);
     let samples = inputs::samples(loaded, "evaluation", data, evaluation.samples, specs)?;
-    let metrics = evaluation.wanted();
+    let metrics = evaluation.chosen_metrics();
     let subject = Subject {
         outputs: &outputs(float),
         float: Some(float),
@@ -452,7 +452,7 @@ fn float_notes(
     )
     .map_err(|stop| inputs::placed(loaded, stop))?;
     let expected = (loaded.config.evaluation.as_ref()).and_then(|evaluation| evaluation.expect_float);
-    let asked = |output: &Output| Asked::of(output).and_then(Asked::classes);
+    let classes = |output: &Output| Question::of(output).and_then(Question::classes);
     let outputs = float.outputs();
     for (Judge { measure, .. }, notes) in evaluation.judges.iter().zip(&notes) {
         let table = evaluation.metrics.iter().find(|(_, table)| table.name == measure.name);
@@ -473,7 +473,7 @@ fn float_notes(
             let classes = outputs
                 .iter()
                 .find(|output| Some(&output.name) == measure.output.as_ref())
-                .and_then(asked);
+                .and_then(classes);
             let doubts = doubts(Share { count, samples }, classes, expected);
             let doubts = inputs::at(loaded, &["evaluation", "labels"], doubts);
             doubts.0.iter().for_each(|doubt| session.remark(doubt));

@@ -2,7 +2,7 @@
 
 use crate::{
     accuracy::{Change, Figure},
-    answers::{Answer, Asked},
+    answers::{Answer, Question},
     error::EvaluateError,
     interval::Spread,
     meter::{Found, Meter, Note, Runs, Seen},
@@ -16,12 +16,12 @@ pub struct Agreement {
     /// Its name.
     pub name: String,
     /// The question that it answers.
-    pub asked: Asked,
+    pub question: Question,
 }
 
 impl Meter for Agreement {
     fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError> {
-        Ok(Note::Answer(self.asked.answer(seen, self.index, &self.name)?))
+        Ok(Note::Answer(self.question.answer(seen, self.index, &self.name)?))
     }
 
     fn measure(&self, runs: Runs<'_>) -> Found {
@@ -61,11 +61,11 @@ mod tests {
     }
 
     fn measured(integer: &[Note], float: Option<&[Note]>, simulated: Option<&[Note]>) -> Found {
-        let asked = Asked::Scores(4);
+        let question = Question::Scores(4);
         let agreement = Agreement {
             index: 0,
             name: "y".into(),
-            asked,
+            question,
         };
         agreement.measure(Runs {
             integer,

@@ -2,7 +2,7 @@
 
 use crate::{
     accuracy::{Change, Figure},
-    answers::Asked,
+    answers::Question,
     error::EvaluateError,
     interval::Spread,
     meter::{Found, Meter, Note, Runs, Seen},
@@ -16,7 +16,7 @@ pub struct Top {
     /// Its name.
     pub name: String,
     /// The question that it answers.
-    pub asked: Asked,
+    pub question: Question,
     /// Among how many of the largest the label may be.
     pub most: usize,
     /// The right class of each sample.
@@ -28,7 +28,7 @@ impl Meter for Top {
         let Some(&label) = self.labels.get(seen.sample) else {
             return Err(EvaluateError::Defect("a sample has no label".into()));
         };
-        let right = self.asked.is_right(seen, self.index, &self.name, label, self.most)?;
+        let right = self.question.is_right(seen, self.index, &self.name, label, self.most)?;
         Ok(Note::Right(right))
     }
 
@@ -77,7 +77,7 @@ mod tests {
         Top {
             index: 0,
             name: "y".into(),
-            asked: Asked::Scores(7),
+            question: Question::Scores(7),
             most,
             labels,
         }

@@ -24,7 +24,7 @@ impl One<'_> {
             Some(_) => Source::Printed,
             None => self.boxes()?,
         };
-        let objects = read_boxes(self.labels()?, size, self.wanted(1));
+        let objects = read_boxes(self.labels()?, size, self.label_count(1));
         let objects = objects.map_err(|error| self.of_labels(error))?;
         self.check_classes(&source, &objects)?;
         let meter = Map {

@@ -8,7 +8,7 @@ use std::{path::Path, time::Duration};
 use strait_core::Module;
 use strait_document::{KeyPath, nearest};
 use strait_evaluate::{
-    Asked, Better, Measure, Meter, Metric, Output, Parts, Unit,
+    Better, Measure, Meter, Metric, Output, Parts, Question, Unit,
     metrics::{Agreement, Auc, Layout, Miou, Nearness, Of, Own, Psnr, Score, Top},
 };
 use strait_samples::{Array, DataError, InputSpec, LabelCount, Samples, label_array, labels_by_name};
@@ -92,7 +92,7 @@ impl One<'_> {
         };
         match metric {
             Metric::Map => return Ok(whole(self.map()?)),
-            Metric::Agreement => self.of_each(|output| Asked::of(output).is_some()),
+            Metric::Agreement => self.of_each(|output| Question::of(output).is_some()),
             Metric::Cosine | Metric::Snr => self.of_each(|output| output.elem.is_float()),
             _ => Ok(vec![self.output()?]),
         }?
@@ -193,8 +193,8 @@ impl One<'_> {
             Metric::Top1 => (Unit::Percent, Box::new(self.top(index, output, 1)?)),
             Metric::Top5 => (Unit::Percent, Box::new(self.top(index, output, 5)?)),
             Metric::Agreement => {
-                let asked = Asked::of(output).ok_or_else(|| no_answer(metric.name(), output))?;
-                (Unit::Percent, Box::new(Agreement { index, name, asked }))
+                let question = Question::of(output).ok_or_else(|| no_answer(metric.name(), output))?;
+                (Unit::Percent, Box::new(Agreement { index, name, question }))
             }
             Metric::Cosine => (Unit::Number, Box::new(self.nearness(index, output, Of::Cosine)?)),
             Metric::Snr => (Unit::Decibel, Box::new(self.nearness(index, output, Of::Snr)?)),
@@ -239,7 +239,7 @@ impl One<'_> {
         }
     }
 
-    fn wanted(&self, group: usize) -> LabelCount {
+    fn label_count(&self, group: usize) -> LabelCount {
         let samples = self.subject.samples;
         LabelCount {
             samples: samples.count() / group,
@@ -249,7 +249,7 @@ impl One<'_> {
 
     fn classes(&self, output: &Output, group: usize) -> Result<Vec<u32>, Stop> {
         let names = [self.table.name.as_str(), output.name.as_str()];
-        let read = (self.subject.samples).classes(self.labels()?, &names, self.wanted(group));
+        let read = (self.subject.samples).classes(self.labels()?, &names, self.label_count(group));
         read.map_err(|error| self.of_labels(error))
     }
 
@@ -259,25 +259,25 @@ impl One<'_> {
     }
 
     fn top(&self, index: usize, output: &Output, most: usize) -> Result<Top, Stop> {
-        let asked = Asked::of(output).ok_or_else(|| no_answer(&self.table.name, output))?;
-        if most > 1 && asked.classes().is_none_or(|classes| classes <= most) {
+        let question = Question::of(output).ok_or_else(|| no_answer(&self.table.name, output))?;
+        if most > 1 && question.classes().is_none_or(|classes| classes <= most) {
             let message = format!(
                 "{} needs an output with more than {most} classes; {:?} has {}",
                 self.table.name,
                 output.name,
-                asked
+                question
                     .classes()
                     .map_or("the class itself".to_owned(), |classes| classes.to_string())
             );
             return Err(self.refused(message));
         }
         let labels = self.classes(output, 1)?;
-        check_labels(&labels, asked, output).map_err(|stop| about(stop, &self.labels_key()))?;
+        check_labels(&labels, question, output).map_err(|stop| about(stop, &self.labels_key()))?;
         let name = output.name.clone();
         Ok(Top {
             index,
             name,
-            asked,
+            question,
             most,
             labels,
         })
@@ -301,7 +301,7 @@ impl One<'_> {
 
     fn array(&self, output: &Output) -> Result<Array, Stop> {
         let names = [self.table.name.as_str(), output.name.as_str()];
-        let array = label_array(self.labels()?, &names, self.wanted(1));
+        let array = label_array(self.labels()?, &names, self.label_count(1));
         array.map_err(|error| self.of_labels(error))
     }
 
@@ -428,11 +428,11 @@ fn no_answer(metric: &str, output: &Output) -> Diagnostic {
 }
 
 /// Every label is one of the model's classes, as far as these are known.
-fn check_labels(labels: &[u32], asked: Asked, output: &Output) -> Result<(), Stop> {
-    let classes = match asked {
-        Asked::Scores(classes) => classes,
-        Asked::Class => return Ok(()),
-        Asked::Numbers(count) => {
+fn check_labels(labels: &[u32], question: Question, output: &Output) -> Result<(), Stop> {
+    let classes = match question {
+        Question::Scores(classes) => classes,
+        Question::Class => return Ok(()),
+        Question::Numbers(count) => {
             let message = format!(
                 "a label is one class, and the output {:?} holds {count} integers or truth values",
                 output.name
