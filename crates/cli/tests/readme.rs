@@ -8,6 +8,7 @@ use std::process::Command;
 const BEGIN: &str =
     "<!-- begin: the output of the first command. A test holds it; `cargo xtask bless` rewrites it -->\n```\n";
 const END: &str = "```\n<!-- end -->\n";
+const BEGIN_OF_CODE: &str = "<!-- begin: the middle of examples/embed/src/main.rs. A test holds it; `cargo xtask bless` rewrites it -->\n```rust\n";
 
 /// Output of compiling the model in the repository, up to the line that names the folder.
 fn printed() -> String {
@@ -27,20 +28,40 @@ fn printed() -> String {
     report.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-#[test]
-fn the_readme_shows_what_the_first_command_prints() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+/// Holds a block of the README to what it shows.
+fn shows(begin: &str, expected: &str) {
+    let file = repository("README.md");
     // A checkout may have other line ends.
     let readme = std::fs::read_to_string(&file).unwrap().replace("\r\n", "\n");
-    let (before, rest) = readme.split_once(BEGIN).unwrap();
+    let (before, rest) = readme.split_once(begin).unwrap();
     let (shown, after) = rest.split_once(END).unwrap();
-    let printed = printed();
     if std::env::var_os("STRAIT_BLESS").is_some() {
-        std::fs::write(&file, format!("{before}{BEGIN}{printed}{END}{after}")).unwrap();
+        std::fs::write(&file, format!("{before}{begin}{expected}{END}{after}")).unwrap();
     } else {
-        assert!(
-            shown == printed,
-            "the README shows\n{shown}\nbut this is printed\n{printed}"
-        );
+        assert!(shown == expected, "the README shows\n{shown}\nand it is\n{expected}");
     }
+}
+
+fn repository(path: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// The calls of the library in the example of a program.
+fn example() -> String {
+    let code = std::fs::read_to_string(repository("examples/embed/src/main.rs"))
+        .unwrap()
+        .replace("\r\n", "\n");
+    let from = code.find("    let model = Model::open").unwrap();
+    let to = code.find("\n    let (fusions, exact)").unwrap();
+    let lines = code[from..to]
+        .lines()
+        .map(|line| line.strip_prefix("    ").unwrap_or(line));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// One test, since both rewrite the same file.
+#[test]
+fn the_readme_shows_what_the_first_command_prints_and_the_example_calls() {
+    shows(BEGIN, &printed());
+    shows(BEGIN_OF_CODE, &example());
 }

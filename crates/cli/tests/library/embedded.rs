@@ -1,7 +1,10 @@
-//! A plugin in a library, as a program uses it that embeds Strait and is no worker itself.
+//! Programs that embed Strait: the example, and one that uses a plugin in a library and is no worker itself.
 
 use crate::build::{TABLE, build, repository, workshop};
+use crate::outside::{Compiler, done, tree};
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 use strait::{Fault, Model, Rules, Samples, Target, Tensor};
 
 #[test]
@@ -20,4 +23,30 @@ fn a_program_that_embeds_strait_names_the_worker_of_a_plugin() {
     let samples = Samples::new([vec![Tensor::new(&[1, 1, 8, 8], &[0.5f32; 64]).unwrap()]]);
     let built = strait::compile(&model, &target, &samples, &Rules::new()).unwrap();
     assert_eq!(built.target(), target.id());
+}
+
+#[test]
+fn the_example_of_a_program_compiles_the_model_runs_it_and_writes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let [source, root] = ["examples/embed", ""].map(|path| repository(path).canonicalize().unwrap());
+    let manifests = folder.path().join("manifests");
+    fs::create_dir_all(manifests.join("src")).unwrap();
+    fs::copy(source.join("src/main.rs"), manifests.join("src/main.rs")).unwrap();
+    let manifest = fs::read_to_string(source.join("Cargo.toml")).unwrap();
+    let crates = root.join("crates").display().to_string();
+    fs::write(manifests.join("Cargo.toml"), manifest.replace("../../crates", &crates)).unwrap();
+    assert!(tree(&manifests).contains("strait v"));
+
+    let compiler = Compiler {
+        source: &source,
+        version: "0.1.0",
+        out: folder.path(),
+    };
+    compiler.run("bin", "embed", "src/main.rs", &["strait"], &[]);
+    let out = folder.path().join("embedded");
+    let said = done(Command::new(folder.path().join("embed")).arg(&out));
+    assert!(said.contains("7 fusions of which 7 are exact"), "{said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with('[')).count(), 10, "{said}");
+    let verified = done(Command::new(env!("CARGO_BIN_EXE_strait")).arg("verify").arg(&out));
+    assert!(verified.contains("sound"), "{verified}");
 }
