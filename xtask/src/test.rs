@@ -19,6 +19,8 @@ Runs, in this order, going on after a failure:
   tests     cargo nextest where it is installed, else cargo test; among them: the generated documents are current
   doctests  the examples in the documentation
   platforms cargo check for the other platforms whose standard library is installed (rustup target add …)
+  features  cargo check of the library `strait` with nothing but running artifacts
+  packages  cargo package of what is published, without building it again
 
 Usage: cargo xtask test [STEP...]      only these steps
        cargo xtask test --exhaustive  all 2^32 accumulators of some requantizations: the definition, the kernels of this
@@ -74,6 +76,23 @@ const STEPS: &[Step] = &[
     Step {
         name: "platforms",
         run: platforms,
+    },
+    Step {
+        name: "features",
+        run: || process::run(cargo().args(["check", "--package", "strait", "--no-default-features", "--quiet"])),
+    },
+    Step {
+        name: "packages",
+        run: || {
+            let package = [
+                "package",
+                "--workspace",
+                "--no-verify",
+                "--offline",
+                "--exclude-lockfile",
+            ];
+            process::run(cargo().args(package).args(["--allow-dirty", "--quiet"]))
+        },
     },
 ];
 

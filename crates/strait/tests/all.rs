@@ -54,7 +54,7 @@ fn the_library_makes_the_same_model_as_the_command_for_each_target_in_the_box() 
             format!("output.dir={out:?}"),
             format!("calibration.cache={:?}", folder.path().join("cache")),
         ];
-        let overrides: Vec<Override> = overrides.iter().map(|text| Override::set(text)).collect();
+        let overrides: Vec<Override> = overrides.into_iter().map(Override::set).collect();
         let loaded = config::load(&Path::new(REPOSITORY).join(format!("configs/{file}.toml")), &overrides).unwrap();
         pipeline::compile(&loaded, targets::registry([]).unwrap(), &session).unwrap();
         let opened = Opened::open(&out, &targets::registry([]).unwrap()).unwrap();
