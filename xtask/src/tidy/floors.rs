@@ -54,7 +54,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
         if floors
             .iter()
             .flat_map(|floor| floor.iter())
-            .any(|of| is_within(of, &own))
+            .any(|of| *of != own && is_within(of, &own))
         {
             continue;
         }
@@ -184,6 +184,14 @@ mod tests {
             let found = found("annotate/state/draft.rs", text);
             assert_eq!(found.len(), 1, "{text}: {found:?}");
             assert!(found[0].contains("on a floor above it"), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_floor_of_one_file_and_the_top_of_a_folder_are_held_too() {
+        for path in ["requests.rs", "annotate/state/mod.rs"] {
+            let found = found(path, "use crate::annotate::passes::run;\n");
+            assert_eq!(found.len(), 1, "{path}: {found:?}");
         }
     }
 
