@@ -4,6 +4,7 @@
 
 use std::{collections::BTreeMap, num::NonZeroUsize, path::Path};
 
+use serde_json::Value as Json;
 use strait_builtin as _;
 use strait_core::{Op, Reason, ReasonCode, text};
 use strait_driver::{
@@ -332,4 +333,107 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
     let line = "\n  lint: the grid of layer `g`, tensor `g`, is 4 times as coarse as its range asks for, which costs 2 bits: \
                 no form reaches further [grid-coarser]\n";
     assert!(text.contains(line), "{text}");
+}
+
+/// Where a value is another one than its schema allows, as paths with a word.
+fn against(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<String>) {
+    let mut say = |what: &str| found.push(format!("{path}: {what}"));
+    if let Some(name) = schema["$ref"].as_str() {
+        let definition = root.pointer(name.trim_start_matches('#'));
+        return against(root, definition.unwrap(), value, path, found);
+    }
+    for word in ["anyOf", "oneOf"] {
+        let alternatives = schema[word].as_array();
+        let fits = |alternative: &Json| {
+            let mut found = Vec::new();
+            against(root, alternative, value, path, &mut found);
+            found.is_empty()
+        };
+        if alternatives.is_some_and(|all| !all.iter().any(fits)) {
+            say(word);
+        }
+    }
+    if schema["enum"].as_array().is_some_and(|words| !words.contains(value))
+        || schema.get("const").is_some_and(|constant| constant != value)
+    {
+        say("word");
+    }
+    let is = |name: &str| match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("{other}"),
+    };
+    let types: Vec<&str> = match &schema["type"] {
+        Json::Array(names) => names.iter().filter_map(Json::as_str).collect(),
+        name => name.as_str().into_iter().collect(),
+    };
+    if !types.is_empty() && !types.into_iter().any(is) {
+        say("type");
+    }
+    for key in schema["required"].as_array().into_iter().flatten() {
+        if value.is_object() && value.get(key.as_str().unwrap()).is_none() {
+            say(&format!("lacks {key}"));
+        }
+    }
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        against(root, part, value, path, found);
+    }
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+        against(root, &schema["items"], item, &format!("{path}/{index}"), found);
+    }
+    for (key, inner) in value.as_object().into_iter().flatten() {
+        let path = format!("{path}/{key}");
+        match (schema["properties"].get(key), &schema["additionalProperties"]) {
+            (Some(known), _) => against(root, known, inner, &path, found),
+            (None, Json::Bool(false)) => found.push(format!("{path}: unknown")),
+            (None, other) => against(root, other, inner, &path, found),
+        }
+    }
+}
+
+#[test]
+fn reports_are_as_their_schema_says() {
+    let schema = strait_report::json_schema();
+    let folder = tempfile::tempdir().unwrap();
+    let found = |value: &Json| {
+        let mut found = Vec::new();
+        against(&schema, &schema, value, "", &mut found);
+        found
+    };
+    for (target, table) in [
+        ("generic-int8", None),
+        ("acme-npu2", Some("configs/targets/acme-npu2.toml")),
+    ] {
+        let mut report = serde_json::to_value(compiled(folder.path(), target, table)).unwrap();
+        assert_eq!(found(&report), [""; 0], "{target}");
+        report["layers"][0]["more"] = 1.into();
+        report["layers"][1]["name"] = Json::Null;
+        report["size"].as_object_mut().unwrap().remove("float_bytes");
+        let expected = [
+            "/layers/0/more: unknown",
+            "/layers/1/name: type",
+            "/size: lacks \"float_bytes\"",
+        ];
+        assert_eq!(found(&report), expected);
+    }
+}
+
+#[test]
+fn the_schema_of_reports_is_current() {
+    let schema = serde_json::to_string_pretty(&strait_report::json_schema()).unwrap();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/strait-report-2.schema.json");
+    let made = format!("{schema}\n");
+    if std::env::var_os("STRAIT_BLESS").is_some() {
+        std::fs::write(&file, &made).unwrap();
+    }
+    let committed = std::fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
+    assert!(
+        committed == made,
+        "docs/strait-report-2.schema.json is not what the types say: run `cargo xtask bless`"
+    );
 }

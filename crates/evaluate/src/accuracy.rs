@@ -6,6 +6,7 @@ use crate::{interval::Spread, share::Share, words::Better};
 
 /// Measured accuracy of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Accuracy {
     /// On how many samples.
@@ -23,6 +24,7 @@ impl Accuracy {
 
 /// One metric of one output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
     /// The name by which configuration and gates know it.
@@ -57,6 +59,7 @@ pub struct Measured {
 
 /// The figure of a part of an output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PartFigure {
     /// The tensor that is the part.
@@ -70,6 +73,7 @@ pub struct PartFigure {
 
 /// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// Percent.
@@ -104,6 +108,7 @@ impl Unit {
 
 /// A figure of one model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// In the metric's unit.
@@ -147,6 +152,7 @@ impl From<Share> for Figure {
 
 /// Difference of two models on the same samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// The integer model's figure less the float model's, in the metric's unit.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Images that were read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DataReport {
     /// Number of samples.

@@ -18,6 +18,7 @@ use strait_target::{
 
 /// Number of layers for each kind of evidence. A layer rests on the weakest of its rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EvidenceReport {
     /// Claim for the whole model.
@@ -30,6 +31,7 @@ pub struct EvidenceReport {
 
 /// Counts by kind of evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
     /// Derived from the reference's definition.
@@ -75,6 +77,7 @@ impl Display for Counts {
 
 /// A row of the target's table that layers rest on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ground {
     /// `quantize`, or `accumulator`, `op`, `form` or `fusion` and the row's name.
@@ -91,6 +94,7 @@ pub struct Ground {
 
 /// A form of a layer that was shown to equal its reference on fewer accumulators than the layer can have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Outside {
     /// The row of the form.

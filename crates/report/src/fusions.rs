@@ -13,6 +13,7 @@ use super::ReasonReport;
 
 /// Fusions of the requantizations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fusions {
     /// Those that became part of their producers.
@@ -27,6 +28,7 @@ pub struct Fusions {
 
 /// A fusion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FiredReport {
     /// The operation that resulted.
@@ -34,6 +36,7 @@ pub struct FiredReport {
     /// The row of the target's table that fired.
     pub row: String,
     /// The verdict on the channel with the largest difference.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Verdict"))]
     pub verdict: Verdict,
     /// The certificate in words.
     pub claim: String,
@@ -44,6 +47,7 @@ pub struct FiredReport {
 
 /// Equal requantizations that became one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MergedReport {
     /// The value that stays.
@@ -54,6 +58,7 @@ pub struct MergedReport {
 
 /// A fusion that was not made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RefusedReport {
     /// The operation in front.
@@ -68,6 +73,7 @@ pub struct RefusedReport {
 
 /// A row of the target's table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RowReport {
     /// Its name.
@@ -82,6 +88,7 @@ pub struct RowReport {
 
 /// A row that did not fire where it was tried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Miss {
     /// The operation in front.

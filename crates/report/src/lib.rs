@@ -14,6 +14,8 @@ mod lints;
 mod nearness;
 mod rules;
 mod sanity;
+#[cfg(feature = "schema")]
+mod schema;
 
 use std::{
     collections::BTreeMap,
@@ -36,6 +38,8 @@ pub use lints::{Lint, PartLoss, RangeLoss, RequantizedBy, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
 pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
+#[cfg(feature = "schema")]
+pub use schema::json_schema;
 
 /// The file of the report in an artifact.
 pub const REPORT_FILE: &str = "report.json";
@@ -45,6 +49,7 @@ pub const SCHEMA: u32 = 2;
 
 /// The content of `report.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Report {
     /// [`SCHEMA`].
@@ -69,6 +74,7 @@ pub struct Report {
     /// The layers that were held against the target's own model of its arithmetic, and those that it does not compute; absent
     /// where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Shares>"))]
     pub own_model: Option<Shares>,
     /// Size of the parameters.
     pub size: Size,
@@ -96,6 +102,7 @@ pub struct Report {
 
 /// A target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TargetReport {
     /// Its id.
@@ -110,6 +117,7 @@ pub struct TargetReport {
 
 /// A warning or a note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Remark {
     /// `warning` or `note`.
@@ -132,6 +140,7 @@ impl From<&Diagnostic> for Remark {
 
 /// Counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
     /// Operations on the accelerator.
@@ -153,6 +162,7 @@ pub struct Summary {
 
 /// Bytes of all parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Size {
     /// In the float model.
@@ -163,6 +173,7 @@ pub struct Size {
 
 /// A demand and whether it is met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GateReport {
     /// Its key in `[gate]`.
@@ -175,6 +186,7 @@ pub struct GateReport {
 
 /// An operation of the integer model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
     /// Its name.
@@ -208,6 +220,7 @@ pub struct Layer {
 
 /// A code for programs and a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReasonReport {
     /// Stable, kebab-case.
@@ -218,6 +231,7 @@ pub struct ReasonReport {
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ValueReport {
     /// Its name in the float model, where it has one there.
@@ -232,6 +246,7 @@ pub struct ValueReport {
 
 /// The grid of a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// One scale, or one for each channel.
@@ -242,6 +257,7 @@ pub struct Grid {
 
 /// Numbers of matches and applications of a rule over the float graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rewrite {
     /// The rule's name.

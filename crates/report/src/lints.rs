@@ -9,6 +9,7 @@ use strait_quantize::annotate::{
 
 /// Something that costs accuracy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Lint {
     /// Stable, kebab-case. `range-given-away`: one value takes at least 99 % of a grid, and the others are not all
@@ -49,6 +50,7 @@ pub struct Lint {
 
 /// A part of a tensor on a grid that others need far coarser.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PartLoss {
     /// The channels that it is, where it is no tensor of its own; the one that loses most comes first.
@@ -62,6 +64,7 @@ pub struct PartLoss {
 
 /// A range of the configuration beside what was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RangeLoss {
     /// The smallest and the largest number of the range.
@@ -74,6 +77,7 @@ pub struct RangeLoss {
 
 /// Loss of a tensor that is on another grid than in the model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RequantizedBy {
     /// Of a tensor that is computed: its steps are so many times as large as in the model.
@@ -86,6 +90,7 @@ pub struct RequantizedBy {
 
 /// A grid that one value takes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Taken {
     /// The value.

@@ -9,6 +9,7 @@ use strait_target::spec::{self, Nearness};
 
 /// Distance of a requantization from the ideal function of the exact factor, over all accumulators that can occur.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Distance {
     /// The largest difference in any channel, in units of the result.
@@ -34,6 +35,7 @@ impl From<&spec::Distance> for Distance {
 
 /// The integers of a requantization that the target's file stores as they are, against the ideal function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FreeIntegers {
     /// `optimal`: no multiplier and shift within the form's limits are nearer. `best found`: they are the nearest to
@@ -46,6 +48,7 @@ pub struct FreeIntegers {
 /// The integers, or the scale, that the runtime makes from the scales in its file, against the ideal function and
 /// against the best integers that the form could have. Nothing is replaced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FromScales {
     /// Distance of the runtime's integers from the ideal; absent where the results are too many to be compared.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 /// A rule of the configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RuleReport {
     /// Reason for the rule, as the configuration gives it.
@@ -23,6 +24,7 @@ pub struct RuleReport {
 
 /// Effect of a key of a rule, or of `[quantize]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KeyReport {
     /// The key: `activations.type`.
@@ -38,6 +40,7 @@ pub struct KeyReport {
 
 /// A layer, an operand or a tensor for which a key gave way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Otherwise {
     /// Its name.

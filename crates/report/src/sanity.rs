@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The integer model beside the float model on the first calibration samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sanity {
     /// Number of the samples that both models ran on; 0 where there are no samples.
@@ -23,6 +24,7 @@ pub struct Sanity {
 
 /// An output of both models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SanityOutput {
     /// Its name.
@@ -51,6 +53,7 @@ pub struct SanityOutput {
 
 /// A reason why an output of the integer model cannot be held against the float model's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unjudged {
     /// It has other extents than the float model's, for every sample.
@@ -67,6 +70,7 @@ pub enum Unjudged {
 
 /// A sign that nothing of the float model is left in an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// Its SNR is below 10 dB.
@@ -83,6 +87,7 @@ pub enum Fault {
 
 /// A layer at which the error jumps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ErrorJump {
     /// The layer, by its name in the model.
@@ -97,6 +102,7 @@ pub struct ErrorJump {
 
 /// A rule for the configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Remedy {
     /// TOML, as it stands in a configuration.
