@@ -92,7 +92,7 @@ fn is_within(path: &str, module: &str) -> bool {
 
 fn floor_of(floors: &[&[&str]], path: &str) -> Option<usize> {
     let stands = |floor: &&[&str]| floor.iter().any(|module| is_within(path, module));
-    floors.iter().position(|floor| stands(&floor))
+    floors.iter().position(stands)
 }
 
 /// The paths in the crate that a module names, in `use` or elsewhere, with their lines. Of a group each member counts.
