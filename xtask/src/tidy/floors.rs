@@ -91,8 +91,8 @@ fn is_within(path: &str, module: &str) -> bool {
 }
 
 fn floor_of(floors: &[&[&str]], path: &str) -> Option<usize> {
-    let stands = |floor: &&[&str]| floor.iter().any(|module| is_within(path, module));
-    floors.iter().position(|floor| stands(&floor))
+    let on = |floor: &[&str]| floor.iter().any(|module| is_within(path, module));
+    floors.iter().position(|floor| on(floor))
 }
 
 /// The paths in the crate that a module names, in `use` or elsewhere, with their lines. Of a group each member counts.
