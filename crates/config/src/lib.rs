@@ -15,6 +15,7 @@ mod load;
 mod overrides;
 pub mod plugins;
 pub mod preprocess;
+pub mod quantize;
 mod reference;
 pub mod rewrite;
 pub mod rule;

@@ -8,9 +8,9 @@ use strait_quantize::annotate::Findings;
 use strait_target::{TargetSpec, spec::Nearness};
 
 use super::{
-    Layer, Report, Rewrite, SCHEMA, Sanity, Size, TargetReport, derived,
-    evidence::{self, Basis, Grounds},
+    Layer, Report, Rewrite, SCHEMA, Sanity, Size, TargetReport, derived, evidence,
     fusions::{fired, fusions},
+    grounds::{Basis, Grounds},
     lints::lints,
     nearness::reported,
 };

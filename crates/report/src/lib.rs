@@ -10,6 +10,7 @@ mod data;
 mod derived;
 mod evidence;
 mod fusions;
+mod grounds;
 mod lints;
 mod nearness;
 mod rules;
