@@ -28,8 +28,7 @@ const ROUNDS: usize = 3;
 /// A rule that gains less helps little, in dB.
 const GAIN: f64 = 3.0;
 
-/// The first rule that mends all outputs, or else the one that helps most; none where each helps little on the samples that it is
-/// looked for on. `outputs` are those of the integer model.
+/// The first rule that mends all outputs, or else the one that helps most; none where each helps little. `outputs` are those of the integer model.
 ///
 /// # Errors
 /// A run that fails, an interruption.
@@ -40,10 +39,10 @@ pub(super) fn remedy(
     jumps: &[Jump],
     session: &Session<'_>,
 ) -> Result<Option<Remedy>, Stop> {
+    let helps = |found: &Remedy| found.mends || found.snr > least(outputs).map(|snr| snr + GAIN);
     let mut best: Option<Remedy> = None;
     for lift in Lift::of(subject.spec) {
         let tried = with(lift, reference, outputs, subject, jumps.to_vec(), session)?;
-        let helps = |found: &Remedy| found.mends || found.snr > least(outputs).map(|snr| snr + GAIN);
         let Some(found) = tried.filter(helps) else { continue };
         if best.as_ref().is_none_or(|best| found.mends || found.snr > best.snr) {
             best = Some(found);
@@ -52,7 +51,7 @@ pub(super) fn remedy(
             break;
         }
     }
-    // A rule is looked for on a few samples, and told by what it does on all of them.
+    // A rule is looked for on a few samples, and told by what it does on all of them, if that helps.
     let all = reference.outputs.len();
     let Some(best) = best else { return Ok(None) };
     if all <= SEARCHED {
@@ -60,7 +59,9 @@ pub(super) fn remedy(
     }
     let rule = std::slice::from_ref(&best.toml);
     let told = Simulated::with(rule, reference, all, subject, session)?;
-    Ok(told.map(|simulated| remedy_of(best.toml.clone(), &simulated)))
+    Ok(told
+        .map(|simulated| remedy_of(best.toml.clone(), &simulated))
+        .filter(helps))
 }
 
 /// A rule by what a simulation with it gives.
