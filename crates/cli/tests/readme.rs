@@ -8,7 +8,8 @@ use std::process::Command;
 const BEGIN: &str =
     "<!-- begin: the output of the first command. A test holds it; `cargo xtask bless` rewrites it -->\n```\n";
 const END: &str = "```\n<!-- end -->\n";
-const BEGIN_OF_CODE: &str = "<!-- begin: the middle of examples/embed/src/main.rs. A test holds it; `cargo xtask bless` rewrites it -->\n```rust\n";
+const BEGIN_OF_CODE: &str =
+    "<!-- begin: examples/embed/src/main.rs. A test holds it; `cargo xtask bless` rewrites it -->\n```rust\n";
 
 /// Output of compiling the model in the repository, up to the line that names the folder.
 fn printed() -> String {
@@ -46,22 +47,17 @@ fn repository(path: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The calls of the library in the example of a program.
+/// The example of a program, without what it says of itself.
 fn example() -> String {
-    let code = std::fs::read_to_string(repository("examples/embed/src/main.rs"))
-        .unwrap()
-        .replace("\r\n", "\n");
-    let from = code.find("    let model = Model::open").unwrap();
-    let to = code.find("\n    let (fusions, exact)").unwrap();
-    let lines = code[from..to]
-        .lines()
-        .map(|line| line.strip_prefix("    ").unwrap_or(line));
-    lines.map(|line| format!("{line}\n")).collect()
+    let code = std::fs::read_to_string(repository("examples/embed/src/main.rs")).unwrap();
+    let code = code.replace("\r\n", "\n");
+    let (_, program) = code.split_once("\n\n").unwrap();
+    program.to_owned()
 }
 
 /// One test, since both rewrite the same file.
 #[test]
-fn the_readme_shows_what_the_first_command_prints_and_the_example_calls() {
+fn the_readme_shows_what_the_first_command_prints_and_the_example() {
     shows(BEGIN, &printed());
     shows(BEGIN_OF_CODE, &example());
 }

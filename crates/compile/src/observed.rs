@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, sync::Arc};
 
 use strait_core::{Module, Switches};
 use strait_execute::{Limits, PlanOptions, Tensor};
-use strait_quantize::{Observation, Requests, observe::Samples, statistics::Coverage};
+use strait_quantize::{Observation, ObserveError, Requests, observe::Samples, statistics::Coverage};
 use strait_target::Target;
 use strait_verify::Ranges;
 
@@ -31,6 +31,8 @@ pub struct Observed {
     pub model: Model,
     /// Statistics of its values.
     pub observation: Observation,
+    /// The integers that its inputs have in the samples, by name.
+    pub ranges: Ranges,
     samples: Arc<dyn Samples>,
     means: Means<'static>,
 }
@@ -61,13 +63,39 @@ impl Model {
         let covered = Coverage::all(samples.count() as u64);
         let all = (&requests, samples.as_ref(), &covered);
         let observation = observe((&self.module, &self.bodies), all, &means, watch)?;
+        let ranges = ranges(&self.module, samples.as_ref())?;
         Ok(Observed {
             model: self,
             observation,
+            ranges,
             samples,
             means,
         })
     }
+}
+
+/// The least and the largest number of each input of integers: what random inputs of a verification are drawn from.
+fn ranges(module: &Module, samples: &dyn Samples) -> Result<Ranges, CompileError> {
+    let graph = module.main();
+    let whole = graph.inputs().iter().enumerate().filter_map(|(position, &input)| {
+        let value = graph.value(input).filter(|value| !value.ty.elem.is_float())?;
+        Some((position, module.name(value.name)))
+    });
+    let whole: Vec<(usize, &str)> = whole.collect();
+    let mut found = Ranges::default();
+    for index in 0..if whole.is_empty() { 0 } else { samples.count() } {
+        let sample = samples.sample(index);
+        let sample = sample.map_err(|text| CompileError::Observe(ObserveError::Data { index, text }))?;
+        for &(position, name) in &whole {
+            let data = sample.get(position).and_then(|tensor| tensor.to_data().ok());
+            let Some((low, high)) = data.and_then(|data| data.extremes()) else {
+                continue;
+            };
+            let known = found.0.entry(name.to_owned()).or_insert([low, high]);
+            *known = [known[0].min(low), known[1].max(high)];
+        }
+    }
+    Ok(found)
 }
 
 impl Observed {
@@ -115,7 +143,7 @@ impl Observed {
             observation: &own.observation,
             target,
             resolved: &resolve(&own.module)?,
-            ranges: &Ranges::default(),
+            ranges: &self.ranges,
             random_inputs: 3,
             limits: self.means.limits,
             threads: self.means.threads,

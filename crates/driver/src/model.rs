@@ -25,5 +25,5 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Decoded>, ReadError> {
 
 /// Decodes a model; `folder` is where its data files are looked for, if it has any.
 pub(crate) fn decode(bytes: Bytes, folder: &Path) -> Result<Box<dyn Decoded>, ReadError> {
-    strait_import::decode(FORMATS, bytes, folder)
+    strait_import::decode(FORMATS, bytes, Some(folder))
 }

@@ -19,11 +19,11 @@ pub trait Format: Debug + Sync {
     /// True of a file of this format, by its bytes and whatever its name is.
     fn recognises(&self, bytes: &[u8]) -> bool;
 
-    /// Decodes a model; `folder` is where its data files are looked for, if it has any.
+    /// Decodes a model; `folder` is where its data files are looked for, if it has any. Without a folder none is opened.
     ///
     /// # Errors
     /// Bytes that are no model of this format.
-    fn decode(&self, bytes: Bytes, folder: &Path) -> Result<Box<dyn Decoded>, ReadError>;
+    fn decode(&self, bytes: Bytes, folder: Option<&Path>) -> Result<Box<dyn Decoded>, ReadError>;
 
     /// The most bytes that a file of this format can have.
     fn most_bytes(&self) -> u64 {
@@ -72,17 +72,21 @@ pub fn recognised<'f>(formats: &[&'f dyn Format], bytes: &[u8]) -> Option<&'f dy
 ///
 /// # Errors
 /// Bytes that are no model of these formats, or more than a file of the format can have.
-pub fn decode(formats: &[&dyn Format], bytes: Bytes, folder: &Path) -> Result<Box<dyn Decoded>, ReadError> {
+pub fn decode(formats: &[&dyn Format], bytes: Bytes, folder: Option<&Path>) -> Result<Box<dyn Decoded>, ReadError> {
     let format = recognised(formats, &bytes).or_else(|| formats.last().copied());
-    let refused = |format: &'static str, words: String| ReadError::Decode { format, words };
-    let format = format.ok_or_else(|| refused("known", "no format of models is".into()))?;
-    if bytes.len() as u64 > format.most_bytes() {
-        let words = format!(
-            "it has {} bytes, and none has more than {}",
-            bytes.len(),
-            format.most_bytes()
-        );
-        return Err(refused(format.name(), words));
+    let Some(format) = format else {
+        let text = "this program reads no format of models".to_owned();
+        return Err(ReadError::Options {
+            option: "formats",
+            text,
+        });
+    };
+    let (count, most) = (bytes.len(), format.most_bytes());
+    if count as u64 > most {
+        return Err(ReadError::Decode {
+            format: format.name(),
+            words: format!("it has {count} bytes, and none has more than {most}"),
+        });
     }
     format.decode(bytes, folder)
 }

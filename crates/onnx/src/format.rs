@@ -30,8 +30,8 @@ impl Format for Onnx {
             && fields.any(|(number, value)| number == GRAPH && matches!(value, Value::Bytes(_) | Value::Cut { .. }))
     }
 
-    fn decode(&self, bytes: Bytes, folder: &Path) -> Result<Box<dyn Decoded>, ReadError> {
-        Ok(Box::new(Model::decode(bytes, folder)?))
+    fn decode(&self, bytes: Bytes, folder: Option<&Path>) -> Result<Box<dyn Decoded>, ReadError> {
+        Ok(Box::new(Model::decode_in(bytes, folder)?))
     }
 }
 

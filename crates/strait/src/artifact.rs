@@ -1,6 +1,7 @@
 //! Artifacts: the integer model of one target, compiled or opened.
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -15,6 +16,14 @@ use crate::{Error, Session, SessionOptions};
 #[derive(Clone)]
 pub struct Artifact {
     pub(crate) content: Arc<Content>,
+}
+
+impl fmt::Debug for Artifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Artifact")
+            .field("target", &self.content.target)
+            .finish_non_exhaustive()
+    }
 }
 
 pub(crate) struct Content {
@@ -72,7 +81,8 @@ impl Artifact {
         &self.content.target
     }
 
-    /// The digest by which the artifact is known, as 64 hexadecimal digits; none before it is written.
+    /// The digest by which an artifact in a folder is known, as 64 hexadecimal digits. One that this program has compiled has
+    /// none: [`Artifact::write`] answers with it.
     pub fn digest(&self) -> Option<String> {
         match &self.content.origin {
             Origin::Folder(_, digest) => Some(digest.to_string()),

@@ -1,6 +1,6 @@
 //! From a model and samples to artifacts.
 
-use std::{path::Path, sync::Arc};
+use std::{fmt, path::Path, sync::Arc};
 
 use serde::Serialize;
 
@@ -20,12 +20,23 @@ use crate::{
     artifact::{Content, Origin},
 };
 
+/// Help for what only an artifact can do that was compiled by this program.
+const AGAIN: &str = "an artifact in a folder has no float model and no statistics: compile it again";
+
 /// A model and what was observed of it on samples, for any number of targets.
 #[derive(Clone)]
 pub struct Observed {
     observed: Arc<strait_compile::Observed>,
     model: Digest,
     reading: Reading,
+}
+
+impl fmt::Debug for Observed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observed")
+            .field("samples", &self.observed.samples().count())
+            .finish_non_exhaustive()
+    }
 }
 
 /// An artifact that this program has compiled, with all that it was made from.
@@ -36,7 +47,8 @@ pub(crate) struct Compiled {
     rules: Rules,
 }
 
-/// Observes a model on samples, compiles it for a target, and verifies the result: on one thread, with the default limits.
+/// Observes a model on samples, compiles it for a target, and verifies the result: on one thread, and with as much memory as it
+/// takes. For models of others set [`Limits::memory`](crate::Limits) in the options of [`Model::observe`].
 ///
 /// # Errors
 /// As for [`Model::observe`] and [`Observed::compile`].
@@ -121,9 +133,9 @@ impl Observed {
     fn deployment<'a>(&self, target: &'a Target) -> Deployment<AsTheyAre, &'a Options> {
         let inputs = crate::model::ports(&self.observed.model.module, self.observed.model.module.main().inputs());
         let input = |port: crate::Port| DeployedInput {
+            range: self.observed.ranges.0.get(&port.name).copied(),
             name: port.name,
             preprocess: AsTheyAre {},
-            range: None,
         };
         Deployment {
             schema: DEPLOYMENT_SCHEMA,
@@ -149,12 +161,11 @@ fn recorded(origin: &TargetFrom) -> Option<TargetOrigin> {
 
 impl Artifact {
     /// All that an artifact was made from, if this program has compiled it.
-    fn compiled(&self, what: &str) -> Result<&Compiled, Error> {
+    fn compiled(&self, what: &str, help: &str) -> Result<&Compiled, Error> {
         match &self.content.origin {
             Origin::Compiled(compiled) => Ok(compiled),
             Origin::Folder(folder, _) => {
                 let message = format!("the artifact in {} was opened, and cannot be {what}", folder.display());
-                let help = "an artifact has no statistics of the float model: compile it again";
                 Err(Error::new(Fault::Call, codes::ARTIFACT, message).help(help))
             }
         }
@@ -170,7 +181,7 @@ impl Artifact {
             observed,
             target,
             ..
-        } = self.compiled("reported")?;
+        } = self.compiled("reported", "its report is the file `report.json` in the folder")?;
         let model = &observed.observed.model;
         let mut report = strait_report::build(Material {
             spec: target.target.spec(),
@@ -191,7 +202,7 @@ impl Artifact {
     /// # Errors
     /// As for [`Observed::compile`]; an artifact that was opened.
     pub fn revise(&self, rules: &Rules) -> Result<Artifact, Error> {
-        let compiled = self.compiled("revised")?;
+        let compiled = self.compiled("revised", AGAIN)?;
         compiled.observed.compile(&compiled.target, rules)
     }
 
@@ -205,7 +216,7 @@ impl Artifact {
             observed,
             target,
             ..
-        } = self.compiled("simulated")?;
+        } = self.compiled("simulated", AGAIN)?;
         let spec = Some(target.target.spec());
         let simulated = strait_lower::simulate(&built.annotated, spec, Parameters::Reals);
         let mut simulated = simulated.map_err(Error::defect)?;
@@ -215,18 +226,18 @@ impl Artifact {
         Session::new(&whole, &Standard, options)
     }
 
-    /// Writes the artifact into a folder, and answers with the digest by which it is known. An artifact that is there is replaced
+    /// Writes the artifact into a folder, and answers with the digest by which it is known, as 64 hexadecimal digits. An artifact that is there is replaced
     /// when this one is whole.
     ///
     /// # Errors
     /// A folder that cannot be written, or holds something else; an artifact that was opened, which is in its folder already.
-    pub fn write(&self, folder: impl AsRef<Path>) -> Result<Digest, Error> {
+    pub fn write(&self, folder: impl AsRef<Path>) -> Result<String, Error> {
         let Compiled {
             built,
             observed,
             target,
             rules,
-        } = self.compiled("written")?;
+        } = self.compiled("written again", "copy the folder")?;
         let writer = ArtifactWriter::create(folder.as_ref())?;
         writer.add_model(&built.module, &built.certificates)?;
         let report = self.report()?;
@@ -240,7 +251,7 @@ impl Artifact {
         let spec = target.target.spec();
         let provenance = Provenance {
             sources: Sources {
-                config: sha256(format!("{rules:?}").as_bytes()),
+                config: sha256(rules.text().as_bytes()),
                 data: (samples.digest().into_iter())
                     .map(|digest| ("calibration".to_owned(), Digest(digest)))
                     .collect(),
@@ -259,6 +270,6 @@ impl Artifact {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             },
         };
-        Ok(writer.commit(provenance)?.digest())
+        Ok(writer.commit(provenance)?.digest().to_string())
     }
 }

@@ -3,9 +3,13 @@
 use strait_container::ArtifactError;
 use strait_core::{TensorError, codes};
 use strait_execute::{Excess, ExecuteError, StepError};
+use strait_kernels::KernelError;
 
 /// In the place of the code of a defect.
 const DEFECT: &str = "defect";
+
+/// A tensor, or a call, that does not fit.
+const CALL: &str = "call";
 
 /// Whose fault an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +27,8 @@ pub enum Fault {
     Artifact,
     /// The caller's: tensors that do not fit, or a thing that this value cannot do.
     Call,
+    /// The system refuses: a file that is not there, missing rights, a full disk.
+    System,
     /// A run takes more memory or operations than it may.
     Limit,
     /// Nobody's: whoever watches has asked to stop.
@@ -55,7 +61,7 @@ impl Error {
 
     /// An error of a call of this crate.
     pub(crate) fn call(message: impl ToString) -> Error {
-        Error::new(Fault::Call, codes::RUN, message)
+        Error::new(Fault::Call, CALL, message)
     }
 
     /// A promise of ours that does not hold.
@@ -79,7 +85,7 @@ impl Error {
         self.fault
     }
 
-    /// The code by which programs know it: a letter and three digits, as the command line has them.
+    /// The code by which programs know it: a letter and three digits, as the command line has them, or `call`, `defect` or `interrupted`.
     pub fn code(&self) -> &'static str {
         self.code
     }
@@ -112,7 +118,9 @@ impl From<ExecuteError> for Error {
             ExecuteError::Ours(text) => Error::defect(text),
             ExecuteError::Node { node, source, .. } => match source {
                 StepError::Ours(text) => Error::defect(text).at(node),
-                StepError::Target(_) => Error::new(Fault::Target, codes::TARGET, &error).at(node),
+                StepError::Target(_) | StepError::Kernel(KernelError::Tile(_)) => {
+                    Error::new(Fault::Target, codes::TARGET, &error).at(node)
+                }
                 _ => Error::new(Fault::Model, codes::RUN, &error).at(node),
             },
             ExecuteError::Input { .. } | ExecuteError::InputCount { .. } => Error::call(error),
@@ -140,7 +148,12 @@ impl From<ArtifactError> for Error {
             }
             _ => codes::ARTIFACT,
         };
-        Error::new(Fault::Artifact, code, error)
+        let fault = match &error {
+            ArtifactError::Io { .. } => Fault::System,
+            ArtifactError::Occupied { .. } => Fault::Call,
+            _ => Fault::Artifact,
+        };
+        Error::new(fault, code, error)
     }
 }
 
@@ -148,6 +161,7 @@ impl From<ArtifactError> for Error {
 mod compile {
     use strait_compile::CompileError;
     use strait_core::codes;
+    use strait_execute::ExecuteError;
     use strait_import::ReadError;
     use strait_quantize::ObserveError;
     use strait_target::RegistryError;
@@ -156,6 +170,9 @@ mod compile {
 
     /// There are no samples.
     const COUNT: &str = "D006";
+
+    /// A sample has another shape, or another number of tensors, than the model takes.
+    const SHAPE: &str = "D005";
 
     /// A sample cannot be used.
     const UNUSABLE: &str = "D008";
@@ -176,6 +193,16 @@ mod compile {
                 CompileError::Excess(excess) => excess.into(),
                 CompileError::Execute(error) => error.into(),
                 CompileError::Observe(ObserveError::NoSamples) => Error::new(Fault::Samples, COUNT, text),
+                CompileError::Observe(ObserveError::Run { index, source }) => {
+                    let is_sample = matches!(source, ExecuteError::Input { .. } | ExecuteError::InputCount { .. });
+                    let found = Error::from(source);
+                    Error {
+                        fault: if is_sample { Fault::Samples } else { found.fault },
+                        code: if is_sample { SHAPE } else { found.code },
+                        message: format!("calibration sample {index}: {}", found.message),
+                        ..found
+                    }
+                }
                 CompileError::Observe(_) => Error::new(Fault::Samples, UNUSABLE, text),
                 CompileError::Target(_) | CompileError::Kernels(_) => Error::new(Fault::Target, codes::TARGET, text),
                 CompileError::OwnModel(error) => Error::new(Fault::Target, codes::TARGET, text).at(error.layer),
@@ -198,8 +225,9 @@ mod compile {
                 ReadError::Unsupported(faults) => faults.first().map(|fault| fault.node.clone()),
                 _ => None,
             };
-            let fault = match code {
-                codes::CUT => Fault::Call,
+            let fault = match (code, &error) {
+                (codes::CUT | codes::FREE_DIMENSION, _) => Fault::Call,
+                (_, ReadError::File { .. }) => Fault::System,
                 _ => Fault::Model,
             };
             let found = Error::new(fault, code, error);

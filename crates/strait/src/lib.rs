@@ -64,9 +64,16 @@ pub use tensor::{Tensor, TensorView};
 /// Traits and types of programs that bring a format of models of their own, or that watch a compilation.
 #[cfg(feature = "compile")]
 pub mod extend {
+    pub use bytes::Bytes;
     pub use strait_compile::{Silent, Step, Watch};
-    pub use strait_import::{Assumed, Decoded, Format, ReadError, ReadOptions};
+    pub use strait_core::{Module, Reason};
+    pub use strait_execute::Demand;
+    pub use strait_import::{Assumed, Decoded, Format, NodeFault, ReadError, ReadOptions};
 }
 
 #[cfg(feature = "compile")]
 pub use strait_import::ReadOptions;
+#[cfg(feature = "compile")]
+pub use strait_report::Report;
+#[cfg(feature = "compile")]
+pub use strait_target::{OptionValue, Options};

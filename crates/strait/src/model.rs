@@ -4,8 +4,8 @@ use std::path::Path;
 
 use bytes::Bytes;
 use strait_container::{Digest, Reading, of_files, sha256};
-use strait_core::{Module, bytes::decode as decode_ir, codes};
-use strait_import::{Format, ReadOptions};
+use strait_core::{Module, Stage, bytes::decode as decode_ir, codes};
+use strait_import::{Format, FreeDimension, ReadOptions};
 
 use crate::{Elem, Error, Fault, Port};
 
@@ -52,31 +52,32 @@ impl Model {
     pub fn open_with(path: impl AsRef<Path>, formats: &[&dyn Format], options: &ReadOptions) -> Result<Model, Error> {
         let path = path.as_ref();
         let bytes = strait_mapped::map(path, MOST_BYTES)
-            .map_err(|error| Error::new(Fault::Model, codes::MODEL, format!("{}: {error}", path.display())))?;
-        Model::read(bytes, path.parent().unwrap_or(Path::new("")), formats, options)
+            .map_err(|error| Error::new(Fault::System, codes::MODEL, format!("{}: {error}", path.display())))?;
+        Model::read(bytes, path.parent(), formats, options)
     }
 
-    /// Reads a model from memory. Data files of its own are not looked for.
+    /// Reads a model from memory. One whose weights are in files beside it is refused: no file is opened.
     ///
     /// # Errors
     /// As for [`Model::open`].
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Model, Error> {
-        Model::read(bytes.into(), Path::new(""), &formats(), &ReadOptions::default())
+        Model::read(bytes.into(), None, &formats(), &ReadOptions::default())
     }
 
-    /// Reads a model from memory; `folder` is where its data files are looked for, if it has any.
+    /// Reads a model from memory; `folder` is where its data files are looked for, if it has any; without a folder no
+    /// file is opened.
     ///
     /// # Errors
     /// As for [`Model::open`]; options that do not fit the model.
-    pub fn read(bytes: Bytes, folder: &Path, formats: &[&dyn Format], options: &ReadOptions) -> Result<Model, Error> {
+    pub fn read(
+        bytes: Bytes,
+        folder: Option<&Path>,
+        formats: &[&dyn Format],
+        options: &ReadOptions,
+    ) -> Result<Model, Error> {
         let decoded = strait_import::decode(formats, bytes.clone(), folder)?;
         let (module, assumed) = decoded.read_single(options)?;
-        let mut free = strait_import::free_dimensions(&module).into_iter();
-        if let Some(first) = free.next() {
-            let message = format!("dimension {} of the input `{}` has no size", first.axis, first.input);
-            let help = format!("give it one: `bind` in `ReadOptions`, by the key `{}`", first.name);
-            return Err(Error::new(Fault::Call, codes::FREE_DIMENSION, message).help(help));
-        }
+        fixed(&module)?;
         let batch = (assumed.batch.iter()).map(|free| {
             format!(
                 "`{}` of the input `{}` is taken for the batch, and is 1",
@@ -104,10 +105,15 @@ impl Model {
     pub fn from_ir(ir: &[u8], tensors: &dyn Fn(usize) -> Option<Bytes>) -> Result<Model, Error> {
         let refused = |error: &dyn std::fmt::Display| Error::new(Fault::Model, codes::MODEL, error);
         let module = decode_ir(ir, tensors).map_err(|error| refused(&error))?;
-        strait_core::verifier::verify(&module).map_err(|error| refused(&error))?;
+        if module.main().stage() != Stage::Float {
+            return Err(refused(&"the main graph is not of the float stage"));
+        }
+        fixed(&module)?;
+        let constants = module.pool().iter().flat_map(|tensor| sha256(tensor.bytes()).0);
+        let parts: Vec<u8> = sha256(ir).0.into_iter().chain(constants).collect();
         Ok(Model {
             module,
-            digest: sha256(ir),
+            digest: sha256(&parts),
             reading: Reading::default(),
             notes: Vec::new(),
         })
@@ -129,15 +135,34 @@ impl Model {
     }
 }
 
+/// Refuses a graph whose inputs have dimensions without a size.
+fn fixed(module: &Module) -> Result<(), Error> {
+    let free = strait_import::free_dimensions(module);
+    let Some(first) = free.first() else { return Ok(()) };
+    let named = |free: &FreeDimension| {
+        format!(
+            "dimension {} of the input `{}` (`{}`)",
+            free.axis, free.input, free.name
+        )
+    };
+    let named: Vec<String> = free.iter().map(named).collect();
+    let message = format!("dimensions of inputs have no size: {}", named.join(", "));
+    let help = format!(
+        "give each one in `ReadOptions::bind`, by the key in brackets: `{}`",
+        first.name
+    );
+    Err(Error::new(Fault::Call, codes::FREE_DIMENSION, message).help(help))
+}
+
 pub(crate) fn ports(module: &Module, values: &[strait_core::ValueId]) -> Vec<Port> {
     let graph = module.main();
     let port = |&id: &strait_core::ValueId| {
         let value = graph.value(id);
-        let extents = value.and_then(|value| value.ty.dims()).unwrap_or_default();
+        let extents = value.map(|value| value.ty.shape.iter().map(|extent| extent.fixed().unwrap_or(0) as usize));
         Port {
             name: value.map_or("", |value| module.name(value.name)).to_owned(),
             elem: value.map_or(Elem::F32, |value| value.ty.elem),
-            shape: extents.iter().map(|&extent| extent as usize).collect(),
+            shape: extents.into_iter().flatten().collect(),
         }
     };
     values.iter().map(port).collect()

@@ -1,13 +1,16 @@
 //! Rules: what whoever compiles wants of single layers, or of all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use strait_compile::Resolved;
 use strait_core::{Module, NodeId, codes};
 use strait_document::{Glob, nearest};
 use strait_quantize::annotate::Run;
-use strait_target::TargetSpec;
-pub use strait_target::spec::{Activation, Integer, Observer, WeightPer};
+pub use strait_target::spec::{Activation, Integer, Observer};
+use strait_target::{
+    TargetSpec,
+    spec::{Codes, Observed},
+};
 
 use crate::{Error, Fault};
 
@@ -36,7 +39,6 @@ pub struct LayerRule {
     layers: String,
     run: Option<Run>,
     activations: Option<Activation>,
-    weight_per: Option<WeightPer>,
 }
 
 impl Rules {
@@ -66,42 +68,73 @@ impl Rules {
         self
     }
 
+    /// All of them as text, a line each, which digests are made of.
+    pub(crate) fn text(&self) -> String {
+        let word = |what: &str, word: Option<String>| word.map(|word| format!("{what} {word}\n")).unwrap_or_default();
+        let activations = word("activations", self.activations.map(|t| t.to_string()));
+        let observer = word("observer", self.observer.map(|observer| observer.to_string()));
+        let rules = self.layers.iter().map(|rule| {
+            let run = rule.run.as_ref().map(|run| match run {
+                Run::Float(reason) => format!("float because {reason:?}"),
+                Run::Integer => "integer".to_owned(),
+            });
+            let activations = rule.activations.map(|t| t.to_string());
+            format!(
+                "layers {:?}\n{}{}",
+                rule.layers,
+                word("run", run),
+                word("activations", activations)
+            )
+        });
+        [activations, observer].into_iter().chain(rules).collect()
+    }
+
     /// The rules, resolved to one target's float graph.
     pub(crate) fn resolved(&self, module: &Module, spec: &TargetSpec) -> Result<Resolved, Error> {
         let mut resolved = Resolved::new(spec);
         let settings = &mut resolved.settings;
-        settings.default.observer.observer = self.observer.unwrap_or(spec.quantize.observer);
+        let observer = self.observer.unwrap_or(spec.quantize.observer);
+        if let Some(text) = observer.refusal(Observed::Activations, Codes::Integers) {
+            return Err(Error::new(Fault::Rules, codes::UNSUPPORTED, text));
+        }
+        settings.default.observer.observer = observer;
         settings.default.activation = self.activations.map(|t| known(t, spec)).transpose()?;
+        let mut types = BTreeMap::new();
         for (position, rule) in self.layers.iter().enumerate() {
-            let activations = rule.activations.map(|t| known(t, spec)).transpose()?;
-            for id in rule.chosen(module)? {
-                let layer = settings.layers.entry(id).or_default();
-                layer.rules.push(position);
-                if let Some(run) = &rule.run {
-                    layer.run = Some(run.clone());
-                    layer.activation = matches!(run, Run::Float(_)).then_some(Activation::Float32);
-                }
-                layer.activation = activations.or(layer.activation);
-                layer.weights.per = rule.weight_per.or(layer.weights.per);
+            let chosen = rule.chosen(module)?;
+            if let Some(activations) = rule.activations {
+                has_a_use(known(activations, spec)?, &chosen, module, spec, rule)?;
+                types.extend(chosen.iter().map(|&id| (id, activations)));
             }
+            for id in chosen {
+                let entry = settings.layers.entry(id).or_default();
+                entry.rules.push(position);
+                entry.run = rule.run.clone().or(entry.run.take());
+            }
+        }
+        // What is in float has real activations, whatever type it had before.
+        for (id, entry) in &mut settings.layers {
+            entry.activation = match entry.run {
+                Some(Run::Float(_)) => Some(Activation::Float32),
+                Some(Run::Integer) | None => types.get(id).copied(),
+            };
         }
         Ok(resolved)
     }
 }
 
 impl LayerRule {
-    /// A rule for the layers whose names in the model match a pattern: `*` is any number of characters but `/`, `**` any number
-    /// of any.
+    /// A rule for the layers whose names in the model match a pattern: `?` is one character but `/`, `*` any number of these, `**`
+    /// any number of any, and `**/` at the start of a part any number of whole parts.
     pub fn of(layers: impl Into<String>) -> LayerRule {
         LayerRule {
             layers: layers.into(),
             run: None,
             activations: None,
-            weight_per: None,
         }
     }
 
-    /// They run on the host in float, for this reason.
+    /// They run on the host in float, for this reason, whatever type other rules give their activations.
     #[must_use]
     pub fn float(mut self, reason: impl Into<String>) -> LayerRule {
         self.run = Some(Run::Float(reason.into()));
@@ -122,13 +155,6 @@ impl LayerRule {
         self
     }
 
-    /// Elements of their weights that share a scale.
-    #[must_use]
-    pub fn weights_per(mut self, per: WeightPer) -> LayerRule {
-        self.weight_per = Some(per);
-        self
-    }
-
     /// The nodes that it chooses, by the layers that they were made from.
     fn chosen(&self, module: &Module) -> Result<BTreeSet<NodeId>, Error> {
         let (graph, glob) = (module.main(), Glob::new(&self.layers));
@@ -144,6 +170,24 @@ impl LayerRule {
         let message = format!("the rule for the layers `{}` matches nothing", self.layers);
         Err(Error::new(Fault::Rules, codes::RULE, message).help(format!("near it are `{near}`")))
     }
+}
+
+/// Refuses a type that the target has for none of the layers of a rule.
+fn has_a_use(
+    activations: Activation,
+    chosen: &BTreeSet<NodeId>,
+    module: &Module,
+    spec: &TargetSpec,
+    rule: &LayerRule,
+) -> Result<(), Error> {
+    let nodes = chosen.iter().filter_map(|&id| module.main().node(id));
+    let mut terms = nodes.map(|node| node.op.term());
+    if terms.any(|term| spec.pairs_of(term).any(|pair| pair.activation == activations)) {
+        return Ok(());
+    }
+    let (id, layers) = (&spec.id, &rule.layers);
+    let message = format!("the target `{id}` computes none of the layers `{layers}` on {activations} activations");
+    Err(Error::new(Fault::Rules, codes::UNSUPPORTED, message))
 }
 
 /// A type of activations, if the target has it.

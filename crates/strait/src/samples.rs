@@ -1,6 +1,7 @@
 //! Samples on which a model is observed.
 
 use std::{
+    fmt,
     fs::File,
     io::{Read as _, Seek as _, SeekFrom, Write as _},
     sync::{Arc, Mutex, PoisonError},
@@ -34,6 +35,14 @@ pub trait Source: Send + Sync {
 #[derive(Clone)]
 pub struct Samples(pub(crate) Arc<dyn observe::Samples>);
 
+impl fmt::Debug for Samples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Samples")
+            .field("count", &self.0.count())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Samples {
     /// Samples that are made when they are asked for.
     pub fn from_source(source: impl Source + 'static) -> Samples {
@@ -59,8 +68,9 @@ impl Samples {
             )
         };
         let mut file = tempfile::tempfile().map_err(failed)?;
-        let (mut places, mut at) = (Vec::new(), 0);
+        let (mut places, mut digests, mut at) = (Vec::new(), Vec::new(), 0);
         for sample in samples {
+            digests.push(digest(&sample));
             let mut tensors = Vec::with_capacity(sample.len());
             for tensor in sample {
                 let bytes = tensor.bytes();
@@ -76,7 +86,8 @@ impl Samples {
             places.push(tensors);
         }
         let file = Mutex::new(file);
-        Ok(Samples::from_source(Spooled { file, places }))
+        let digest = digest_of_all(digests.into_iter());
+        Ok(Samples::from_source(Spooled { file, places, digest }))
     }
 }
 
@@ -108,12 +119,20 @@ impl Source for InMemory {
         sample.ok_or_else(|| format!("there is no sample {index}"))
     }
 
-    /// Of the digests of all tensors, in their order.
     fn digest(&self) -> Option<[u8; 32]> {
-        let tensors = self.0.iter().flatten();
-        let digests: Vec<u8> = tensors.flat_map(|tensor| sha256(tensor.bytes()).0).collect();
-        Some(sha256(&digests).0)
+        Some(digest_of_all(self.0.iter().map(|sample| digest(sample))))
     }
+}
+
+/// Of a sample: of a text with a line for each tensor, with its type, its shape and the digest of its bytes.
+fn digest(sample: &[Tensor]) -> [u8; 32] {
+    let line = |tensor: &Tensor| format!("{} {:?} {}\n", tensor.elem(), tensor.shape(), sha256(tensor.bytes()));
+    sha256(sample.iter().map(line).collect::<String>().as_bytes()).0
+}
+
+/// Of samples, from those of each.
+fn digest_of_all(samples: impl Iterator<Item = [u8; 32]>) -> [u8; 32] {
+    sha256(&samples.flatten().collect::<Vec<u8>>()).0
 }
 
 /// A tensor in a file.
@@ -127,6 +146,7 @@ struct Place {
 struct Spooled {
     file: Mutex<File>,
     places: Vec<Vec<Place>>,
+    digest: [u8; 32],
 }
 
 impl Source for Spooled {
@@ -147,5 +167,9 @@ impl Source for Spooled {
             Tensor::from_bytes(place.elem, &place.shape, &bytes).map_err(|error| error.to_string())
         };
         places.iter().map(tensor).collect()
+    }
+
+    fn digest(&self) -> Option<[u8; 32]> {
+        Some(self.digest)
     }
 }

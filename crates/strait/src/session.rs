@@ -1,6 +1,6 @@
 //! A model that is ready to run: planned once, run often.
 
-use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc};
+use std::{collections::BTreeMap, fmt, num::NonZeroUsize, sync::Arc};
 
 use strait_core::Module;
 use strait_execute::{Demand, LoopsFor, Plan, PlanOptions, Threads, Workspace, cost};
@@ -17,7 +17,7 @@ pub struct SessionOptions {
 }
 
 impl Default for SessionOptions {
-    /// One thread, and the default limits.
+    /// One thread, any memory, and a sensible number of operations.
     fn default() -> Self {
         SessionOptions {
             threads: NonZeroUsize::MIN,
@@ -43,6 +43,15 @@ pub struct Session {
     plan: Arc<Plan>,
     threads: Threads,
     workspace: Workspace,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("inputs", &self.inputs())
+            .field("outputs", &self.outputs())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Clone for Session {

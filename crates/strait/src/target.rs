@@ -1,6 +1,6 @@
 //! Targets: those of this program, and those that are a table.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use strait_target::{Options, Origin, Registry, Table};
 
@@ -23,6 +23,12 @@ pub struct Target {
     pub(crate) target: Arc<dyn strait_target::Target>,
     pub(crate) origin: Origin,
     pub(crate) options: Options,
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Target").field("id", &self.id()).finish_non_exhaustive()
+    }
 }
 
 /// The ids of the targets that are linked into this program: those in the box by its features, and those of vendors' crates
@@ -75,7 +81,7 @@ impl Target {
             let help = "name the program `strait`, which is a worker too: `cargo install strait-cli`";
             return Err(Error::new(Fault::Call, codes::TARGET, message).help(help));
         };
-        let refused = |error: &dyn std::fmt::Display| Error::new(Fault::Target, codes::TARGET, error);
+        let refused = |error: &dyn fmt::Display| Error::new(Fault::Target, codes::TARGET, error);
         let library = Library::load(library.as_ref(), None, Program::at(worker), Patience::default());
         let library = library.map_err(|error| refused(&error))?;
         let mut registry = Registry::default();

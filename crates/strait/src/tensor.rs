@@ -25,6 +25,12 @@ pub struct Tensor(pub(crate) strait_execute::Tensor);
 #[derive(Clone, Copy)]
 pub struct TensorView<'a>(pub(crate) strait_execute::TensorView<'a>);
 
+impl std::fmt::Debug for TensorView<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{:?}", self.elem(), self.shape())
+    }
+}
+
 impl Tensor {
     /// A tensor of these values, which are copied.
     ///

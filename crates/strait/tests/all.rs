@@ -69,7 +69,7 @@ fn the_library_makes_the_same_model_as_the_command_for_each_target_in_the_box() 
             assert!(one == other, "{id}: {file} differs");
         }
         let again = Artifact::open(&own).unwrap();
-        assert_eq!((again.target(), again.digest()), (id, Some(digest.to_string())));
+        assert_eq!((again.target(), again.digest()), (id, Some(digest)));
 
         let registry = targets::registry([]).unwrap();
         let found = verification::verify(&own, &registry, &verification::Request::default(), &session).unwrap();
@@ -148,6 +148,21 @@ fn errors_say_whose_fault_they_are_and_what_would_be_right() {
     assert_eq!((nothing.fault(), nothing.code()), (Fault::Rules, "Q001"));
     assert!(nothing.hint().unwrap().contains("/classifier/Gemm"), "{nothing:?}");
 
+    let has = |rules: &Rules| strait::compile(&model, &target, &Samples::new(noise(2)), rules).err();
+    for rules in [
+        Rules::new().observer(rules::Observer::Isotone),
+        Rules::new().activations(rules::Integer::Uint4.into()),
+        Rules::new().layer(LayerRule::of("/Flatten").activations(rules::Activation::Float32)),
+    ] {
+        let unsupported = has(&rules).unwrap();
+        assert_eq!(
+            (unsupported.fault(), unsupported.code()),
+            (Fault::Rules, "T002"),
+            "{rules:?}"
+        );
+    }
+    assert_eq!(has(&Rules::new().activations(rules::Integer::Int16.into())), None);
+
     let none = strait::compile(&model, &target, &Samples::new([]), &Rules::new())
         .err()
         .unwrap();
@@ -178,4 +193,142 @@ fn errors_say_whose_fault_they_are_and_what_would_be_right() {
         assert!(error.unwrap().message().contains("was opened"));
     }
     assert_eq!(Artifact::open(folder.path()).err().unwrap().fault(), Fault::Artifact);
+}
+
+#[test]
+fn later_rules_win_key_by_key_and_float_wins_over_a_type() {
+    let (model, target) = (digits(), Target::named("generic-int8").unwrap());
+    let observed = model
+        .observe(&Samples::new(noise(3)), &SessionOptions::default())
+        .unwrap();
+    let wide = || LayerRule::of("**").activations(rules::Integer::Int16.into());
+    let model_of = |rules: Rules| {
+        let built = observed.compile(&target, &rules).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        built.write(folder.path().join("x")).unwrap();
+        fs::read(folder.path().join("x/quantization.json")).unwrap()
+    };
+    let all = model_of(Rules::new().layer(wide()));
+    // Where a layer runs says nothing of its type.
+    let integer = LayerRule::of("/classifier/**").integer();
+    assert!(all == model_of(Rules::new().layer(wide()).layer(integer)));
+    let float = || LayerRule::of("/classifier/**").float("it is looked at");
+    let [first, last] = [
+        Rules::new().layer(float()).layer(wide()),
+        Rules::new().layer(wide()).layer(float()),
+    ]
+    .map(model_of);
+    assert!(first == last && first != all);
+}
+
+#[test]
+fn samples_have_one_digest_however_they_are_kept() {
+    let (model, target) = (digits(), Target::named("generic-int8").unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let digest = |samples: &Samples, name: &str| {
+        let built = strait::compile(&model, &target, samples, &Rules::new()).unwrap();
+        built.write(folder.path().join(name)).unwrap()
+    };
+    let kept = digest(&Samples::new(noise(3)), "kept");
+    assert_eq!(kept, digest(&Samples::spool(noise(3)).unwrap(), "spooled"));
+    let mut others = noise(3);
+    others.rotate_left(1);
+    assert_ne!(kept, digest(&Samples::new(others), "others"));
+}
+
+/// The integers of an index are in no graph: those of the samples are what a verification may draw.
+#[test]
+fn inputs_of_integers_are_verified_on_integers_that_samples_have() {
+    let text = "strait 1 float
+graph @main(%ids: i64[1,4]) {
+  %x: f32[1,4,2] = gather(@table, %ids) {axis=0}
+  %y: f32[1,4,2] = relu(%x)
+  return %y
+}
+data @table: f32[3,2] = inline [1.0, -1.0, 0.5, 2.0, -0.25, 0.75]";
+    let encoded = strait_core::bytes::encode(&strait_core::text::parse(text).unwrap()).unwrap();
+    let tensors = encoded.tensors.clone();
+    let model = Model::from_ir(&encoded.ir, &|index| {
+        tensors.get(index).map(|tensor| tensor.bytes().clone())
+    })
+    .unwrap();
+    let ids = |ids: [i64; 4]| vec![Tensor::new(&[1, 4], &ids).unwrap()];
+    let samples = Samples::new([ids([0, 1, 2, 2]), ids([1, 1, 0, 0])]);
+    let built = strait::compile(&model, &Target::named("generic-int8").unwrap(), &samples, &Rules::new()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    built.write(folder.path().join("x")).unwrap();
+    let deployment = fs::read_to_string(folder.path().join("x/deployment.json")).unwrap();
+    let plain: String = deployment.split_whitespace().collect();
+    assert!(plain.contains("\"range\":[0,2]"), "{deployment}");
+}
+
+/// Bytes from elsewhere do not make the program read its own files.
+#[test]
+fn a_model_in_memory_opens_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    // The fields of ONNX: a graph with one constant that is an output, and whose bytes are in the file `data`.
+    let field = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8][..], bytes].concat();
+    let entry = [field(1, b"location"), field(2, b"data")].concat();
+    let tensor = [&[8, 4, 16, 1][..], &field(8, b"w"), &field(13, &entry), &[112, 1]].concat();
+    let kind = field(1, &[&[8, 1][..], &field(2, &field(1, &[8, 4]))].concat());
+    let output = [field(1, b"y"), field(2, &kind)].concat();
+    let node = [field(1, b"w"), field(2, b"y"), field(4, b"Relu")].concat();
+    let graph = [field(1, &node), field(2, b"g"), field(5, &tensor), field(12, &output)].concat();
+    let model = [&[8, 8][..], &field(7, &graph), &field(8, &[16, 17])].concat();
+    fs::write(folder.path().join("data"), [0u8; 16]).unwrap();
+    fs::write(folder.path().join("model.onnx"), &model).unwrap();
+    assert!(Model::open(folder.path().join("model.onnx")).is_ok());
+    let refused = Model::from_bytes(model).unwrap_err();
+    assert!(refused.message().contains("the model is in memory"), "{refused}");
+}
+
+/// The public names of the crate, by file: a change of one is a change of the promise, and is to be seen.
+fn public() -> String {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files: Vec<_> = fs::read_dir(source)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    let mut found = String::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap().replace("\r\n", "\n");
+        let is_root = file.ends_with("lib.rs");
+        let mut of = String::new();
+        let lines = text.split_once("#[cfg(test)]").map_or(&*text, |(code, _)| code).lines();
+        let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
+        for line in lines {
+            let code = line.trim_start();
+            if let Some(rest) = code.strip_prefix("impl").filter(|_| code.ends_with('{')) {
+                of = rest.trim_end_matches('{').trim().to_owned();
+            }
+            if line == "}" {
+                of.clear();
+            }
+            let Some(item) = code
+                .strip_prefix("pub ")
+                .filter(|item| is_root || !item.starts_with("use "))
+            else {
+                continue;
+            };
+            let item = item.split(['(', '{', '=', ';']).next().unwrap().trim();
+            let item = if code.starts_with("pub use ") { code } else { item };
+            found += &format!("{stem}: {}{}{item}\n", of, if of.is_empty() { "" } else { " :: " });
+        }
+    }
+    found
+}
+
+#[test]
+fn the_public_names_are_those_that_are_promised() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/public.txt");
+    let names = public();
+    if std::env::var_os("STRAIT_BLESS").is_some() {
+        fs::write(&file, &names).unwrap();
+    }
+    let promised = fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
+    assert!(
+        names == promised,
+        "the names are\n{names}\nand those of tests/public.txt are\n{promised}"
+    );
 }

@@ -33,7 +33,7 @@ impl Format for TensorFlow {
         text(node.next(), 1) && text(node.next(), 2)
     }
 
-    fn decode(&self, bytes: Bytes, _: &Path) -> Result<Box<dyn Decoded>, ReadError> {
+    fn decode(&self, bytes: Bytes, _: Option<&Path>) -> Result<Box<dyn Decoded>, ReadError> {
         Ok(Box::new(Model::decode(bytes)?))
     }
 }

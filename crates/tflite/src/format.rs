@@ -21,7 +21,7 @@ impl Format for TfLite {
         bytes.get(4..8) == Some(IDENTIFIER)
     }
 
-    fn decode(&self, bytes: Bytes, _: &Path) -> Result<Box<dyn Decoded>, ReadError> {
+    fn decode(&self, bytes: Bytes, _: Option<&Path>) -> Result<Box<dyn Decoded>, ReadError> {
         Ok(Box::new(Model::decode(bytes)?))
     }
 

@@ -1,33 +1,35 @@
 //! Compiles the model of the repository for a target, runs the result, and writes it: from a program and without a configuration.
+//! Run it in the root of the repository.
 
-use std::{env, error::Error, fs, path::Path};
+use std::{error::Error, fs};
 
 use strait::{Artifact, Model, Rules, Samples, Target, Tensor};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let digits = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits"));
-    let out = env::args_os().nth(1).unwrap_or_else(|| "build/embedded".into());
-    let images = images(&digits.join("calib_x.npy"))?;
+    let images = images("models/digits/calib_x.npy")?;
 
-    let model = Model::open(digits.join("digits.onnx"))?;
+    let model = Model::open("models/digits/digits.onnx")?;
     let target = Target::named("generic-int8")?;
     let samples = Samples::new(images.iter().map(|image| vec![image.clone()]));
     let built = strait::compile(&model, &target, &samples, &Rules::new())?;
-    built.write(&out)?;
+    built.write("build/embedded")?;
 
-    let mut session = Artifact::open(&out)?.session()?; // plans once, runs often
+    let mut session = Artifact::open("build/embedded")?.session()?; // plans once, runs often
     for image in &images[..10] {
         let outputs = session.run(&[("image", image.view())])?;
         println!("{:?}", outputs["logits"].values::<f32>()?);
     }
 
     let (fusions, exact) = built.fusions();
-    println!("{} layers, {fusions} fusions of which {exact} are exact", built.layers()?.len());
+    println!(
+        "{} layers, {fusions} fusions of which {exact} are exact",
+        built.layers()?.len()
+    );
     Ok(())
 }
 
 /// The images of an array of bytes in a file of NumPy, `[N, 8, 8, 1]` from 0 to 16, as the model takes them.
-fn images(path: &Path) -> Result<Vec<Tensor>, Box<dyn Error>> {
+fn images(path: &str) -> Result<Vec<Tensor>, Box<dyn Error>> {
     let file = fs::read(path)?;
     let header = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
     let image = |pixels: &[u8]| {

@@ -124,6 +124,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "mapped",
             "document",
             "core",
+            "kernels",
             "import",
             "onnx",
             "tensorflow",

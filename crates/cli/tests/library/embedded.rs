@@ -43,10 +43,18 @@ fn the_example_of_a_program_compiles_the_model_runs_it_and_writes_it() {
         out: folder.path(),
     };
     compiler.run("bin", "embed", "src/main.rs", &["strait"], &[]);
-    let out = folder.path().join("embedded");
-    let said = done(Command::new(folder.path().join("embed")).arg(&out));
+    let digits = folder.path().join("models/digits");
+    fs::create_dir_all(&digits).unwrap();
+    for file in ["digits.onnx", "calib_x.npy"] {
+        fs::copy(root.join("models/digits").join(file), digits.join(file)).unwrap();
+    }
+    let said = done(Command::new(folder.path().join("embed")).current_dir(folder.path()));
     assert!(said.contains("7 fusions of which 7 are exact"), "{said}");
     assert_eq!(said.lines().filter(|line| line.starts_with('[')).count(), 10, "{said}");
-    let verified = done(Command::new(env!("CARGO_BIN_EXE_strait")).arg("verify").arg(&out));
+    let verified = done(
+        Command::new(env!("CARGO_BIN_EXE_strait"))
+            .arg("verify")
+            .arg(folder.path().join("build/embedded")),
+    );
     assert!(verified.contains("sound"), "{verified}");
 }

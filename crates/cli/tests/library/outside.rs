@@ -55,7 +55,6 @@ impl Compiler<'_> {
             Command::new("rustc")
                 .args(["--edition", "2024", "-O", "--crate-type", kind, "--crate-name", name])
                 .env("CARGO_PKG_VERSION", self.version)
-                .env("CARGO_MANIFEST_DIR", self.source)
                 .args(built(packages))
                 .args(more)
                 .arg("--out-dir")

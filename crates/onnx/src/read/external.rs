@@ -16,15 +16,15 @@ pub const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 /// The data files beside a model, each mapped once.
 #[derive(Debug)]
 pub(crate) struct DataFiles {
-    /// The model's folder, outside of which nothing is opened.
-    folder: PathBuf,
+    /// The model's folder, outside of which nothing is opened; none of a model that is in memory alone.
+    folder: Option<PathBuf>,
     mapped: RefCell<BTreeMap<PathBuf, Bytes>>,
 }
 
 impl DataFiles {
-    pub(crate) fn new(folder: &Path) -> DataFiles {
+    pub(crate) fn new(folder: Option<&Path>) -> DataFiles {
         DataFiles {
-            folder: folder.into(),
+            folder: folder.map(Path::to_owned),
             mapped: RefCell::default(),
         }
     }
@@ -60,7 +60,10 @@ impl DataFiles {
     /// The files that tensors were read from so far, by their place below the folder.
     pub(crate) fn opened(&self) -> Vec<(String, Bytes)> {
         let place = |path: &Path| {
-            let parts = path.strip_prefix(&self.folder).unwrap_or(path).components();
+            let parts = path
+                .strip_prefix(self.folder.as_deref().unwrap_or(Path::new("")))
+                .unwrap_or(path)
+                .components();
             let parts: Vec<_> = parts.map(|part| part.as_os_str().to_string_lossy()).collect();
             parts.join("/")
         };
@@ -110,7 +113,8 @@ impl DataFiles {
     /// A path below the model's folder. A model must not make us read what lies elsewhere, so absolute paths, `..` and
     /// symbolic links on the way are refused.
     fn resolve(&self, location: &Path) -> Result<PathBuf, String> {
-        let mut path = self.folder.clone();
+        let folder = self.folder.as_ref();
+        let mut path = folder.ok_or("has no folder: the model is in memory")?.clone();
         for component in location.components() {
             match component {
                 Component::Normal(name) => path.push(name),

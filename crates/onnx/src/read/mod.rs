@@ -65,6 +65,11 @@ impl Model {
 
     /// Decodes a model from memory; `folder` is where its data files are looked for, if it has any.
     pub fn decode(bytes: Bytes, folder: &Path) -> Result<Model, ReadError> {
+        Model::decode_in(bytes, Some(folder))
+    }
+
+    /// The same; without a folder no data file is opened.
+    pub(crate) fn decode_in(bytes: Bytes, folder: Option<&Path>) -> Result<Model, ReadError> {
         let mut proto = ModelProto::decode(bytes).map_err(|e| undecoded(&e.to_string()))?;
         if proto.graph.is_none() {
             return Err(undecoded("there is no graph in it"));

@@ -78,10 +78,9 @@ fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     fn read(proto: &TensorProto) -> Result<TensorData, TensorFault> {
-        tensor(proto, &DataFiles::new(Path::new("")))
+        tensor(proto, &DataFiles::new(None))
     }
 
     #[test]
