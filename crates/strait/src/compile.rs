@@ -92,6 +92,18 @@ impl Model {
 }
 
 impl Observed {
+    /// A sentence for each value of the model that has NaN in runs on the samples: these are left out of its range.
+    pub fn notes(&self) -> Vec<String> {
+        let module = &self.observed.model.module;
+        let names = module.main().values().map(|(_, value)| module.name(value.name));
+        let note = |name: &str| {
+            let seen = self.observed.observation.elements(name)?;
+            let nan = seen.nan();
+            (nan > 0).then(|| format!("`{name}` has {nan} NaN in runs on the samples; they are left out of its range"))
+        };
+        names.filter_map(note).collect()
+    }
+
     /// Compiles for one target, and verifies the result.
     ///
     /// # Errors

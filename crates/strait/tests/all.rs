@@ -262,6 +262,20 @@ data @table: f32[3,2] = inline [1.0, -1.0, 0.5, 2.0, -0.25, 0.75]";
     assert!(plain.contains("\"range\":[0,2]"), "{deployment}");
 }
 
+#[test]
+fn values_that_are_nan_on_the_samples_are_told() {
+    let observe = |samples: Vec<Vec<Tensor>>| digits().observe(&Samples::new(samples), &SessionOptions::default());
+    assert_eq!(observe(noise(2)).unwrap().notes(), [""; 0]);
+    let mut pixels = [0.5f32; 64];
+    pixels[3] = f32::NAN;
+    let bad = vec![Tensor::new(&[1, 1, 8, 8], &pixels).unwrap()];
+    let notes = observe([noise(2), vec![bad]].concat()).unwrap().notes();
+    assert!(
+        notes.iter().any(|note| note.starts_with("`image` has 1 NaN")),
+        "{notes:?}"
+    );
+}
+
 /// Bytes from elsewhere do not make the program read its own files.
 #[test]
 fn a_model_in_memory_opens_no_file() {
