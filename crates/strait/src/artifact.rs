@@ -27,17 +27,14 @@ impl fmt::Debug for Artifact {
 }
 
 pub(crate) struct Content {
-    /// The lowered graph, and the fused one, which is `main`.
-    pub(crate) module: Module,
-    pub(crate) certificates: Vec<CertificateRecord>,
     pub(crate) target: String,
     pub(crate) origin: Origin,
 }
 
 /// Where an artifact comes from.
 pub(crate) enum Origin {
-    /// A folder.
-    Folder(PathBuf, Digest),
+    /// A folder, with the digest of what is in it.
+    Folder(PathBuf, Digest, Box<strait_container::Model>),
     /// This program has compiled it.
     #[cfg(feature = "compile")]
     Compiled(Box<crate::compile::Compiled>),
@@ -68,12 +65,19 @@ impl Artifact {
         let manifest = artifact.manifest();
         Ok(Artifact {
             content: Arc::new(Content {
-                module: model.module,
-                certificates: model.certificates,
                 target: manifest.target.id.clone(),
-                origin: Origin::Folder(folder.as_ref().to_owned(), manifest.digest()),
+                origin: Origin::Folder(folder.as_ref().to_owned(), manifest.digest(), Box::new(model)),
             }),
         })
+    }
+
+    /// The lowered graph, and the fused one, which is `main`.
+    fn module(&self) -> &Module {
+        match &self.content.origin {
+            Origin::Folder(.., model) => &model.module,
+            #[cfg(feature = "compile")]
+            Origin::Compiled(compiled) => &compiled.built.module,
+        }
     }
 
     /// The id of the target that it is for.
@@ -85,7 +89,7 @@ impl Artifact {
     /// none: [`Artifact::write`] answers with it.
     pub fn digest(&self) -> Option<String> {
         match &self.content.origin {
-            Origin::Folder(_, digest) => Some(digest.to_string()),
+            Origin::Folder(_, digest, _) => Some(digest.to_string()),
             #[cfg(feature = "compile")]
             Origin::Compiled(_) => None,
         }
@@ -96,7 +100,7 @@ impl Artifact {
     /// # Errors
     /// A graph with a cycle, which no artifact of ours has.
     pub fn layers(&self) -> Result<Vec<Layer>, Error> {
-        let module = &self.content.module;
+        let module = self.module();
         let graph = module.main();
         let order = graph.topological_order().map_err(Error::defect)?;
         let nodes = order.into_iter().filter_map(|id| graph.node(id));
@@ -119,7 +123,11 @@ impl Artifact {
     /// The number of fusions, each with a claim that it computes what it replaces, and of those that compute exactly that.
     pub fn fusions(&self) -> (usize, usize) {
         let exact = |record: &&CertificateRecord| record.certificate.worst().max_lsb() == 0;
-        let all = &self.content.certificates;
+        let all = match &self.content.origin {
+            Origin::Folder(.., model) => &model.certificates,
+            #[cfg(feature = "compile")]
+            Origin::Compiled(compiled) => &compiled.built.certificates,
+        };
         (all.len(), all.iter().filter(exact).count())
     }
 
@@ -136,6 +144,6 @@ impl Artifact {
     /// # Errors
     /// As for [`Artifact::session`].
     pub fn session_with(&self, options: &SessionOptions) -> Result<Session, Error> {
-        Session::new(&self.content.module, &Standard, options)
+        Session::new(self.module(), &Standard, options)
     }
 }

@@ -41,7 +41,7 @@ impl fmt::Debug for Observed {
 
 /// An artifact that this program has compiled, with all that it was made from.
 pub(crate) struct Compiled {
-    built: Built,
+    pub(crate) built: Built,
     observed: Observed,
     target: Target,
     rules: Rules,
@@ -121,8 +121,6 @@ impl Observed {
         let settings = |module: &Module| rules.resolved(module, target.target.spec());
         let built = self.observed.compile(&target.target, settings, watch)?;
         let content = Content {
-            module: built.module.clone(),
-            certificates: built.certificates.clone(),
             target: target.id().to_owned(),
             origin: Origin::Compiled(Box::new(Compiled {
                 built,
@@ -176,7 +174,7 @@ impl Artifact {
     fn compiled(&self, what: &str, help: &str) -> Result<&Compiled, Error> {
         match &self.content.origin {
             Origin::Compiled(compiled) => Ok(compiled),
-            Origin::Folder(folder, _) => {
+            Origin::Folder(folder, ..) => {
                 let message = format!("the artifact in {} was opened, and cannot be {what}", folder.display());
                 Err(Error::new(Fault::Call, codes::ARTIFACT, message).help(help))
             }

@@ -62,7 +62,7 @@ impl Samples {
     pub fn spool(samples: impl IntoIterator<Item = Vec<Tensor>>) -> Result<Samples, Error> {
         let failed = |error: std::io::Error| {
             Error::new(
-                Fault::Samples,
+                Fault::System,
                 codes::OUTPUT,
                 format!("samples cannot be kept in a file: {error}"),
             )
