@@ -48,7 +48,7 @@ pub struct Layer {
     pub name: String,
     /// The layers of the float model that it was made from.
     pub sources: Vec<String>,
-    /// The name of the operation.
+    /// The word by which reports and rules speak of the operation.
     pub op: String,
     /// Why it runs on the host in float; none on the accelerator.
     pub host: Option<String>,
@@ -111,7 +111,7 @@ impl Artifact {
                 .iter()
                 .map(|&source| module.name(source).to_owned())
                 .collect(),
-            op: node.op.name().to_owned(),
+            op: node.op.term().to_string(),
             host: match &node.place {
                 Placement::Host(reason) => Some(reason.text.clone()),
                 Placement::Accelerator => None,
