@@ -20,8 +20,14 @@ pub struct Artifact {
 
 impl fmt::Debug for Artifact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let folder = match &self.content.origin {
+            Origin::Folder(folder, ..) => Some(folder),
+            #[cfg(feature = "compile")]
+            Origin::Compiled(_) => None,
+        };
         f.debug_struct("Artifact")
             .field("target", &self.content.target)
+            .field("folder", &folder)
             .finish_non_exhaustive()
     }
 }

@@ -70,6 +70,7 @@ impl Error {
         Error::new(Fault::Defect, DEFECT, message)
     }
 
+    #[cfg(feature = "compile")]
     pub(crate) fn help(mut self, help: impl Into<String>) -> Error {
         self.help = Some(help.into());
         self
