@@ -9,11 +9,12 @@ const PIECE: usize = 4096;
 /// Elements from which a loop is split at all.
 const WORTH_SPLITTING: usize = 1 << 16;
 
-/// Runs `work(first element, piece)` over consecutive pieces of `out` of `size` elements each.
+/// Runs `work(first element, piece)` over consecutive pieces of `out` of `size` elements each. The work is called through a pointer, so
+/// that the loop over threads is compiled once for each type of elements.
 pub(crate) fn for_each_piece<T: Send>(
     out: &mut [T],
     size: usize,
-    work: impl Fn(usize, &mut [T]) -> Result<(), StepError> + Sync,
+    work: &(dyn Fn(usize, &mut [T]) -> Result<(), StepError> + Sync),
 ) -> Result<(), StepError> {
     let size = size.max(1);
     if out.len() >= WORTH_SPLITTING && rayon::current_num_threads() > 1 {
@@ -32,11 +33,11 @@ pub(crate) fn map(
     function: impl Fn(&[f32], &mut [f32]) -> Result<(), StepError> + Sync,
 ) -> Result<(), StepError> {
     match input {
-        Operand::Slice(input) => for_each_piece(out, PIECE, |first, out| {
+        Operand::Slice(input) => for_each_piece(out, PIECE, &|first, out| {
             let piece = input.get(first..first + out.len()).ok_or_else(lengths)?;
             function(piece, out)
         }),
-        Operand::InPlace => for_each_piece(out, PIECE, |_, out| {
+        Operand::InPlace => for_each_piece(out, PIECE, &|_, out| {
             let mut copy = [0.0; PIECE];
             let copy = &mut copy[..out.len()];
             copy.copy_from_slice(out);
@@ -131,7 +132,7 @@ impl Broadcast {
             return Ok(());
         }
         let rows = (PIECE / inner.extent).max(1);
-        for_each_piece(out, rows * inner.extent, |first, out| {
+        for_each_piece(out, rows * inner.extent, &|first, out| {
             for (index, out) in out.chunks_mut(inner.extent).enumerate() {
                 let starts = self.row(first / inner.extent + index);
                 let length = out.len();
@@ -155,7 +156,7 @@ impl Broadcast {
             return Ok(());
         };
         let rows = (PIECE / inner.extent).max(1);
-        for_each_piece(out, rows * inner.extent, |first, out| {
+        for_each_piece(out, rows * inner.extent, &|first, out| {
             for (index, out) in out.chunks_mut(inner.extent).enumerate() {
                 let starts = self.row(first / inner.extent + index);
                 let row = |all: &'_ [T], o: usize| -> Option<(usize, usize)> {

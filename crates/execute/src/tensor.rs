@@ -1,7 +1,6 @@
 //! Tensors at run time: bytes with a type, owned or borrowed.
 
 use crate::aligned::AlignedBytes;
-use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use smallvec::SmallVec;
 use std::fmt;
 use strait_core::tensor::Element;
@@ -28,11 +27,6 @@ impl<'a> TensorView<'a> {
     /// A view over `values`.
     pub fn of<T: Element>(shape: &'a [usize], values: &'a [T]) -> Result<TensorView<'a>, TensorError> {
         TensorView::new(T::ELEM, shape, bytemuck::cast_slice(values))
-    }
-
-    /// A view over an array, whose elements have to lie with the last axis fastest.
-    pub fn of_array<T: Element>(array: &'a ArrayD<T>) -> Result<TensorView<'a>, TensorError> {
-        TensorView::of(array.shape(), array.as_slice().unwrap_or_default())
     }
 
     /// For a step's result, whose size the plan has checked.
@@ -68,14 +62,6 @@ impl<'a> TensorView<'a> {
             shape: to_u64(self.shape),
             expected: (self.shape.iter().product::<usize>() * self.elem.size()) as u64,
             found: self.bytes.len() as u64,
-        })
-    }
-
-    /// The elements as an array, if they have this type and are aligned for it.
-    pub fn array<T: Element>(&self) -> Result<ArrayViewD<'a, T>, TensorError> {
-        let elements = self.values()?;
-        ArrayViewD::from_shape(IxDyn(self.shape), elements).map_err(|_| TensorError::Limit {
-            shape: to_u64(self.shape),
         })
     }
 
@@ -146,11 +132,6 @@ impl Tensor {
     /// The elements, if they have this type.
     pub fn values<T: Element>(&self) -> Result<&[T], TensorError> {
         self.view().values()
-    }
-
-    /// The elements as an array, if they have this type.
-    pub fn array<T: Element>(&self) -> Result<ArrayViewD<'_, T>, TensorError> {
-        self.view().array()
     }
 
     /// The elements for writing, if they have this type.

@@ -129,7 +129,8 @@ mod arrays {
         /// # Errors
         /// Elements of another type.
         pub fn array<T: Element>(&self) -> Result<ArrayViewD<'_, T>, Error> {
-            Ok(self.0.array()?)
+            let shaped = ArrayViewD::from_shape(self.shape(), self.values()?);
+            shaped.map_err(Error::defect)
         }
     }
 }

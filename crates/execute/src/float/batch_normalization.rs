@@ -36,7 +36,7 @@ impl Step for BatchNormalization {
             [factor, bias[c] - mean[c] * factor]
         };
         let lines: Vec<[f32; 2]> = (0..channels).map(line).collect();
-        for_each_piece(io.output::<f32>()?, plane, |first, out| {
+        for_each_piece(io.output::<f32>()?, plane, &|first, out| {
             let [factor, offset] = lines[first / plane % channels];
             match input {
                 Operand::InPlace => out.iter_mut().for_each(|x| *x = *x * factor + offset),

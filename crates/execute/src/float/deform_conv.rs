@@ -101,7 +101,7 @@ impl Step for DeformConv {
             let x = &x[image * plane..(image + 1) * plane];
             let offset = &offset[image * 2 * each..(image + 1) * 2 * each];
             let mask = mask.map(|mask| &mask[image * each..(image + 1) * each]);
-            for_each_piece(&mut matrix, positions, |first, row| {
+            for_each_piece(&mut matrix, positions, &|first, row| {
                 self.row(x, offset, mask, first / positions.max(1), row);
                 Ok(())
             })?;

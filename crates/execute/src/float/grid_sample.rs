@@ -145,7 +145,7 @@ impl Step for GridSample {
         for image in 0..self.batch {
             let x = &x[image * self.channels * plane..(image + 1) * self.channels * plane];
             let grid = &grid[image * each..(image + 1) * each];
-            for_each_piece(&mut samples, self.channels, |first, samples| {
+            for_each_piece(&mut samples, self.channels, &|first, samples| {
                 let at = first / self.channels.max(1) * axes;
                 let mut taps = Vec::new();
                 self.taps(&grid[at..at + axes], &mut taps);

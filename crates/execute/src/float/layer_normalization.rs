@@ -55,7 +55,7 @@ impl Step for LayerNormalization {
             reduce(context, Reduction::Mean, [1, row, 1], values, &mut mean)?;
             Ok(mean[0])
         };
-        for_each_piece(out, row, |first, out| {
+        for_each_piece(out, row, &|first, out| {
             let input = &input[first..first + row];
             let m = if self.centred { mean(input)? } else { 0.0 };
             out.iter_mut().zip(input).for_each(|(d, &x)| *d = (x - m) * (x - m));

@@ -153,7 +153,7 @@ impl Step for RoiAlign {
         let out = io.output::<f32>()?;
         let plane = self.size[0] * self.size[1];
         let bins = self.op.height as usize * self.op.width as usize;
-        for_each_piece(out, self.channels * bins, |first, out| {
+        for_each_piece(out, self.channels * bins, &|first, out| {
             let region = first / (self.channels * bins).max(1);
             let corners = &regions[region * 4..(region + 1) * 4];
             let image = usize::try_from(images[region]).ok().filter(|&image| image < self.batch);

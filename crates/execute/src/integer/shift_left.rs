@@ -54,14 +54,14 @@ impl Shift {
         let x = io.input::<T>(0)?;
         let shifted = |x: T| (x.into() - self.zero) << self.bits;
         match self.carrier {
-            Carrier::I32 => for_each_piece(io.output::<i32>()?, PIECE, |first, out| {
+            Carrier::I32 => for_each_piece(io.output::<i32>()?, PIECE, &|first, out| {
                 // Each fits i32; see the op.
                 out.iter_mut()
                     .zip(&x[first..])
                     .for_each(|(to, &x)| *to = shifted(x) as i32);
                 Ok(())
             }),
-            Carrier::I64 => for_each_piece(io.output::<i64>()?, PIECE, |first, out| {
+            Carrier::I64 => for_each_piece(io.output::<i64>()?, PIECE, &|first, out| {
                 out.iter_mut().zip(&x[first..]).for_each(|(to, &x)| *to = shifted(x));
                 Ok(())
             }),

@@ -7,29 +7,27 @@ use crate::step::{Io, Step};
 use crate::tensor::Dims;
 use strait_core::Elem;
 
-/// Extents of the operand and of the result.
+/// Extents of the result, and the strides of its axes in the operand and in itself.
 struct Expand {
     elem: Elem,
-    dims: Dims,
     result: Dims,
+    strides: [Dims; 2],
 }
 
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let x = site.input(0)?;
+    let (x, result) = (site.input(0)?, site.output()?.dims.clone());
     Ok(Box::new(Expand {
         elem: x.elem,
-        dims: x.dims.clone(),
-        result: site.output()?.dims.clone(),
+        strides: [strided::repeated(&x.dims, &result)?, strided::strides(&result)],
+        result,
     }))
 }
 
 impl Step for Expand {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         by_width!(self.elem, T => {
-            let input = strided::view(&self.dims, io.input::<T>(0)?)?;
-            let mut out = strided::view_mut(&self.result, io.output::<T>()?)?;
-            let wide = input.broadcast(&self.result[..]);
-            out.assign(&wide.ok_or_else(|| StepError::Ours("an operand does not broadcast".into()))?);
+            let input = io.input::<T>(0)?;
+            strided::copy(&self.result, (input, 0, &self.strides[0]), (io.output::<T>()?, 0, &self.strides[1]));
         });
         Ok(())
     }

@@ -1,12 +1,11 @@
 //! Padding and cropping.
 
 use super::by_width;
-use super::strided::{self, view, view_mut};
+use super::strided;
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::tensor::Dims;
-use ndarray::Slice;
 use smallvec::SmallVec;
 use strait_core::Elem;
 use strait_core::op::{self, PadMode};
@@ -14,10 +13,12 @@ use strait_core::op::{self, PadMode};
 /// Padding with a constant: fill, then copy what overlaps.
 struct Constant {
     elem: Elem,
-    dims: Dims,
-    result: Dims,
-    /// Begins, one per axis; negative ones crop.
-    begins: Vec<isize>,
+    /// The extents of what overlaps.
+    overlap: Dims,
+    /// Where it begins in the operand and in the result.
+    starts: [usize; 2],
+    /// The strides of both.
+    strides: [Dims; 2],
     /// One element of the result.
     value: SmallVec<[u8; 8]>,
 }
@@ -32,12 +33,22 @@ struct Mirror {
 pub(crate) fn prepare(op: &op::Pad, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (x, result) = (site.input(0)?, site.output()?);
     if op.mode == PadMode::Constant {
-        let begin = |&amount: &i64| isize::try_from(amount).map_err(|_| StepError::Model(format!("a pad of {amount}")));
+        let strides = [strided::strides(&x.dims), strided::strides(&result.dims)];
+        let (mut overlap, mut starts) = (Dims::new(), [0; 2]);
+        for (axis, &begin) in op.amounts[..x.dims.len()].iter().enumerate() {
+            // Positions in the result that are positions of the operand, too; a begin that is negative crops.
+            let [own, wide] = [x.dims[axis] as i64, result.dims[axis] as i64];
+            let first = begin.clamp(0, wide);
+            let end = own.saturating_add(begin).clamp(first, wide);
+            overlap.push((end - first) as usize);
+            starts[0] += first.saturating_sub(begin).clamp(0, own) as usize * strides[0][axis];
+            starts[1] += first as usize * strides[1][axis];
+        }
         return Ok(Box::new(Constant {
             elem: x.elem,
-            dims: x.dims.clone(),
-            result: result.dims.clone(),
-            begins: op.amounts[..x.dims.len()].iter().map(begin).collect::<Result<_, _>>()?,
+            overlap,
+            starts,
+            strides,
             value: element(x.elem, op.value)?,
         }));
     }
@@ -91,28 +102,13 @@ impl Step for Constant {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         by_width!(self.elem, T => {
             let value: T = bytemuck::pod_read_unaligned(&self.value);
-            let mut input = view(&self.dims, io.input::<T>(0)?)?;
-            let mut out = view_mut(&self.result, io.output::<T>()?)?;
+            let (input, out) = (io.input::<T>(0)?, io.output::<T>()?);
             out.fill(value);
-            out.slice_each_axis_inplace(|axis| {
-                let a = axis.axis.index();
-                overlap(self.begins[a], self.result[a], self.dims[a])
-            });
-            input.slice_each_axis_inplace(|axis| {
-                let a = axis.axis.index();
-                overlap(-self.begins[a], self.dims[a], self.result[a])
-            });
-            out.assign(&input);
+            let [from, to] = self.starts;
+            strided::copy(&self.overlap, (input, from, &self.strides[0]), (out, to, &self.strides[1]));
         });
         Ok(())
     }
-}
-
-/// The positions of an axis of extent `own` at which another one of extent `other`, moved by `shift`, lies too.
-fn overlap(shift: isize, own: usize, other: usize) -> Slice {
-    let start = shift.clamp(0, own as isize);
-    let end = (other as isize + shift).clamp(start, own as isize);
-    Slice::from(start..end)
 }
 
 impl Step for Mirror {

@@ -5,38 +5,36 @@ use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::tensor::Dims;
-use ndarray::Zip;
 use strait_core::Elem;
 
+/// Extents of the result, and the strides of its axes in the three operands and in itself.
 struct Select {
     elem: Elem,
-    dims: [Dims; 3],
     result: Dims,
+    strides: [Dims; 4],
 }
 
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let dims = |index: usize| site.input(index).map(|slot| slot.dims.clone());
+    let result = site.output()?.dims.clone();
+    let operand = |index: usize| strided::repeated(&site.input(index)?.dims, &result);
     Ok(Box::new(Select {
         elem: site.input(1)?.elem,
-        dims: [dims(0)?, dims(1)?, dims(2)?],
-        result: site.output()?.dims.clone(),
+        strides: [operand(0)?, operand(1)?, operand(2)?, strided::strides(&result)],
+        result,
     }))
 }
 
 impl Step for Select {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let apart = || StepError::Ours("operands do not broadcast".into());
         by_width!(self.elem, T => {
-            let condition = strided::view(&self.dims[0], io.input::<u8>(0)?)?;
-            let a = strided::view(&self.dims[1], io.input::<T>(1)?)?;
-            let b = strided::view(&self.dims[2], io.input::<T>(2)?)?;
-            let mut out = strided::view_mut(&self.result, io.output::<T>()?)?;
-            let shape = &self.result[..];
-            Zip::from(&mut out)
-                .and(condition.broadcast(shape).ok_or_else(apart)?)
-                .and(a.broadcast(shape).ok_or_else(apart)?)
-                .and(b.broadcast(shape).ok_or_else(apart)?)
-                .for_each(|out, &condition, &a, &b| *out = if condition != 0 { a } else { b });
+            let (condition, a, b) = (io.input::<u8>(0)?, io.input::<T>(1)?, io.input::<T>(2)?);
+            let (out, strides) = (io.output::<T>()?, self.strides.each_ref().map(|of| &of[..]));
+            strided::rows(&self.result, strides, [0; 4], |length, starts, strides| {
+                for i in 0..length {
+                    let [c, a_at, b_at, to] = std::array::from_fn(|n| starts[n] + i * strides[n]);
+                    out[to] = if condition[c] != 0 { a[a_at] } else { b[b_at] };
+                }
+            });
         });
         Ok(())
     }

@@ -1,17 +1,89 @@
-//! Copies between strided views.
+//! Copies between arrays whose axes have strides.
 
 use crate::error::StepError;
 use crate::tensor::Dims;
-use ndarray::{ArrayViewD, ArrayViewMutD, IxDyn};
+use smallvec::SmallVec;
 
-/// Row-major elements as a view.
-pub(super) fn view<'a, T>(dims: &[usize], elements: &'a [T]) -> Result<ArrayViewD<'a, T>, StepError> {
-    ArrayViewD::from_shape(IxDyn(dims), elements).map_err(|error| StepError::Ours(error.to_string()))
+/// Strides in elements of the axes of row-major extents.
+pub(super) fn strides(dims: &[usize]) -> Dims {
+    let mut strides: Dims = (dims.iter().rev())
+        .scan(1, |next, &extent| Some(std::mem::replace(next, *next * extent)))
+        .collect();
+    strides.reverse();
+    strides
 }
 
-/// The same for writing.
-pub(super) fn view_mut<'a, T>(dims: &[usize], elements: &'a mut [T]) -> Result<ArrayViewMutD<'a, T>, StepError> {
-    ArrayViewMutD::from_shape(IxDyn(dims), elements).map_err(|error| StepError::Ours(error.to_string()))
+/// Strides of an operand of extents `dims` that is repeated to `result` by numpy's rule: 0 where an extent of 1 is.
+pub(super) fn repeated(dims: &[usize], result: &[usize]) -> Result<Dims, StepError> {
+    let apart = || StepError::Ours(format!("{dims:?} is not repeated to {result:?}"));
+    let behind = result.len().checked_sub(dims.len()).ok_or_else(apart)?;
+    let own = strides(dims);
+    let stride = |(axis, &wide): (usize, &usize)| match axis.checked_sub(behind).map(|axis| (dims[axis], own[axis])) {
+        Some((extent, stride)) if extent == wide => Ok(stride),
+        None | Some((1, _)) => Ok(0),
+        Some(_) => Err(apart()),
+    };
+    result.iter().enumerate().map(stride).collect()
+}
+
+/// Calls `row(length, starts, strides)` for each row along the innermost axis of a box of extents `dims`, for several arrays that
+/// the box lies in: where each of them begins, and the strides of its axes. Axes that follow each other in all arrays are one.
+pub(super) fn rows<const N: usize>(
+    dims: &[usize],
+    strides: [&[usize]; N],
+    starts: [usize; N],
+    mut row: impl FnMut(usize, [usize; N], [usize; N]),
+) {
+    if dims.contains(&0) {
+        return;
+    }
+    let mut axes: SmallVec<[(usize, [usize; N]); 4]> = SmallVec::new();
+    for (axis, &extent) in dims.iter().enumerate() {
+        let own = strides.map(|of| of[axis]);
+        match axes.last_mut() {
+            _ if extent == 1 => {}
+            Some((outer, steps)) if (0..N).all(|n| steps[n] == own[n] * extent) => {
+                (*outer, *steps) = (*outer * extent, own)
+            }
+            _ => axes.push((extent, own)),
+        }
+    }
+    walk(&axes, starts, &mut row);
+}
+
+fn walk<const N: usize>(
+    axes: &[(usize, [usize; N])],
+    starts: [usize; N],
+    row: &mut dyn FnMut(usize, [usize; N], [usize; N]),
+) {
+    match axes {
+        [] => row(1, starts, [1; N]),
+        [(length, strides)] => row(*length, starts, *strides),
+        [(extent, strides), inner @ ..] => {
+            for position in 0..*extent {
+                walk(inner, std::array::from_fn(|n| starts[n] + position * strides[n]), row);
+            }
+        }
+    }
+}
+
+/// Copies a box of extents `dims`: where it begins in `input` and in `out`, and the strides of its axes in each. The steps have checked
+/// that it lies inside of both.
+pub(super) fn copy<T: Copy>(
+    dims: &[usize],
+    (input, start, strides): (&[T], usize, &[usize]),
+    (out, to, out_strides): (&mut [T], usize, &[usize]),
+) {
+    rows(
+        dims,
+        [strides, out_strides],
+        [start, to],
+        |length, [from, to], strides| match strides {
+            [1, 1] => out[to..to + length].copy_from_slice(&input[from..from + length]),
+            [0, 1] => out[to..to + length].fill(input[from]),
+            [step, out_step] => (0..length).for_each(|i| out[to + i * out_step] = input[from + i * step]),
+        },
+    );
 }
 
 /// Extents around an axis: the product of those before it, its own, and the product of those behind it.

@@ -7,29 +7,29 @@ use crate::step::{Io, Step};
 use crate::tensor::Dims;
 use strait_core::{Elem, op};
 
+/// Extents of the result, and the strides of its axes in the operand and in itself.
 struct Transpose {
     elem: Elem,
-    dims: Dims,
     result: Dims,
-    permutation: Vec<usize>,
+    strides: [Dims; 2],
 }
 
 pub(crate) fn prepare(op: &op::Transpose, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-    let x = site.input(0)?;
+    let (x, result) = (site.input(0)?, site.output()?.dims.clone());
+    let own = strided::strides(&x.dims);
+    let moved = op.permutation.iter().map(|&axis| own[axis as usize]).collect();
     Ok(Box::new(Transpose {
         elem: x.elem,
-        dims: x.dims.clone(),
-        result: site.output()?.dims.clone(),
-        permutation: op.permutation.iter().map(|&axis| axis as usize).collect(),
+        strides: [moved, strided::strides(&result)],
+        result,
     }))
 }
 
 impl Step for Transpose {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         by_width!(self.elem, T => {
-            let input = strided::view(&self.dims, io.input::<T>(0)?)?;
-            let mut out = strided::view_mut(&self.result, io.output::<T>()?)?;
-            out.assign(&input.permuted_axes(&self.permutation[..]));
+            let input = io.input::<T>(0)?;
+            strided::copy(&self.result, (input, 0, &self.strides[0]), (io.output::<T>()?, 0, &self.strides[1]));
         });
         Ok(())
     }
