@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use strait_requantize::IntType;
+use strait_requantize::half_float::{BF16, F16, HalfFloat};
 
 /// The type of one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -175,6 +176,15 @@ impl Elem {
     /// The inverse of [`Elem::name`].
     pub fn parse(name: &str) -> Option<Elem> {
         Elem::ALL.into_iter().find(|e| e.name() == name)
+    }
+
+    /// The format of a float of 16 bits; none of any other type.
+    pub fn half_float(self) -> Option<HalfFloat> {
+        match self {
+            Elem::F16 => Some(F16),
+            Elem::BF16 => Some(BF16),
+            _ => None,
+        }
     }
 
     /// True if this is a floating-point type.

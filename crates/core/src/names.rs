@@ -1,8 +1,7 @@
 //! Interned names.
 
 use crate::ids::Symbol;
-use hashbrown::HashTable;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
 /// A table of names: each string is stored once and spoken of by its [`Symbol`].
@@ -14,9 +13,9 @@ pub struct Names {
     texts: String,
     /// The end of each text; a text begins where the one before it ends.
     ends: Vec<usize>,
-    /// With the hash of each text, so that none is hashed again when the table grows.
+    /// By the hash of each text, or the next number that was free.
     // tidy: allow(hash): only looked up by a text; the order of symbols is that of their first use.
-    symbols: HashTable<(u64, Symbol)>,
+    symbols: HashMap<u64, Symbol>,
     /// With keys of its own in each process, so that no file can be made to collide.
     hasher: RandomState,
     /// By base: the number of its last fresh name.
@@ -28,27 +27,33 @@ pub struct Names {
 impl Names {
     /// The symbol of `text`, which is added if it is new.
     pub fn intern(&mut self, text: &str) -> Symbol {
-        let hash = self.hasher.hash_one(text);
-        self.found(hash, text).unwrap_or_else(|| self.add(hash, text))
+        self.place(text).unwrap_or_else(|free| self.add(free, text, false))
     }
 
     /// The symbol of `text`, if it was interned before.
     pub fn find(&self, text: &str) -> Option<Symbol> {
-        self.found(self.hasher.hash_one(text), text)
+        self.place(text).ok()
     }
 
-    fn found(&self, hash: u64, text: &str) -> Option<Symbol> {
-        let equal = |&(known, symbol): &(u64, Symbol)| known == hash && self.text(symbol) == text;
-        self.symbols.find(hash, equal).map(|&(_, symbol)| symbol)
+    /// The symbol of a text, or the number that is free for it.
+    fn place(&self, text: &str) -> Result<Symbol, u64> {
+        let mut number = self.hasher.hash_one(text);
+        while let Some(&symbol) = self.symbols.get(&number) {
+            if self.text(symbol) == text {
+                return Ok(symbol);
+            }
+            number = number.wrapping_add(1);
+        }
+        Err(number)
     }
 
-    /// Adds a text that is not there.
-    fn add(&mut self, hash: u64, text: &str) -> Symbol {
+    /// Adds a text that is not there, at a number that is free.
+    fn add(&mut self, free: u64, text: &str, is_made: bool) -> Symbol {
         let symbol = Symbol::new(self.ends.len());
         self.texts.push_str(text);
         self.ends.push(self.texts.len());
-        self.are_made.push(false);
-        self.symbols.insert_unique(hash, (hash, symbol), |&(hash, _)| hash);
+        self.are_made.push(is_made);
+        self.symbols.insert(free, symbol);
         symbol
     }
 
@@ -69,33 +74,24 @@ impl Names {
 
     /// The symbol of a name that is made here; none where the text is in the table already.
     pub fn make(&mut self, text: &str) -> Option<Symbol> {
-        let hash = self.hasher.hash_one(text);
-        self.found(hash, text).is_none().then(|| self.add_made(hash, text))
-    }
-
-    fn add_made(&mut self, hash: u64, text: &str) -> Symbol {
-        let symbol = self.add(hash, text);
-        if let Some(is_made) = self.are_made.last_mut() {
-            *is_made = true;
-        }
-        symbol
+        let free = self.place(text).err()?;
+        Some(self.add(free, text, true))
     }
 
     /// A name that is not yet in the table, and is made here: `base` itself, or `base_1`, `base_2`, …. Each base remembers where
     /// it is, so that the hundred-thousandth name costs as much as the first.
     pub fn fresh(&mut self, base: &str) -> Symbol {
-        let hash = self.hasher.hash_one(base);
-        let Some(base_symbol) = self.found(hash, base) else {
-            return self.add_made(hash, base);
+        let base_symbol = match self.place(base) {
+            Ok(symbol) => symbol,
+            Err(free) => return self.add(free, base, true),
         };
         let mut number = self.last_number.get(&base_symbol).copied().unwrap_or(0);
         loop {
             number += 1;
             let candidate = format!("{base}_{number}");
-            let hash = self.hasher.hash_one(&candidate);
-            if self.found(hash, &candidate).is_none() {
+            if let Err(free) = self.place(&candidate) {
                 self.last_number.insert(base_symbol, number);
-                return self.add_made(hash, &candidate);
+                return self.add(free, &candidate, true);
             }
         }
     }

@@ -249,19 +249,12 @@ impl TensorData {
 
     /// The elements of any float tensor as `f32` (f64 is rounded to nearest even).
     pub fn to_f32(&self) -> Result<Cow<'_, [f32]>, TensorError> {
+        if let Some(format) = self.elem.half_float() {
+            let pairs = self.bytes.chunks_exact(2);
+            let halves = pairs.map(|b| format.decode(u16::from_le_bytes([b[0], b[1]])));
+            return Ok(Cow::Owned(halves.collect()));
+        }
         match self.elem {
-            Elem::F16 => Ok(Cow::Owned(
-                self.bytes
-                    .chunks_exact(2)
-                    .map(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f32())
-                    .collect(),
-            )),
-            Elem::BF16 => Ok(Cow::Owned(
-                self.bytes
-                    .chunks_exact(2)
-                    .map(|b| half::bf16::from_le_bytes([b[0], b[1]]).to_f32())
-                    .collect(),
-            )),
             Elem::F64 => Ok(Cow::Owned(self.values::<f64>()?.iter().map(|&v| v as f32).collect())),
             _ => self.values::<f32>(),
         }

@@ -20,12 +20,10 @@ fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
         Elem::F32 => bytes
             .chunks_exact(4)
             .all(|b| holds(f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into())),
-        Elem::F16 => bytes
-            .chunks_exact(2)
-            .all(|b| holds(half::f16::from_le_bytes([b[0], b[1]]).into())),
-        Elem::BF16 => bytes
-            .chunks_exact(2)
-            .all(|b| holds(half::bf16::from_le_bytes([b[0], b[1]]).into())),
+        elem @ (Elem::F16 | Elem::BF16) => elem.half_float().is_some_and(|format| {
+            let mut pairs = bytes.chunks_exact(2);
+            pairs.all(|b| holds(format.decode(u16::from_le_bytes([b[0], b[1]])).into()))
+        }),
         Elem::F64 => tensor
             .values::<f64>()
             .is_ok_and(|values| values.iter().all(|&v| holds(v))),

@@ -24,6 +24,7 @@ mod convert;
 pub mod decide;
 pub mod form;
 pub mod function;
+pub mod half_float;
 mod int_type;
 pub mod mixed;
 mod per;

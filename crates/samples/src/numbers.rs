@@ -1,7 +1,6 @@
 //! The types that stored numbers have, and how they become float32.
 
-use half::f16;
-use strait_core::Elem;
+use strait_core::{Elem, F16};
 
 /// The types of the numbers in a file, each with its storage, its name in the header of an `.npy` file less the sign of
 /// the byte order, its name in NumPy, and its value as float32, rounded to nearest even where it needs more than 24
@@ -68,7 +67,7 @@ types! {
     /// 64 bits, signed.
     I64(i64, "i8", "int64", |x: i64| x as f32)
     /// IEEE half precision.
-    F16(f16, "f2", "float16", f16::to_f32)
+    F16(u16, "f2", "float16", |bits: u16| F16.decode(bits))
     /// IEEE single precision.
     F32(f32, "f4", "float32", |x: f32| x)
     /// IEEE double precision.
@@ -149,7 +148,7 @@ impl NumberType {
             NumberType::U32 => one(bytes, |b| i64::from(u32::from_le_bytes(b))),
             NumberType::U64 => one(bytes, u64::from_le_bytes).and_then(|x| x.try_into().ok()),
             NumberType::I64 => one(bytes, i64::from_le_bytes),
-            NumberType::F16 => one(bytes, |b| f16::from_le_bytes(b).to_f64()).and_then(of_float),
+            NumberType::F16 => one(bytes, |b| f64::from(F16.decode(u16::from_le_bytes(b)))).and_then(of_float),
             NumberType::F32 => one(bytes, |b| f64::from(f32::from_le_bytes(b))).and_then(of_float),
             NumberType::F64 => one(bytes, f64::from_le_bytes).and_then(of_float),
         }
@@ -201,7 +200,7 @@ mod tests {
             (NumberType::I32, &(-7i32).to_le_bytes(), -7.0),
             (NumberType::I32, &16_777_217i32.to_le_bytes(), 16_777_216.0),
             (NumberType::I64, &(1i64 << 40).to_le_bytes(), 1_099_511_600_000.0),
-            (NumberType::F16, &f16::from_f32(0.5).to_le_bytes(), 0.5),
+            (NumberType::F16, &F16.encode(0.5).to_le_bytes(), 0.5),
             (NumberType::F32, &0.1f32.to_le_bytes(), 0.1),
             (NumberType::F64, &0.1f64.to_le_bytes(), 0.1),
         ];

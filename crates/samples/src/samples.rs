@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf};
 
-use half::{bf16, f16};
 use sha2::{Digest as _, Sha256};
 
-use strait_core::Elem;
+use strait_core::{Elem, F16};
 
 use crate::{
     error::{DataError, Kind, count as counted},
@@ -325,13 +324,11 @@ impl InputSamples {
             (out.iter_mut().zip(&floats)).for_each(|(out, &x)| *out = f64::from(x));
             return Ok(found);
         }
-        let rounded = |x: f32| match self.elem {
-            Elem::BF16 => (bf16::from_f32(x).to_bits(), bf16::from_f32(x).is_finite()),
-            _ => (f16::from_f32(x).to_bits(), f16::from_f32(x).is_finite()),
-        };
-        let is_beyond = |x: f32| x.is_finite() && !rounded(x).1;
+        let format = self.elem.half_float().unwrap_or(F16);
+        let rounded = |x: f32| format.encode(x.into());
+        let is_beyond = |x: f32| x.is_finite() && format.decode(rounded(x)).is_infinite();
         let out: &mut [u16] = bytemuck::cast_slice_mut(found.bytes_mut());
-        (out.iter_mut().zip(&floats)).for_each(|(out, &x)| *out = rounded(x).0);
+        (out.iter_mut().zip(&floats)).for_each(|(out, &x)| *out = rounded(x));
         match floats.iter().find(|&&x| is_beyond(x)) {
             None => Ok(found),
             Some(large) => {

@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_list_of_each_type_holds_what_the_content_would() {
-        let half = half::f16::from_f32(-1.5);
+        let half = strait_core::F16.encode(-1.5);
         let mut cases = vec![(of(2, &[1]), 0.5f64.to_le_bytes().to_vec())];
         cases[0].0.double_val = vec![0.5];
         let mut add = |dtype: i32, fill: fn(&mut TensorProto), bytes: Vec<u8>| {

@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 use std::collections::BTreeMap;
-use strait_core::{Elem, Graph, Op};
+use strait_core::{Elem, F16, Graph, Op};
 use strait_execute::{Port, Tensor};
 
 /// The least and the largest number that random inputs have, by the name of an input that holds integers. What a number may be
@@ -72,12 +72,11 @@ fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool, ranges:
             .flat_map(|_: usize| (random.bits() as i16).to_le_bytes())
             .collect(),
         Elem::Bool => (0..count).map(|_: usize| random.bits() as u8 & 1).collect(),
-        Elem::F16 => (0..count)
-            .flat_map(|_: usize| half::f16::from_f32(real()).to_le_bytes())
-            .collect(),
-        Elem::BF16 => (0..count)
-            .flat_map(|_: usize| half::bf16::from_f32(real()).to_le_bytes())
-            .collect(),
+        Elem::F16 | Elem::BF16 => {
+            let format = port.elem.half_float().unwrap_or(F16);
+            let bits = (0..count).flat_map(|_: usize| format.encode(real().into()).to_le_bytes());
+            bits.collect()
+        }
         // Indices and shapes, of which nothing is known: 0 is both.
         elem @ (Elem::I32 | Elem::I64 | Elem::U32 | Elem::U64) => vec![0; count * elem.size()],
     }

@@ -1,6 +1,7 @@
 //! Numbers in a text: integers, and floats that read back as the same bits.
 
 use crate::elem::Elem;
+use strait_requantize::half_float::{BF16, F16};
 
 /// Shortest round trip, always with a point or an exponent; infinities by name, NaN by its bits.
 pub(super) fn f32_text(v: f32) -> String {
@@ -19,12 +20,11 @@ fn f64_text(v: f64) -> String {
     }
 }
 
-fn f16_text(v: half::f16) -> String {
+fn f16_text(bits: u16) -> String {
     // Every f16 is an f32, and the shortest decimal of that reads back as the same number.
-    if v.is_nan() {
-        format!("nan({:#06x})", v.to_bits())
-    } else {
-        format!("{:?}", v.to_f32())
+    match F16.decode(bits) {
+        v if v.is_nan() => format!("nan({bits:#06x})"),
+        v => format!("{v:?}"),
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn element_text(elem: Elem, bytes: &[u8]) -> String {
     let bits = u64::from_le_bytes(word);
     match elem {
         Elem::F32 => f32_text(f32::from_bits(bits as u32)),
-        Elem::F16 => f16_text(half::f16::from_bits(bits as u16)),
+        Elem::F16 => f16_text(bits as u16),
         // Each is a binary32 whose lower half is 0.
         Elem::BF16 => f32_text(f32::from_bits((bits as u32) << 16)),
         Elem::F64 => f64_text(f64::from_bits(bits)),
@@ -86,25 +86,20 @@ impl Number {
         }
     }
 
-    fn f16(&self) -> Option<half::f16> {
+    fn f16(&self) -> Option<u16> {
         match self {
-            Number::Decimal(_) => self.f64().map(half::f16::from_f64),
-            Number::Nan(bits) => u16::try_from(*bits)
-                .ok()
-                .map(half::f16::from_bits)
-                .filter(|v| v.is_nan()),
+            Number::Decimal(_) => self.f64().map(|x| F16.encode(x)),
+            Number::Nan(bits) => u16::try_from(*bits).ok().filter(|&bits| F16.decode(bits).is_nan()),
         }
     }
 
-    fn bf16(&self) -> Option<half::bf16> {
+    fn bf16(&self) -> Option<u16> {
         match self {
-            Number::Decimal(_) => self.f64().map(half::bf16::from_f64),
+            Number::Decimal(_) => self.f64().map(|x| BF16.encode(x)),
             // The text of a NaN has the bits of the binary32.
-            Number::Nan(bits) => u32::try_from(*bits)
-                .ok()
-                .filter(|bits| bits & 0xffff == 0)
-                .map(|bits| half::bf16::from_bits((bits >> 16) as u16))
-                .filter(|v| v.is_nan()),
+            Number::Nan(bits) => (u32::try_from(*bits).ok())
+                .filter(|bits| bits & 0xffff == 0 && f32::from_bits(*bits).is_nan())
+                .map(|bits| (bits >> 16) as u16),
         }
     }
 

@@ -13,6 +13,7 @@
 //! * bool: the lowest bit.
 
 use crate::elem::Elem;
+use strait_requantize::half_float::{BF16, F16};
 
 /// The generator.
 pub struct SplitMix64(u64);
@@ -43,8 +44,8 @@ pub fn random(elem: Elem, count: usize, seed: u64) -> Vec<u8> {
             // 24 bits fit the significand, so nothing is rounded.
             Elem::F32 => bytes.extend((unit as f32).to_le_bytes()),
             Elem::F64 => bytes.extend(unit.to_le_bytes()),
-            Elem::F16 => bytes.extend(half::f16::from_f64((z >> 53) as f64 / 1024.0 - 1.0).to_le_bytes()),
-            Elem::BF16 => bytes.extend(half::bf16::from_f64((z >> 56) as f64 / 128.0 - 1.0).to_le_bytes()),
+            Elem::F16 => bytes.extend(F16.encode((z >> 53) as f64 / 1024.0 - 1.0).to_le_bytes()),
+            Elem::BF16 => bytes.extend(BF16.encode((z >> 56) as f64 / 128.0 - 1.0).to_le_bytes()),
             Elem::I8 | Elem::U8 => bytes.push(z as u8),
             Elem::I16 | Elem::U16 => bytes.extend(low.to_le_bytes()),
             Elem::I4 => bytes.push(((z as i8) << 4 >> 4).cast_unsigned()),
@@ -90,7 +91,7 @@ mod tests {
         let half = random(Elem::F16, 100_000, 7);
         assert!(
             half.chunks_exact(2)
-                .all(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f32() < 1.0)
+                .all(|b| F16.decode(u16::from_le_bytes([b[0], b[1]])) < 1.0)
         );
     }
 

@@ -8,8 +8,7 @@ use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use bytemuck::Pod;
-use half::{bf16, f16};
-use strait_core::{Elem, op};
+use strait_core::{BF16, Elem, F16, op};
 
 struct Cast {
     from: Elem,
@@ -38,8 +37,8 @@ macro_rules! from {
         match $to {
             Elem::F32 => each($io, |x: $stored| read(x) as f32),
             Elem::F64 => each($io, |x: $stored| read(x) as f64),
-            Elem::F16 => each($io, |x: $stored| f16::from_f64(read(x) as f64).to_bits()),
-            Elem::BF16 => each($io, |x: $stored| bf16::from_f64(read(x) as f64).to_bits()),
+            Elem::F16 => each($io, |x: $stored| F16.encode(read(x) as f64)),
+            Elem::BF16 => each($io, |x: $stored| BF16.encode(read(x) as f64)),
             Elem::I8 => each($io, |x: $stored| read(x) as i8),
             Elem::U8 => each($io, |x: $stored| read(x) as u8),
             Elem::I16 => each($io, |x: $stored| read(x) as i16),
@@ -62,8 +61,8 @@ impl Step for Cast {
         match self.from {
             Elem::F32 => from!(io, self.to, f32, |x| x),
             Elem::F64 => from!(io, self.to, f64, |x| x),
-            Elem::F16 => from!(io, self.to, u16, |x| f16::from_bits(x).to_f32()),
-            Elem::BF16 => from!(io, self.to, u16, |x| bf16::from_bits(x).to_f32()),
+            Elem::F16 => from!(io, self.to, u16, |x| F16.decode(x)),
+            Elem::BF16 => from!(io, self.to, u16, |x| BF16.decode(x)),
             Elem::I8 | Elem::I4 => from!(io, self.to, i8, |x| x),
             Elem::U8 | Elem::U4 | Elem::Bool => from!(io, self.to, u8, |x| x),
             Elem::I16 => from!(io, self.to, i16, |x| x),

@@ -1,7 +1,6 @@
 //! Numbers that were found against those that were expected.
 
-use half::{bf16, f16};
-use strait_core::Elem;
+use strait_core::{BF16, Elem, F16};
 
 /// The element type by its name in ONNX, in small letters.
 pub(crate) fn parse(name: &str) -> Option<Elem> {
@@ -49,8 +48,8 @@ pub(crate) fn compare(
         bytes.chunks_exact(elem.size()).map(wide).collect()
     };
     let real: fn(u64) -> f64 = match elem {
-        Elem::BF16 => |bits| bf16::from_bits(bits as u16).to_f64(),
-        Elem::F16 => |bits| f16::from_bits(bits as u16).to_f64(),
+        Elem::BF16 => |bits| BF16.decode(bits as u16).into(),
+        Elem::F16 => |bits| F16.decode(bits as u16).into(),
         Elem::F32 => |bits| f32::from_bits(bits as u32).into(),
         Elem::F64 => f64::from_bits,
         _ => |bits| bits as f64,

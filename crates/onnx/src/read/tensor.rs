@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn typed_lists_and_raw_bytes_are_the_same_tensor() {
-        let half = half::f16::from_f32(-1.5);
+        let half = strait_core::F16.encode(-1.5);
         let cases = [
             (
                 TensorProto {
@@ -147,7 +147,7 @@ mod tests {
             (
                 TensorProto {
                     data_type: 10,
-                    int32_data: vec![half.to_bits().into(), 0],
+                    int32_data: vec![half.into(), 0],
                     ..Default::default()
                 },
                 [half.to_le_bytes(), [0, 0]].concat(),

@@ -5,7 +5,7 @@ use crate::elements::number;
 use crate::error::WriteError;
 use crate::proto::{AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto, TensorProto};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{Elem, Graph, Module, Names, TensorData, TensorType, ValueId};
+use strait_core::{Elem, F16, Graph, Module, Names, TensorData, TensorType, ValueId};
 
 pub(super) use crate::read::RUNTIME_DOMAIN;
 
@@ -216,7 +216,7 @@ impl<'m> Emitter<'m> {
             Elem::I8 if in_range(-128.0, 127.0) => TensorData::scalar(value as i8),
             Elem::U8 if in_range(0.0, 255.0) => TensorData::scalar(value as u8),
             Elem::F16 => {
-                let bits = half::f16::from_f32(value).to_le_bytes();
+                let bits = F16.encode(value.into()).to_le_bytes();
                 TensorData::new(elem, &[], bits.to_vec().into()).ok()?
             }
             _ => return None,

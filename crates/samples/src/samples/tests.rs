@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{Array, NumberType, Operation, npy};
+use strait_core::BF16;
 
 fn array(shape: &[usize], values: &[f32]) -> Array {
     let numbers: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
@@ -269,11 +270,11 @@ fn steps_that_move_numbers_are_done_to_integers_and_no_others() {
 fn floats_of_other_widths_are_rounded_once() {
     let half = samples(&[array(&[1, 2], &[0.1, -2.])], of(Elem::F16, &[2], vec![]), None).unwrap();
     let sample = half.sample(0, &mut Scratch::default()).unwrap();
-    let expected = [0.1f32, -2.].map(|x| f16::from_f32(x).to_bits());
+    let expected = [0.1f32, -2.].map(|x| F16.encode(x.into()));
     assert_eq!(bytemuck::cast_slice::<u8, u16>(sample[0].bytes()), expected);
     let brain = samples(&[array(&[1, 2], &[0.1, 1e38])], of(Elem::BF16, &[2], vec![]), None).unwrap();
     let sample = brain.sample(0, &mut Scratch::default()).unwrap();
-    let expected = [0.1f32, 1e38].map(|x| bf16::from_f32(x).to_bits());
+    let expected = [0.1f32, 1e38].map(|x| BF16.encode(x.into()));
     assert_eq!(bytemuck::cast_slice::<u8, u16>(sample[0].bytes()), expected);
     let double = samples(&[array(&[1, 1], &[0.1])], of(Elem::F64, &[1], vec![]), None).unwrap();
     let sample = double.sample(0, &mut Scratch::default()).unwrap();

@@ -143,7 +143,7 @@ fn numbers(elem: Elem, bytes: &[u8]) -> Vec<f64> {
         u64::from_le_bytes(bytes)
     };
     let real: fn(u64) -> f64 = match elem {
-        Elem::F16 => |bits| half::f16::from_bits(bits as u16).to_f64(),
+        Elem::F16 => |bits| strait_core::F16.decode(bits as u16).into(),
         Elem::F32 => |bits| f32::from_bits(bits as u32).into(),
         Elem::F64 => f64::from_bits,
         Elem::I8 => |bits| (bits as i8).into(),
