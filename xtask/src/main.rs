@@ -10,7 +10,6 @@ mod compile;
 mod oracles;
 mod process;
 mod python;
-mod schema;
 mod test;
 mod tidy;
 mod workspace;
@@ -48,7 +47,6 @@ const COMMANDS: &[Command] = &[
     test::COMMAND,
     tidy::COMMAND,
     bless::COMMAND,
-    schema::COMMAND,
     oracles::COMMAND,
     accuracy::COMMAND,
     bench::COMMAND,

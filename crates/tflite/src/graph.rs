@@ -11,7 +11,7 @@ use strait_core::{Elem, QuantParams, ReasonCode};
 use strait_import::{ReadError, grid_of};
 
 use crate::names;
-use crate::schema::tflite::{BufferRef, ModelRef, OperatorCodeRef, OperatorRef, SubGraphRef, TensorRef};
+use crate::schema;
 
 /// The identifier of the format, at byte 4 of a file.
 pub(crate) const IDENTIFIER: &[u8; 4] = b"TFL3";
@@ -53,7 +53,7 @@ pub(crate) struct Tensor {
 
 /// An operator of the file.
 pub(crate) struct Node<'a> {
-    pub(crate) view: OperatorRef<'a>,
+    pub(crate) view: schema::Operator<'a>,
     /// The position of its code.
     pub(crate) code: usize,
     pub(crate) inputs: Vec<Option<usize>>,
@@ -111,11 +111,11 @@ fn broken(error: planus::Error) -> ReadError {
 }
 
 /// The root of a file.
-pub(crate) fn root(bytes: &[u8]) -> Result<ModelRef<'_>, ReadError> {
+pub(crate) fn root(bytes: &[u8]) -> Result<schema::Model<'_>, ReadError> {
     if bytes.get(4..8) != Some(IDENTIFIER) {
         return Err(undecoded("it does not begin with TFL3 at byte 4"));
     }
-    let model = ModelRef::read_as_root(bytes).map_err(broken)?;
+    let model = schema::Model::read_as_root(bytes).map_err(broken)?;
     let version = i64::from(model.version().map_err(broken)?);
     if version != VERSION {
         return Err(ReadError::Version {
@@ -275,12 +275,12 @@ fn too_many(things: &str) -> ReadError {
     ReadError::model(ReasonCode::Limit, format!("there are more than {MOST} {things}"))
 }
 
-fn codes<'a>(model: &ModelRef<'a>, budget: &mut Budget) -> Result<Vec<Code<'a>>, ReadError> {
+fn codes<'a>(model: &schema::Model<'a>, budget: &mut Budget) -> Result<Vec<Code<'a>>, ReadError> {
     let mut codes = Vec::new();
     let all = model.operator_codes().map_err(broken)?;
     for code in all.into_iter().flatten() {
         budget.take(64)?;
-        let code: OperatorCodeRef<'a> = code.map_err(broken)?;
+        let code: schema::OperatorCode<'a> = code.map_err(broken)?;
         // Numbers past 127 have a field of their own, and files from before it the old one alone.
         let old = i32::from(code.deprecated_builtin_code().map_err(broken)?);
         let number = code.builtin_code().map_err(broken)?.max(old);
@@ -298,8 +298,8 @@ fn codes<'a>(model: &ModelRef<'a>, budget: &mut Budget) -> Result<Vec<Code<'a>>,
 /// The tensors of a graph, under unique names: the file's, and where one has none or that of another, with its number.
 fn tensors<'a>(
     bytes: &'a Bytes,
-    model: &ModelRef<'a>,
-    main: &SubGraphRef<'a>,
+    model: &schema::Model<'a>,
+    main: &schema::SubGraph<'a>,
     budget: &mut Budget,
 ) -> Result<Vec<Tensor>, ReadError> {
     let buffers = model.buffers().map_err(broken)?;
@@ -311,7 +311,7 @@ fn tensors<'a>(
         if index == MOST {
             return Err(too_many("tensors"));
         }
-        let view: TensorRef<'a> = view.map_err(broken)?;
+        let view: schema::Tensor<'a> = view.map_err(broken)?;
         let name = view.name().map_err(broken)?.unwrap_or("");
         budget.take(name.len())?;
         let mut unique = if name.is_empty() {
@@ -360,7 +360,7 @@ fn tensors<'a>(
 
 /// The grid of a tensor of codes, or the reason why it is none that is read. One without scales has none.
 fn grid(
-    view: &TensorRef<'_>,
+    view: &schema::Tensor<'_>,
     elem: i8,
     budget: &mut Budget,
 ) -> Result<(Option<QuantParams>, Option<&'static str>), ReadError> {
@@ -398,8 +398,8 @@ fn grid(
 /// The bytes of a tensor in the file, if it is a constant.
 fn data<'a>(
     bytes: &'a Bytes,
-    tensor: &TensorRef<'a>,
-    buffers: Option<&planus::Vector<'a, planus::Result<BufferRef<'a>>>>,
+    tensor: &schema::Tensor<'a>,
+    buffers: Option<&planus::Vector<'a, planus::Result<schema::Buffer<'a>>>>,
 ) -> Result<Option<Bytes>, ReadError> {
     let index = tensor.buffer().map_err(broken)?;
     // The first is empty, and stands for none.

@@ -1,7 +1,7 @@
 //! One operator as the functions in [`super::ops`] see it: a [`Layer`], with its options beside it.
 
 use crate::graph::{Graph, Node, Tensor};
-use crate::schema::tflite::{Activation, BuiltinOptionsRef};
+use crate::schema::{Activation, BuiltinOptions};
 use std::ops::{Deref, DerefMut};
 use std::slice::from_ref;
 use strait_core::op::{Clip, Function, Identity, Op, Relu, Transpose, Unary};
@@ -32,7 +32,7 @@ pub(super) fn field<T>(read: planus::Result<T>) -> Result<T, Refusal> {
 macro_rules! options {
     ($site:expr, $table:ident) => {
         match $site.options()? {
-            Some(crate::schema::tflite::BuiltinOptionsRef::$table(options)) => Some(options),
+            Some(crate::schema::BuiltinOptions::$table(options)) => Some(options),
             None => None,
             Some(_) => {
                 return Err(crate::read::site::Refusal::invalid(
@@ -73,7 +73,7 @@ impl<'b, 'g> Site<'b, 'g> {
     }
 
     /// The options, where there are some.
-    pub(super) fn options(&self) -> Result<Option<BuiltinOptionsRef<'g>>, Refusal> {
+    pub(super) fn options(&self) -> Result<Option<BuiltinOptions<'g>>, Refusal> {
         field(self.node.view.builtin_options())
     }
 

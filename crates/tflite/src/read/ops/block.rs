@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site, option, options};
-use crate::schema::tflite::Activation;
+use crate::schema::Activation;
 use strait_core::ReasonCode;
 use strait_import::BlockOrder;
 

@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site, option, options};
-use crate::schema::tflite::{Activation, WeightsFormat};
+use crate::schema::{Activation, WeightsFormat};
 use strait_core::ReasonCode;
 use strait_core::op::{Gemm, Reshape};
 use strait_import::matrix_product;

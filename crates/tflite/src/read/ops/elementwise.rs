@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site, field, option, options};
-use crate::schema::tflite::Activation;
+use crate::schema::Activation;
 use std::f64::consts::{FRAC_PI_2, PI};
 use strait_core::op::{
     Add, Binary, BinaryFunction, Cast, Div, Function, Mul, Op, Pow, Reduction, Relation, Select, Sub, Unary,

@@ -3,7 +3,7 @@
 use super::Row;
 use super::window::{paddings, positive};
 use crate::read::site::{Arg, Refusal, Site, option, options};
-use crate::schema::tflite::{Activation, Padding};
+use crate::schema::{Activation, Padding};
 use smallvec::{SmallVec, smallvec};
 use strait_core::ReasonCode;
 use strait_core::op::{AveragePool, Function, MaxPool};

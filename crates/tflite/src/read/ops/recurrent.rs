@@ -5,7 +5,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site, option, options};
-use crate::schema::tflite::Activation;
+use crate::schema::Activation;
 use strait_core::ReasonCode;
 use strait_core::op::{self, Activations, Bound, Cell, Direction, Function, Gemm, Recurrent, Squeeze, Transpose};
 
@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn lstm(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, UnidirectionalSequenceLstmOptions);
+    let options = options!(site, UnidirectionalSequenceLSTMOptions);
     if option!(options, diagonal_recurrent_tensors, false) {
         return Err(Refusal::unsupported("the weights of its state are diagonals"));
     }
@@ -36,7 +36,7 @@ fn lstm(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn rnn(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, SequenceRnnOptions);
+    let options = options!(site, SequenceRNNOptions);
     let by_time = option!(options, time_major, false);
     let activation = option!(options, fused_activation_function, Activation::None);
     let x = sequence(site, by_time)?;
@@ -46,7 +46,7 @@ fn rnn(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn lstm_of_both(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, BidirectionalSequenceLstmOptions);
+    let options = options!(site, BidirectionalSequenceLSTMOptions);
     let by_time = option!(options, time_major, true);
     let function = of_lstm(
         option!(options, fused_activation_function, Activation::None),
@@ -66,7 +66,7 @@ fn lstm_of_both(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn rnn_of_both(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, BidirectionalSequenceRnnOptions);
+    let options = options!(site, BidirectionalSequenceRNNOptions);
     let by_time = option!(options, time_major, false);
     let activation = option!(options, fused_activation_function, Activation::None);
     let is_merged = option!(options, merge_outputs, false);

@@ -1,7 +1,7 @@
 //! Sliding windows: strides, and the paddings that `SAME` stands for.
 
 use crate::read::site::{Refusal, Site};
-use crate::schema::tflite::Padding;
+use crate::schema::Padding;
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
 

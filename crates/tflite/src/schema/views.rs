@@ -1,0 +1,102 @@
+//! Views of enums, tables and unions over bytes, on what `planus` offers to code that it generates: a field is read, and checked,
+//! when it is asked for.
+
+const _: () = planus::check_version_compatibility("planus-1.3.0");
+
+/// Enums of one byte.
+macro_rules! enums {
+    ($($(#[$doc:meta])* $name:ident { $($variant:ident = $number:literal),* })*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $name { $($variant = $number),* }
+
+        impl<'a> planus::TableRead<'a> for $name {
+            fn from_buffer(
+                buffer: planus::SliceWithStartOffset<'a>,
+                offset: usize,
+            ) -> Result<Self, planus::errors::ErrorKind> {
+                match <i8 as planus::TableRead>::from_buffer(buffer, offset)? {
+                    $($number => Ok($name::$variant),)*
+                    tag => Err(planus::errors::UnknownEnumTagKind { tag: tag.into() }.into()),
+                }
+            }
+        }
+    )* };
+}
+
+/// Tables, each with the fields that are read: its slot, its name, and its type with the default; a field without a default may be
+/// absent. A union has the slot of its kind.
+macro_rules! tables {
+    ($a:lifetime $($(#[$doc:meta])* $name:ident {
+        $($slot:literal $field:ident: $type:ty $(= $default:expr)?;)*
+        $(union $kind:literal $union:ident: $members:ty;)*
+    })*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name<$a>(
+            #[allow(dead_code, reason = "of some it is enough that they are there")] planus::table_reader::Table<$a>,
+        );
+
+        impl<$a> $name<$a> {
+            $(pub(crate) fn $field(&self) -> planus::Result<tables!(@type $type $(, $default)?)> {
+                let field = self.0.access($slot, stringify!($name), stringify!($field))?;
+                Ok(tables!(@value field $(, $default)?))
+            })*
+            $(pub(crate) fn $union(&self) -> planus::Result<Option<$members>> {
+                self.0.access_union($kind, stringify!($name), stringify!($union))
+            })*
+        }
+
+        impl<$a> planus::TableRead<$a> for $name<$a> {
+            fn from_buffer(
+                buffer: planus::SliceWithStartOffset<$a>,
+                offset: usize,
+            ) -> Result<Self, planus::errors::ErrorKind> {
+                Ok($name(planus::table_reader::Table::from_buffer(buffer, offset)?))
+            }
+        }
+
+        impl<$a> planus::VectorReadInner<$a> for $name<$a> {
+            type Error = planus::Error;
+            const STRIDE: usize = 4;
+
+            // SAFETY: the trait promises an offset inside of the buffer, and reading a table checks it once more.
+            unsafe fn from_buffer(buffer: planus::SliceWithStartOffset<$a>, offset: usize) -> planus::Result<Self> {
+                let table = planus::TableRead::from_buffer(buffer, offset);
+                table.map_err(|error| error.with_error_location(stringify!($name), "get", buffer.offset_from_start))
+            }
+        }
+    )* };
+    (@type $type:ty) => { Option<$type> };
+    (@type $type:ty, $default:expr) => { $type };
+    (@value $field:ident) => { $field };
+    (@value $field:ident, $default:expr) => { $field.unwrap_or($default) };
+}
+
+/// A union of tables of options, of which those have members here that are read.
+macro_rules! options {
+    ($(#[$doc:meta])* $name:ident { $($tag:literal $table:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) enum $name<'a> {
+            $($table($table<'a>),)*
+            /// Any other kind.
+            Other,
+        }
+
+        impl<'a> planus::TableReadUnion<'a> for $name<'a> {
+            fn from_buffer(
+                buffer: planus::SliceWithStartOffset<'a>,
+                tag: u8,
+                offset: usize,
+            ) -> Result<Self, planus::errors::ErrorKind> {
+                match tag {
+                    $($tag => Ok($name::$table(planus::TableRead::from_buffer(buffer, offset)?)),)*
+                    _ => Ok($name::Other),
+                }
+            }
+        }
+    };
+}
+
+pub(super) use {enums, options, tables};
