@@ -1,20 +1,21 @@
 //! Values whose form somebody else decides, tables and lists included.
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
 /// A value of any form: one that a part of a document takes whose keys are another's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Any(pub toml::Value);
 
+#[cfg(feature = "schema")]
 impl JsonSchema for Any {
     fn inline_schema() -> bool {
         true
     }
 
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Any".into()
     }
 

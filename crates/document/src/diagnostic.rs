@@ -3,6 +3,7 @@
 
 use std::{fmt, ops::Range, sync::Arc};
 
+#[cfg(feature = "render")]
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, renderer::DecorStyle};
 use serde_json::{Value, json};
 
@@ -154,7 +155,25 @@ impl Diagnostic {
         self
     }
 
+    /// For a person: the sentence with its place, notes and advice, a line each.
+    #[cfg(not(feature = "render"))]
+    pub fn render(&self, _: bool) -> String {
+        let place = self.excerpt.as_ref().map(|excerpt| {
+            let position = excerpt.position().map(|(line, column)| format!(":{line}:{column}"));
+            format!(
+                "{}{}: {}",
+                excerpt.source.name,
+                position.unwrap_or_default(),
+                excerpt.label
+            )
+        });
+        let first = format!("{}[{}]: {}", self.severity.name(), self.code, self.message);
+        let further = place.iter().chain(&self.notes).chain(&self.help);
+        further.fold(first, |text, line| format!("{text}\n{line}"))
+    }
+
     /// For a person: message, place, the line with a caret, notes and advice. Colour by ANSI escapes where asked for.
+    #[cfg(feature = "render")]
     pub fn render(&self, colour: bool) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
@@ -210,6 +229,7 @@ impl Diagnostic {
 }
 
 /// The part of the span that lies in the line, in bytes of the line, on borders of characters.
+#[cfg(feature = "render")]
 fn caret(excerpt: &Excerpt, line_start: usize, line: &str) -> Range<usize> {
     let border = |position: usize| {
         let mut position = position.saturating_sub(line_start).min(line.len());

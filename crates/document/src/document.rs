@@ -1,9 +1,9 @@
 //! From a text to a tree, and from a tree to the types.
 
 use crate::{
-    Diagnostic, Diagnostics, Format, KeyPath, Node, Place, Shape, Source, Value, check::check, codes, tree::entries,
+    Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Place, Shape, Source, Value, check::check, codes,
+    tree::entries,
 };
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 use toml::de::DeTable;
@@ -12,7 +12,7 @@ use toml::de::DeTable;
 const MOST_SYNTAX_ERRORS: usize = 10;
 
 /// A type that a document becomes.
-pub trait Document: DeserializeOwned + JsonSchema {
+pub trait Document: DeserializeOwned + Described {
     /// The kind of document, with its article: `the configuration`.
     const NAME: &'static str;
 

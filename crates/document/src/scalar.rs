@@ -1,8 +1,9 @@
 //! Values whose type somebody else decides.
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 /// A value that may be of one of three types: of a target's option, or of a limit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,12 +28,13 @@ impl fmt::Display for Scalar {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for Scalar {
     fn inline_schema() -> bool {
         true
     }
 
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Scalar".into()
     }
 

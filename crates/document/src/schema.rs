@@ -1,61 +1,11 @@
-//! The JSON schema of a document's type, and the same thing read back as a [`Shape`]: what check, messages and
-//! reference page are made from.
+//! The shape of a document's type: what check, messages and reference page are made from.
 
-use crate::Document;
-use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
-use serde_json::{Map, Value};
+use crate::{
+    Document,
+    described::{self, Described},
+};
+use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
-
-/// The JSON schema of a type (draft 7, which editors understand).
-pub fn json_schema<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft07()
-        .with(|settings| settings.inline_subschemas = true)
-        .with_transform(RecursiveTransform(|schema: &mut Schema| {
-            if let Some(object) = schema.as_object_mut() {
-                of_toml(object);
-            }
-        }));
-    settings.into_generator().into_root_schema_for::<T>().to_value()
-}
-
-/// TOML has no null: what is optional is left out. Defaults of whole tables are those of their keys. Names of Rust's
-/// types become limits.
-fn of_toml(object: &mut Map<String, Value>) {
-    if let Some(Value::Array(types)) = object.get_mut("type") {
-        types.retain(|name| name != "null");
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            object.insert("type".to_owned(), only);
-        }
-    }
-    if let Some(Value::Array(words)) = object.get_mut("enum") {
-        words.retain(|word| !word.is_null());
-    }
-    if let Some(Value::Array(alternatives)) = object.get_mut("anyOf") {
-        alternatives.retain(|alternative| alternative.get("type") != Some(&Value::from("null")));
-        if let [Value::Object(only)] = alternatives.as_slice() {
-            let only = only.clone();
-            object.remove("anyOf");
-            for (key, value) in only {
-                // The text at the key says more than that of its type.
-                object.entry(key).or_insert(value);
-            }
-        }
-    }
-    if matches!(object.get("default"), Some(Value::Null | Value::Object(_))) {
-        object.remove("default");
-    }
-    let format = object.get("format").map(text).unwrap_or_default();
-    if format == "uint32" {
-        object.entry("maximum").or_insert(u32::MAX.into());
-    }
-    if ["int", "uint", "float", "double"]
-        .iter()
-        .any(|rust| format.starts_with(rust))
-    {
-        object.remove("format");
-    }
-}
 
 /// A form of values that JSON's types do not tell, which a schema names by its `format`.
 #[derive(Clone, Copy)]
@@ -189,8 +139,8 @@ impl Shape {
     }
 
     /// The shape of a type that is a part of a document, or one in another form than TOML.
-    pub fn of_type<T: JsonSchema>(formats: &'static [Format]) -> Shape {
-        Shape::read(&json_schema::<T>(), formats)
+    pub fn of_type<T: Described>(formats: &'static [Format]) -> Shape {
+        described::shape::<T>(formats)
     }
 
     /// The pattern of every key below this shape: `quantize.rule[].run`, `form.NAME.kind`. Tables and lists of tables
@@ -239,71 +189,6 @@ impl Shape {
         }
     }
 
-    fn read(schema: &Value, formats: &'static [Format]) -> Shape {
-        let read = |schema: &Value| Shape::read(schema, formats);
-        let format = || {
-            let name = text(&schema["format"]);
-            formats.iter().find(|format| format.name == name).copied()
-        };
-        if let Some([text, table]) = schema["anyOf"].as_array().map(Vec::as_slice) {
-            return Shape::Either {
-                text: Box::new(read(text)),
-                table: Box::new(read(table)),
-            };
-        }
-        if let Some(alternatives) = schema["oneOf"].as_array() {
-            return one_of(alternatives, formats);
-        }
-        if let Some(words) = schema["enum"].as_array() {
-            return Shape::Word(words.iter().map(|word| (text(word), String::new())).collect());
-        }
-        if schema.get("const").is_some() {
-            return Shape::Word(vec![(text(&schema["const"]), text(&schema["description"]))]);
-        }
-        match schema["type"].as_str() {
-            Some("object") => match (schema.get("properties"), schema.get("additionalProperties")) {
-                (Some(properties), Some(Value::Bool(false))) => {
-                    Shape::Table(keys(properties, &schema["required"], formats))
-                }
-                (None, Some(values)) => {
-                    let names = schema["propertyNames"]["enum"].as_array();
-                    Shape::Map {
-                        names: names.into_iter().flatten().map(text).collect(),
-                        values: Box::new(read(values)),
-                    }
-                }
-                (None, None) => Shape::Part,
-                _ => Shape::Unknown,
-            },
-            Some("array") if schema["items"].is_array() => {
-                Shape::Tuple(schema["items"].as_array().into_iter().flatten().map(read).collect())
-            }
-            Some("array") => Shape::List {
-                items: Box::new(read(&schema["items"])),
-                min: count(&schema["minItems"]).unwrap_or(0),
-                max: count(&schema["maxItems"]).unwrap_or(usize::MAX),
-                format: format(),
-                doc: text(&schema["items"]["description"]),
-            },
-            Some("string") => Shape::Text { format: format() },
-            Some("integer") => Shape::Integer {
-                min: schema["minimum"].as_i64().unwrap_or(i64::MIN),
-                max: schema["maximum"].as_i64().unwrap_or(i64::MAX),
-            },
-            Some("number") => Shape::Float {
-                min: schema["minimum"].as_f64().unwrap_or(f64::NEG_INFINITY),
-                max: schema["maximum"].as_f64().unwrap_or(f64::INFINITY),
-            },
-            Some("boolean") => Shape::Boolean,
-            None => match schema["type"].as_array() {
-                Some(types) if types.iter().any(|name| name == "object") => Shape::Any,
-                Some(_) => Shape::Scalar,
-                None => Shape::Unknown,
-            },
-            _ => Shape::Unknown,
-        }
-    }
-
     /// Right values, in a few words.
     pub fn expectation(&self) -> String {
         match self {
@@ -341,57 +226,6 @@ impl Shape {
             Shape::Unknown => String::new(),
         }
     }
-}
-
-/// Alternatives are the words of an enum without content, or the one-key tables of an enum with content.
-fn one_of(alternatives: &[Value], formats: &'static [Format]) -> Shape {
-    let mut words = Vec::new();
-    let mut tables = BTreeMap::new();
-    for alternative in alternatives {
-        // Words that begin alike have a pattern, and their form as the title.
-        if alternative["pattern"].is_string() {
-            words.push((text(&alternative["title"]), text(&alternative["description"])));
-            continue;
-        }
-        match Shape::read(alternative, formats) {
-            Shape::Word(more) => words.extend(more),
-            Shape::Table(keys) if keys.len() == 1 => {
-                tables.extend(keys.into_iter().map(|(name, key)| {
-                    let doc = text(&alternative["description"]);
-                    let required = false;
-                    (name, Key { doc, required, ..key })
-                }));
-            }
-            _ => return Shape::Unknown,
-        }
-    }
-    match (words.is_empty(), tables.is_empty()) {
-        (false, true) => Shape::Word(words),
-        (true, false) => Shape::OneKey(tables),
-        _ => Shape::Unknown,
-    }
-}
-
-fn keys(properties: &Value, required: &Value, formats: &'static [Format]) -> BTreeMap<String, Key> {
-    let required: Vec<String> = required.as_array().into_iter().flatten().map(text).collect();
-    let key = |(name, schema): (&String, &Value)| {
-        let key = Key {
-            doc: text(&schema["description"]),
-            required: required.contains(name),
-            default: schema.get("default").cloned(),
-            shape: Shape::read(schema, formats),
-        };
-        (name.clone(), key)
-    };
-    properties.as_object().into_iter().flatten().map(key).collect()
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
-fn count(value: &Value) -> Option<usize> {
-    usize::try_from(value.as_u64()?).ok()
 }
 
 /// `a, b, c`

@@ -5,14 +5,15 @@
 #[macro_export]
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
-        $(#[$doc])*
-        #[derive(
-            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord,
-            $crate::serde::Serialize, $crate::serde::Deserialize, $crate::schemars::JsonSchema,
-        )]
-        #[serde(crate = "strait_document::serde")]
-        #[schemars(crate = "strait_document::schemars")]
-        pub enum $name { $($(#[$vdoc])* #[serde(rename = $word)] $variant),* }
+        $crate::described! {
+            $(#[$doc])*
+            #[derive(
+                Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord,
+                $crate::serde::Serialize, $crate::serde::Deserialize,
+            )]
+            #[serde(crate = "strait_document::serde")]
+            pub enum $name { $($(#[$vdoc])* #[serde(rename = $word)] $variant),* }
+        }
 
         impl $name {
             /// Every member, in the order of the declaration.
@@ -33,4 +34,23 @@ macro_rules! words {
             }
         }
     };
+}
+
+/// A type with its JSON schema, where this crate has schemas: the features of the crate that has the type say nothing of that.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(feature = "schema")]
+macro_rules! described {
+    ($($type:tt)*) => {
+        #[derive($crate::schemars::JsonSchema)]
+        #[schemars(crate = "strait_document::schemars")]
+        $($type)*
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+#[cfg(not(feature = "schema"))]
+macro_rules! described {
+    ($($type:tt)*) => { $($type)* };
 }

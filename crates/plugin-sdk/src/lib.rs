@@ -30,6 +30,7 @@
 
 mod export;
 #[doc(hidden)]
+#[cfg(feature = "library")]
 pub mod library;
 
 pub use strait_core::Counts;

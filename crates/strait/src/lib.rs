@@ -27,7 +27,8 @@
 //!
 //! # Features
 //! Without features a program runs artifacts ([`Artifact::open`]). `onnx`, `tensorflow` and `tflite` read models; `generic-int8`,
-//! `sima-mla` and `ascend` are targets; `ndarray` converts arrays; `plugins` loads targets from shared libraries.
+//! `sima-mla` and `ascend` are targets; `tables` makes targets of tables in TOML, `plugins` loads them from shared
+//! libraries; `ndarray` converts arrays.
 
 mod artifact;
 #[cfg(feature = "compile")]

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use strait_target::{Options, Origin, Registry, Table};
+use strait_target::{Options, Origin, Registry};
 
 #[cfg(feature = "builtin")]
 use strait_builtin as _;
@@ -61,8 +61,9 @@ impl Target {
     ///
     /// # Errors
     /// A table that is wrong, or that asks for code.
+    #[cfg(feature = "tables")]
     pub fn from_toml(text: &str) -> Result<Target, Error> {
-        let table = Table::parse("the table", text).map_err(strait_target::RegistryError::from)?;
+        let table = strait_target::Table::parse("the table", text).map_err(strait_target::RegistryError::from)?;
         let (mut registry, id) = (Registry::default(), table.id().to_owned());
         registry.add_table(Origin::File(table.name().to_owned()), table)?;
         Target::of(&registry, &id, &Options::default())

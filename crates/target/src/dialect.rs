@@ -1,16 +1,15 @@
 //! Quantization in the words of a vendor's own tool.
 
 use crate::guard::caught;
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::fmt;
 pub use strait_document::KeyPath;
-use strait_document::{Diagnostic, Diagnostics, Node, Shape, check, codes};
+use strait_document::{Described, Diagnostic, Diagnostics, Node, Shape, check, codes};
 
 /// The words of a vendor's tool. The fields of the type are its keys: under `[target.options.ID]` of a configuration, and in a
 /// file of the text form of Protocol Buffers.
-pub trait Vocabulary: DeserializeOwned + JsonSchema {
+pub trait Vocabulary: DeserializeOwned + Described {
     /// The name of such a file, with its article where it has one: `AMCT's simple configuration`.
     const NAME: &'static str;
 

@@ -1,9 +1,10 @@
 //! Documents of a vendor's own tool in the text form of Protocol Buffers, by their types.
 
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::{ops::Range, path::PathBuf, sync::Arc};
-use strait_document::{Diagnostics, KeyPath, Node, Shape, Source, check, diagnostic::SourceText, text_proto};
+use strait_document::{
+    Described, Diagnostics, KeyPath, Node, Shape, Source, check, diagnostic::SourceText, text_proto,
+};
 
 use crate::TargetError;
 
@@ -17,7 +18,7 @@ pub struct Written<'a, T> {
     tree: Node,
 }
 
-impl<'a, T: DeserializeOwned + JsonSchema> Written<'a, T> {
+impl<'a, T: DeserializeOwned + Described> Written<'a, T> {
     /// Reads a text.
     ///
     /// # Errors
@@ -88,6 +89,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
     use super::*;
+    use schemars::JsonSchema;
     use serde::Deserialize;
 
     #[derive(Debug, Deserialize, JsonSchema)]

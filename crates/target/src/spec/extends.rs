@@ -3,6 +3,7 @@
 //! Each file of such a chain has `schema`, `id` and `version` of its own. All else may stand in any of them, and is checked
 //! as part of the table that they make together. Every value keeps its place, so that a finding names the file that has it.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -22,14 +23,15 @@ use super::{FORMATS, MAX_TABLE_BYTES, SCHEMA};
 const MAX_BASES: usize = 8;
 
 /// Another table, in a file beside this one.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Extends {
     /// Its name, in the folder of the table that says this.
-    #[schemars(extend("format" = "file-name"))]
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "file-name")))]
     pub file: String,
     /// SHA-256 of the file.
-    #[schemars(extend("format" = "sha256"))]
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "sha256")))]
     pub sha256: String,
 }
 
@@ -56,18 +58,19 @@ impl fmt::Display for Base {
 pub(crate) type Beside<'a> = dyn Fn(&str) -> Result<Arc<SourceText>, String> + 'a;
 
 /// The part of a table that each file states of itself.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Head {
     /// The version of this form of table: 1.
-    #[schemars(range(min = 1, max = 1))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1)))]
     #[expect(dead_code, reason = "that it is there is checked")]
     schema: u32,
     /// The name that configurations use; kebab-case.
-    #[schemars(extend("format" = "id"))]
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "id")))]
     id: String,
     /// Of the table.
-    #[schemars(extend("format" = "version"))]
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "version")))]
     version: String,
     /// The table that it stands on.
     extends: Option<Extends>,

@@ -1,6 +1,7 @@
 //! `[form.NAME]`: the requantizations that a target computes, each with its limits.
 
-use super::words::{Evidence, Integer, Per, RoundingWord};
+use super::words::{Evidence, Integer, Per};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use strait_document::words;
@@ -9,7 +10,8 @@ use strait_requantize::form::MAX_SHIFT;
 use strait_requantize::{FormKind, Rounding, Roundings};
 
 /// One requantization that the target computes: its kind, the limits of its integers, and how these come about.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FormRow {
     /// The arithmetic.
@@ -21,11 +23,11 @@ pub struct FormRow {
     /// the doubling multiplication.
     pub shift: Option<ShiftLimits>,
     /// Rounding of the quotient to a whole number. With `stages = 2` it is the second rounding (the first is half up).
-    #[schemars(with = "Option<RoundingWord>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
     pub rounding: Option<Rounding>,
     /// Number of roundings of `multiply_shift`, `gemmlowp` and `tosa_rescale`: 2 is the doubling high multiply followed
     /// by a rounding right shift.
-    #[schemars(range(min = 1, max = 2))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 2)))]
     pub stages: Option<u8>,
     /// Where the output's zero point comes in.
     pub zero_point: ZeroPoint,
@@ -52,7 +54,8 @@ pub struct FormRow {
 }
 
 /// Accumulators on which the evidence of a form was gathered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Holds {
     /// The smallest and the largest accumulator.
@@ -108,11 +111,12 @@ words! {
 }
 
 /// A multiplier's width.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Multiplier {
     /// Bits of its magnitude; of an `f32`, of its significand (24 where nothing is cut off).
-    #[schemars(range(min = 1, max = 31))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 31)))]
     pub bits: u8,
     /// Its highest bit is set.
     #[serde(default)]
@@ -120,14 +124,15 @@ pub struct Multiplier {
 }
 
 /// Smallest and largest shift.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShiftLimits {
     /// The smallest one.
-    #[schemars(range(min = -30, max = 62))]
+    #[cfg_attr(feature = "schema", schemars(range(min = -30, max = 62)))]
     pub min: i8,
     /// The largest one.
-    #[schemars(range(min = -30, max = 62))]
+    #[cfg_attr(feature = "schema", schemars(range(min = -30, max = 62)))]
     pub max: i8,
 }
 

@@ -2,22 +2,23 @@
 //! conditions hold, the first that takes most of the chain behind the producer fires.
 
 use super::words::{Evidence, Integer};
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
-use serde_json::json;
-use std::{borrow::Cow, collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt};
 use strait_core::Elem;
 use strait_document::words;
 
 /// Which fusions are made unless a configuration says otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FusionDefault {
     /// Which fusions are made.
     #[serde(default)]
     pub accept: Difference,
     /// With `accept = "bounded"`: the largest difference, in units of the last place of the result. Absent: 1.
-    #[schemars(range(min = 1, max = 255))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255)))]
     pub max_lsb: Option<u32>,
 }
 
@@ -36,7 +37,8 @@ words! {
 }
 
 /// One row: where it applies, what it accepts and what it does.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FusionRow {
     /// The row's name in reports; unique.
@@ -67,7 +69,8 @@ pub struct FusionRow {
 }
 
 /// A second op, which the producer's result flows into.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct With {
     /// Its term.
@@ -80,7 +83,8 @@ pub struct With {
 }
 
 /// Conditions on the site: every key that is given must hold.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct When {
     /// The producer's own requantization so far. It has to be `identity` whether a row says so or not: what is fused
@@ -96,7 +100,7 @@ pub struct When {
     /// The type that the requantization narrows to.
     pub to: Option<Integer>,
     /// Where the requantized value is read by a concatenation, its extent along that axis is a multiple of this.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub concat_multiple: Option<u32>,
     /// Values of the target's options.
     #[serde(default)]
@@ -150,6 +154,7 @@ macro_rules! verbs {
 
         impl Verb {
             /// The words of the verbs that need no code of the target's, each with what it does.
+            #[cfg(feature = "schema")]
             const WORDS: &'static [(&'static str, &'static str)] = &[$(($word, concat!($($doc),*))),*];
 
             /// The verb that a word stands for.
@@ -235,14 +240,15 @@ impl<'de> Deserialize<'de> for Verb {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for Verb {
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Verb".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let word = |(word, doc): &(&str, &str)| json!({ "const": word, "description": doc.trim() });
-        let own = json!({
+        let word = |(word, doc): &(&str, &str)| serde_json::json!({ "const": word, "description": doc.trim() });
+        let own = serde_json::json!({
             "type": "string",
             "pattern": format!("^{CUSTOM}.+$"),
             "title": format!("{CUSTOM}NAME"),

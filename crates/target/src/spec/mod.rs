@@ -51,9 +51,10 @@ pub use types::{
 };
 pub use words::{Evidence, FloatRule, Integer, Interval, Per, WeightPer};
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
-use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
+use std::{collections::BTreeMap, sync::LazyLock};
 use strait_core::Term;
 use strait_document::{Document, Format as TextFormat, Rule, Shape, words};
 
@@ -61,17 +62,18 @@ use strait_document::{Document, Format as TextFormat, Rule, Shape, words};
 pub const SCHEMA: u32 = 1;
 
 /// A table, its overlays applied and checked: made by [`Table::parse`].
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TargetSpec {
     /// The version of this form of table: 1.
-    #[schemars(range(min = 1, max = 1))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1)))]
     pub schema: u32,
     /// The name that configurations use; kebab-case.
-    #[schemars(extend("format" = "id"))]
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "id")))]
     pub id: String,
     /// Of the table: a patch changes text, a minor version accepts more, a major one computes other bits.
-    #[schemars(extend("format" = "version"))]
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "version")))]
     pub version: String,
     /// The table in a file beside this one that this one stands on: tables merge, lists replace. `schema`, `id` and
     /// `version` are each file's own, and no two have one id; all else that is not said here is as that one says, which need
@@ -90,7 +92,7 @@ pub struct TargetSpec {
     /// Which integers stand for which values.
     pub types: Types,
     /// Widths of sums, by the type of the activation.
-    #[schemars(extend("propertyNames" = { "enum": Integer::NAMES }))]
+    #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "enum": Integer::NAMES })))]
     pub accumulator: BTreeMap<Integer, Accumulator>,
     /// The rules over the float graph that this target wants besides those for every target, in the order in which they
     /// are tried at a node.
@@ -140,7 +142,8 @@ pub struct TargetSpec {
 }
 
 /// Whose bits a table's are to be.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     /// The reference that the integer model is to equal, with its version.
@@ -150,7 +153,8 @@ pub struct Reference {
 }
 
 /// The chip.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Silicon {
     /// Its name and stepping.
@@ -165,13 +169,14 @@ pub struct Silicon {
 }
 
 /// A file of recorded layers, of the layout of docs/plugins/silicon.md.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
     /// The `.npz`, from the folder of the table.
     pub file: String,
     /// SHA-256 of the file.
-    #[schemars(extend("format" = "sha256"))]
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "sha256")))]
     pub sha256: String,
 }
 
@@ -190,7 +195,8 @@ words! {
 }
 
 /// Ops that stay on the host.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Arithmetic of these ops.
@@ -251,8 +257,9 @@ words! {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct PartialTable {}
 
+#[cfg(feature = "schema")]
 impl JsonSchema for PartialTable {
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "PartialTable".into()
     }
 
@@ -302,6 +309,7 @@ impl Document for TargetSpec {
 }
 
 /// The JSON schema of a table, as committed in `docs/strait-target-1.schema.json`.
+#[cfg(feature = "schema")]
 pub fn json_schema() -> serde_json::Value {
     strait_document::json_schema::<TargetSpec>()
 }

@@ -1,6 +1,7 @@
 //! The observers: their words, what each of them serves, and their settings. Tables, configurations, documentation and
 //! errors are made from this list; what each computes is in the crate `strait-quantize`.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strait_document::words;
@@ -31,10 +32,10 @@ words! {
         /// Ascend's ARQ, for weights: the extremes, of which the lower one gets the lowest code where it is the farther one.
         Arq = "arq",
         /// For small floats: the scale is 1. As no table has small floats, no document can name it.
-        #[schemars(skip)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
         Constant = "constant",
         /// For small floats: of a few powers of two the scale with the least squared error. No document can name it either.
-        #[schemars(skip)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
         Floating = "floating",
     }
 }
@@ -99,29 +100,30 @@ impl Observer {
 }
 
 /// Settings of the observer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ObserverOptions {
     /// For `percentile` and `ifmr`: how many of a hundred values stay inside the range, on each side. Absent: 99.99 for
     /// `percentile`, 99.9999 for `ifmr`.
-    #[schemars(range(min = 50, max = 100))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 50, max = 100)))]
     pub percentile: Option<f64>,
     /// For `percentile` and `ifmr`: the same on the lower side alone. Absent: as `percentile`.
-    #[schemars(range(min = 50, max = 100))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 50, max = 100)))]
     pub lower_percentile: Option<f64>,
     /// For `hfmg`: the most bins that the histogram has. Absent: 4096.
-    #[schemars(range(min = 256, max = 4096))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 256, max = 4096)))]
     pub bins: Option<u32>,
     /// For `moving_average`: the weight of a sample against all before it. Absent: 0.01.
-    #[schemars(range(min = 0, max = 1))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub averaging_constant: Option<f64>,
     /// For `isotone`: the axis along which the largest element is taken; negative ones count from the last. Absent: -1.
     pub axis: Option<i64>,
     /// For `ifmr`: the least and the largest factor that the upper end is tried with. Absent: 0.7 and 1.3.
-    #[schemars(extend("format" = "range"), inner(range(min = 0.01, max = 10)))]
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "range"), inner(range(min = 0.01, max = 10))))]
     pub search_range: Option<[f64; 2]>,
     /// For `ifmr`: the distance of two factors that are tried. Absent: 0.01.
-    #[schemars(range(min = 0.001, max = 1))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.001, max = 1)))]
     pub search_step: Option<f64>,
 }
 

@@ -3,7 +3,8 @@
 use super::pair::Pair;
 use super::recipe::{IntegerFunction, Padding, Recipe, RecipeName, Reciprocal, WeightGrid};
 use super::types::Points;
-use super::words::{Evidence, Integer, RoundingWord, WeightPer};
+use super::words::{Evidence, Integer, WeightPer};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{collections::BTreeMap, num::NonZeroU32};
@@ -12,7 +13,8 @@ use strait_document::{Scalar, words};
 use strait_requantize::Rounding;
 
 /// Computation of one op, or of a group of ops. An op without a row runs on the host.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OpRow {
     /// The ops by their terms. Absent: the one that the row is named after.
@@ -29,7 +31,7 @@ pub struct OpRow {
     /// Which of the op's results are narrowed. Absent: as `types.points` has it.
     pub points: Option<Points>,
     /// Width of the op's sums in bits. Absent: as `[accumulator]` has it for the activation type.
-    #[schemars(range(min = 16, max = 64))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 16, max = 64)))]
     pub accumulator: Option<u8>,
     /// The forms that bring its operands to a common grid, cheapest first.
     #[serde(default)]
@@ -41,7 +43,7 @@ pub struct OpRow {
     pub in_accumulator: Vec<String>,
     /// Parameter of `add_left_shift`, `add_common_grid`, `lookup` and `requantize`: of the last for codes of 8 bits, at most
     /// 22.
-    #[schemars(range(min = 0, max = 24))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 24)))]
     pub left_shift: Option<u8>,
     /// Parameter of `lookup`: entries on evenly spaced codes, and straight lines in between, also across a pole or a jump of
     /// the function: `log`, `reciprocal` and `floor` are far from it there. Absent: an entry for each code.
@@ -55,7 +57,7 @@ pub struct OpRow {
     /// `lookup`.
     pub definition: Option<IntegerFunction>,
     /// Parameter of `lookup`: rounding of an entry to a code, where `definition` leaves it open. Absent: `quantize.rounding`.
-    #[schemars(with = "Option<RoundingWord>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
     pub rounding: Option<Rounding>,
     /// Parameter of `average_pool_reciprocal`: the numbers that stand for the reciprocals of counts.
     pub reciprocal: Option<Reciprocal>,
@@ -66,12 +68,12 @@ pub struct OpRow {
     /// Pairs of activation type and weight type that the row is for. Several rows may be for one op, each for other
     /// activation types. Absent: all of `types.pairs` that its recipe takes: those with `"float32"` are for
     /// `dequantize_weights`.
-    #[schemars(length(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub pairs: Option<Vec<Pair>>,
     /// The types that its results may have; of `lookup` those of the entries. Where the readers of a result agree on one
     /// of them, the result has it; else it has the activation type, or the first of these where that is none of them.
     /// Absent: the activation type.
-    #[schemars(length(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub results: Option<Vec<Integer>>,
     /// Granularity of the scales of the op's weights, as far as their type has it. `"tensor"`: the op takes no other. Of others
     /// the configuration may ask instead of `"channel"`. Absent: the first of `types.weight.per`.
@@ -97,7 +99,8 @@ pub struct OpRow {
 }
 
 /// Nodes of an op whose operands have no zero point.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SymmetricOperands {
     /// Convolutions with operands of so many axes alone. Absent: all nodes.
@@ -105,36 +108,39 @@ pub struct SymmetricOperands {
 }
 
 /// Operands on which the evidence of an op's row was gathered.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShownOf {
     /// Numbers of axes of the first operand.
-    #[schemars(length(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub rank: Vec<u8>,
 }
 
 /// Interpolation of codes in fraction bits: the quotient of the extents is rounded to the nearest number of so many bits, the
 /// products of codes and weights are added exactly, and the sum is rounded once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fraction {
     /// Bits of a coordinate behind the point.
-    #[schemars(range(min = 1, max = 16))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 16)))]
     pub bits: u8,
     /// Rounding of the sum.
-    #[schemars(with = "RoundingWord")]
+    #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
     pub rounding: Rounding,
 }
 
 /// Straight lines between the entries of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Lines {
     /// The number of entries: a power of two, and one more, in which the last line ends.
-    #[schemars(range(min = 3, max = 32769))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 3, max = 32769)))]
     pub entries: u32,
     /// Rounding of the way from one entry to the next.
-    #[schemars(with = "RoundingWord")]
+    #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
     pub rounding: Rounding,
 }
 
@@ -159,7 +165,8 @@ words! {
 }
 
 /// Limit on the values of one quantity: all keys that are given must hold, for each value where there are several.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
     /// The smallest one.

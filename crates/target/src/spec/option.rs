@@ -1,5 +1,6 @@
 //! `[options]`: what a configuration may set under `[target.options.ID]`.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -10,7 +11,8 @@ use strait_document::words;
 pub type Options = BTreeMap<String, OptionValue>;
 
 /// One option. A value of it may switch an overlay of the table on.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OptionRow {
     /// The type of its values.

@@ -1,9 +1,10 @@
 //! Pairs of types that a target multiplies.
 
 use super::words::Integer;
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use std::{borrow::Cow, fmt};
+use std::fmt;
 use strait_requantize::IntType;
 
 /// The type of the activations that an op computes on.
@@ -18,9 +19,10 @@ pub enum Activation {
 }
 
 /// A type of activations and a type of weights that a target multiplies; written `[activation, weight]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(from = "(Activation, Integer)")]
-#[schemars(with = "(Activation, Integer)")]
+#[cfg_attr(feature = "schema", schemars(with = "(Activation, Integer)"))]
 pub struct Pair {
     /// Of the activations.
     pub activation: Activation,
@@ -88,12 +90,13 @@ impl fmt::Display for Pair {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for Activation {
     fn inline_schema() -> bool {
         true
     }
 
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Activation".into()
     }
 

@@ -1,12 +1,14 @@
 //! `[passes]`: lists of ops that annotation treats alike, and which grids their operands and results share.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use strait_core::Term;
 use strait_document::words;
 
 /// Ops that the passes treat alike, by their terms.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Passes {
     /// Ops for whose sake codes are made: what is connected with none of them, and what host ops alone read, is an island.
@@ -22,7 +24,8 @@ pub struct Passes {
 }
 
 /// Which grids the operands and results of some ops share, unless a configuration says otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Alignments {
     /// Of functions that become a clamp of their producer's requantization: `output` makes the producer's result on the grid

@@ -1,7 +1,7 @@
 //! Recipes: how one op becomes integers. The table names them; crate `lower` has one file for each.
 
 use super::op::{Fraction, Lines};
-use super::words::RoundingWord;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::num::NonZeroU32;
@@ -162,14 +162,15 @@ words! {
 }
 
 /// Numbers that stand for the reciprocals of counts: round(2^bits / n).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reciprocal {
     /// Bits of the fraction, and so the shift behind the multiplication.
-    #[schemars(range(min = 1, max = 30))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 30)))]
     pub bits: u8,
     /// Rounding of the quotient.
-    #[schemars(with = "RoundingWord")]
+    #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
     pub rounding: Rounding,
 }
 

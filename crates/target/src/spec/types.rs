@@ -2,7 +2,8 @@
 
 use super::observer::Observer;
 use super::pair::Pair;
-use super::words::{Evidence, Integer, Interval, RoundingWord, WeightPer};
+use super::words::{Evidence, Integer, Interval, WeightPer};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{collections::BTreeMap, num::NonZeroU32, ops::RangeInclusive};
@@ -10,7 +11,8 @@ use strait_document::words;
 use strait_requantize::{IntType, Rounding, quantize::ZeroPoint};
 
 /// Which integers stand for which values. Scale sense: real = scale × (q − zero point).
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Types {
     /// Pairs of activation type and weight type that the target multiplies, the preferred one first. Ops without weights
@@ -27,14 +29,14 @@ pub struct Types {
     pub weight: WeightScheme,
     /// Grids of activations of some types, instead of `activation`.
     #[serde(default)]
-    #[schemars(extend("propertyNames" = { "enum": Integer::NAMES }))]
+    #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "enum": Integer::NAMES })))]
     pub activation_of: BTreeMap<Integer, ActivationScheme>,
     /// Grids of weights of some types, instead of `weight`.
     #[serde(default)]
-    #[schemars(extend("propertyNames" = { "enum": Integer::NAMES }))]
+    #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "enum": Integer::NAMES })))]
     pub weight_of: BTreeMap<Integer, WeightScheme>,
     /// The type of a bias, by the type of the activation. Its scale is that of the accumulator, its zero point 0.
-    #[schemars(extend("propertyNames" = { "enum": Integer::NAMES }))]
+    #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "enum": Integer::NAMES })))]
     pub bias: BTreeMap<Integer, BiasType>,
 }
 
@@ -94,7 +96,8 @@ words! {
 }
 
 /// Grids of activations; one per tensor.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ActivationScheme {
     /// The zero point is 0.
@@ -107,7 +110,8 @@ pub struct ActivationScheme {
 }
 
 /// Grids of weights.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WeightScheme {
     /// The zero point is 0. False: each scale has a zero point, which products take off the weights' codes. An unsigned type
@@ -127,11 +131,12 @@ pub struct WeightScheme {
 }
 
 /// Width of sums.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Accumulator {
     /// Width in bits. Up to 32 bits are carried in 32, more in 64.
-    #[schemars(range(min = 16, max = 64))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 16, max = 64)))]
     pub bits: u8,
     /// Behaviour of a sum that does not fit.
     pub overflow: Overflow,
@@ -148,13 +153,14 @@ pub struct Accumulator {
 /// Sums of the products of so many channels, which are then added to the whole sum: of input channels of a convolution, at
 /// every position of its window, of the inputs of a Gemm, and of the inner axis of a matrix product. Each has to fit by
 /// itself, as `overflow` says it of a sum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SumBlock {
     /// Number of channels.
     pub channels: NonZeroU32,
     /// Width in bits.
-    #[schemars(range(min = 16, max = 64))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 16, max = 64)))]
     pub bits: u8,
 }
 
@@ -171,11 +177,12 @@ words! {
 }
 
 /// From real numbers to codes.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
     /// Rounding of an activation's quotient to a whole number.
-    #[schemars(with = "RoundingWord")]
+    #[cfg_attr(feature = "schema", schemars(with = "super::words::schemas::RoundingWord"))]
     pub rounding: Rounding,
     /// Division of an activation by its scale; both ways round to `f32`.
     #[serde(default)]
@@ -184,10 +191,10 @@ pub struct Quantize {
     #[serde(default)]
     pub zero_point: QuantizeZeroPoint,
     /// The same for weights, which are always divided truly. Absent: `rounding`.
-    #[schemars(with = "Option<RoundingWord>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
     pub weight_rounding: Option<Rounding>,
     /// The same for biases. Absent: `rounding`.
-    #[schemars(with = "Option<RoundingWord>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::words::schemas::RoundingWord>"))]
     pub bias_rounding: Option<Rounding>,
     /// Observer that makes a range from what was observed, unless the configuration names another.
     #[serde(default)]

@@ -1,10 +1,11 @@
 //! The words of a table that several of its parts use.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
 use serde::Deserialize;
-use std::{borrow::Cow, fmt};
+use std::fmt;
 use strait_document::words;
-use strait_requantize::{IntType, Rounding};
+use strait_requantize::IntType;
 
 words! {
     /// Evidence that the table says what the reference computes, the strongest first. A layer that rests on several
@@ -107,9 +108,10 @@ impl From<IntType> for Integer {
 }
 
 /// Smallest and largest value, both included; written `[min, max]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(from = "[i64; 2]")]
-#[schemars(with = "Ends")]
+#[cfg_attr(feature = "schema", schemars(with = "schemas::Ends"))]
 pub struct Interval {
     /// The smallest value.
     pub min: i64,
@@ -136,29 +138,36 @@ impl fmt::Display for Interval {
     }
 }
 
-/// The schema of a [`Rounding`], whose crate knows no schemas.
-pub(crate) struct RoundingWord;
+/// Schemas of types whose crates know none, and of narrower ones.
+#[cfg(feature = "schema")]
+pub(crate) mod schemas {
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+    use strait_requantize::Rounding;
 
-/// The schema of an [`Interval`] that holds more than one value.
-pub(crate) struct Ends;
+    /// The schema of a [`Rounding`], whose crate knows no schemas.
+    pub(crate) struct RoundingWord;
 
-macro_rules! schema {
-    ($name:ident: $schema:tt) => {
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
+    /// The schema of an [`Interval`] that holds more than one value.
+    pub(crate) struct Ends;
+
+    macro_rules! schema {
+        ($name:ident: $schema:tt) => {
+            impl JsonSchema for $name {
+                fn inline_schema() -> bool {
+                    true
+                }
+
+                fn schema_name() -> std::borrow::Cow<'static, str> {
+                    stringify!($name).into()
+                }
+
+                fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                    json_schema!($schema)
+                }
             }
+        };
+    }
 
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!($schema)
-            }
-        }
-    };
+    schema!(RoundingWord: { "type": "string", "enum": Rounding::ALL.map(Rounding::name) });
+    schema!(Ends: { "type": "array", "format": "range", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2 });
 }
-
-schema!(RoundingWord: { "type": "string", "enum": Rounding::ALL.map(Rounding::name) });
-schema!(Ends: { "type": "array", "format": "range", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2 });
