@@ -23,7 +23,7 @@ fn discover(folder: &Path, cases: &mut Vec<PathBuf>) -> std::io::Result<()> {
 #[test]
 fn every_file_gives_what_it_expects() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests");
-    let bless = std::env::var_os("STRAIT_BLESS").is_some();
+    let bless = strait_testkit::is_blessing();
     let wanted = std::env::var("STRAIT_FILETEST").unwrap_or_default();
     let mut cases = Vec::new();
     discover(&root, &mut cases).unwrap();

@@ -186,16 +186,7 @@ fn every_operator_that_is_read_says_what_it_becomes_and_no_other() {
 
 #[test]
 fn the_page_of_operators_is_current() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/operators.md");
     let sections = formats().map(|format| format.head.to_owned() + &format.table());
     let page = HEAD.to_owned() + &sections.join("\n");
-    if std::env::var_os("STRAIT_BLESS").is_some() {
-        std::fs::write(&file, &page).unwrap();
-    }
-    // A checkout may have other line ends.
-    let committed = std::fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
-    assert!(
-        committed == page,
-        "docs/operators.md is not what is read: run `cargo xtask bless`"
-    );
+    strait_testkit::is_current("docs/operators.md", &page);
 }

@@ -426,14 +426,5 @@ fn reports_are_as_their_schema_says() {
 #[test]
 fn the_schema_of_reports_is_current() {
     let schema = serde_json::to_string_pretty(&strait_report::json_schema()).unwrap();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/strait-report-2.schema.json");
-    let made = format!("{schema}\n");
-    if std::env::var_os("STRAIT_BLESS").is_some() {
-        std::fs::write(&file, &made).unwrap();
-    }
-    let committed = std::fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
-    assert!(
-        committed == made,
-        "docs/strait-report-2.schema.json is not what the types say: run `cargo xtask bless`"
-    );
+    strait_testkit::is_current("docs/strait-report-2.schema.json", &format!("{schema}\n"));
 }

@@ -180,7 +180,7 @@ fn code(graph: &Graph, node: &Node, operand: usize) -> Option<Integer> {
 
 #[test]
 fn every_row_of_the_tables_in_the_box_fires_in_a_graph() {
-    let bless = std::env::var_os("STRAIT_BLESS").is_some();
+    let bless = strait_testkit::is_blessing();
     let (mut wrong, mut all) = (Vec::new(), Left::new());
     for (id, name) in tables() {
         let (graphs, variants) = (RowGraph::of_target(&id), variants(&name));

@@ -292,12 +292,7 @@ fn the_pages_of_the_words_are_those_of_the_types() {
             name = dialect.name(),
         ));
         page.keys(&dialect.shape(), &[]);
-        let (text, file) = (page.text(), super::repository().join(format!("docs/words-of-{id}.md")));
-        if std::env::var_os("STRAIT_BLESS").is_some() {
-            fs::write(&file, &text).unwrap();
-        }
-        let committed = fs::read_to_string(&file).unwrap_or_default();
-        assert_eq!(text, committed, "cargo xtask bless writes it");
+        strait_testkit::is_current(&format!("docs/words-of-{id}.md"), &page.text());
     }
 }
 

@@ -179,7 +179,7 @@ fn forms_of_quantized_models_become_what_they_say_on_each_target() {
         if found == expected {
             continue;
         }
-        if std::env::var_os("STRAIT_BLESS").is_some() {
+        if strait_testkit::is_blessing() {
             let (text, _) = file.split_once(RESULT).unwrap_or((&file, ""));
             fs::write(path, format!("{text}{RESULT}{found}")).unwrap();
         } else {

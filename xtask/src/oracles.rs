@@ -214,7 +214,7 @@ fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
         process::run(&mut write)?;
         process::run(Command::new(&runner).arg(&folder).arg(&list).args(&rest))?;
     }
-    let strait = workspace::build_strait()?;
+    let strait = workspace::build_strait("release")?;
     let name = rest.iter().find(|argument| !argument.starts_with("--"));
     let mut codes = python::script(interpreter, "tflite_codes.py");
     codes.arg("--strait").arg(&strait);

@@ -105,7 +105,7 @@ pub(crate) fn start(interpreter: &Path, name: &str) -> Result<Command, Stop> {
     let mut script = script(interpreter, &format!("{name}.py"));
     script
         .arg("--strait")
-        .arg(workspace::build_strait()?)
+        .arg(workspace::build_strait("release")?)
         .arg("--repository")
         .arg(workspace::root());
     script.arg("--work").arg(workspace::target().join(name));

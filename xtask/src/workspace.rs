@@ -29,10 +29,10 @@ pub(crate) fn shared_data() -> Option<PathBuf> {
 /// has dev-dependencies. With others, most of the workspace would be compiled a second time.
 const AS_TESTED: [&str; 2] = ["--workspace", "--examples"];
 
-/// Builds the binary `strait` and answers with its path: in the profile `release`, unless the variable
-/// `STRAIT_BUILD_PROFILE` names another one.
-pub(crate) fn build_strait() -> Result<PathBuf, Stop> {
-    let profile = std::env::var("STRAIT_BUILD_PROFILE").unwrap_or_else(|_| "release".into());
+/// Builds the binary `strait` and answers with its path: in this profile, unless the variable `STRAIT_BUILD_PROFILE` names
+/// another one.
+pub(crate) fn build_strait(profile: &str) -> Result<PathBuf, Stop> {
+    let profile = std::env::var("STRAIT_BUILD_PROFILE").unwrap_or_else(|_| profile.into());
     let mut cargo = process::cargo();
     cargo
         .current_dir(root())

@@ -11,16 +11,7 @@ fn root() -> &'static Path {
 
 #[test]
 fn the_page_is_current() {
-    let file = root().join("docs/reasons.md");
-    if std::env::var_os("STRAIT_BLESS").is_some() {
-        fs::write(&file, ReasonCode::page()).unwrap();
-    }
-    // A checkout may have other line ends.
-    let committed = fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
-    assert!(
-        committed == ReasonCode::page(),
-        "docs/reasons.md is not what the codes say: run `cargo xtask bless`"
-    );
+    strait_testkit::is_current("docs/reasons.md", &ReasonCode::page());
 }
 
 #[test]

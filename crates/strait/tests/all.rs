@@ -335,14 +335,5 @@ fn public() -> String {
 
 #[test]
 fn the_public_names_are_those_that_are_promised() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/public.txt");
-    let names = public();
-    if std::env::var_os("STRAIT_BLESS").is_some() {
-        fs::write(&file, &names).unwrap();
-    }
-    let promised = fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
-    assert!(
-        names == promised,
-        "the names are\n{names}\nand those of tests/public.txt are\n{promised}"
-    );
+    strait_testkit::is_current("crates/strait/tests/public.txt", &public());
 }

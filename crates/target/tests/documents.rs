@@ -2,31 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use std::{fs, path::Path};
 use strait_target::{Table, spec};
-
-fn is_current(name: &str, content: &str) {
-    let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).join(name);
-    if std::env::var_os("STRAIT_BLESS").is_some() {
-        fs::write(&file, content).unwrap();
-    }
-    // A checkout may have other line ends.
-    let committed = fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
-    assert!(
-        committed == content,
-        "docs/{name} is not what the types say: run `cargo xtask bless`"
-    );
-}
+use strait_testkit::is_current;
 
 #[test]
 fn the_reference_page_is_current() {
-    is_current("target-table.md", &spec::reference_page());
+    is_current("docs/target-table.md", &spec::reference_page());
 }
 
 #[test]
 fn the_json_schema_is_current() {
     let schema = serde_json::to_string_pretty(&spec::json_schema()).unwrap();
-    is_current("strait-target-1.schema.json", &format!("{schema}\n"));
+    is_current("docs/strait-target-1.schema.json", &format!("{schema}\n"));
 }
 
 /// The blocks of a page that are TOML.

@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &[String]) -> Outcome {
         [flag, count] if flag == "--rounds" => count.parse().ok().filter(|&n| n > 0).ok_or_else(usage)?,
         _ => return Err(usage()),
     };
-    let strait = workspace::build_strait()?;
+    let strait = workspace::build_strait("release")?;
     let work = workspace::target().join("bench").join("scaling");
     std::fs::create_dir_all(&work).map_err(|error| format!("{}: {error}", work.display()))?;
     let mut missed = Vec::new();

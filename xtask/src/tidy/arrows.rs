@@ -10,6 +10,7 @@ use crate::tidy::repository::File;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("requantize", &[]),
     ("mapped", &[]),
+    ("testkit", &[]),
     ("document", &[]),
     ("kernels", &["requantize"]),
     ("core", &["requantize"]),
