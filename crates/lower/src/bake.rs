@@ -14,8 +14,8 @@ use crate::codes::{How, codes};
 use crate::lowering::LowerError;
 use std::collections::BTreeMap;
 use strait_core::{
-    ConfigId, DataId, Derivation, Failure, Graph, IllegalMove, Module, Node, NodeId, Port, QuantParams, QuantizableOp,
-    Reason, ReasonCode, Scheme, TensorData,
+    ConfigId, DataId, Derivation, Failure, Graph, Module, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode,
+    Scheme, State, TensorData,
 };
 use strait_requantize::Rounding;
 use strait_target::TargetSpec;
@@ -95,14 +95,9 @@ pub(crate) fn bake_nodes(
     known: &mut Baked,
     nodes: impl IntoIterator<Item = NodeId>,
 ) -> Result<(), LowerError> {
-    let main = module.main;
     let mut refused = Vec::new();
     for node in nodes {
-        let Some(mut op) = QuantizableOp::new(module, main, node) else {
-            continue;
-        };
-        let baked = op.bake(|module, config| made(module, spec, known, config).map_err(Unbaked));
-        if let Err(Unbaked(failure)) = baked {
+        if let Err(failure) = bake_node(module, spec, known, node) {
             refused.push(failure.refusal(node).map_err(LowerError::Ours)?);
         }
     }
@@ -112,13 +107,38 @@ pub(crate) fn bake_nodes(
     }
 }
 
-/// Reason why a node was not baked. A transition that there is not is a defect of ours.
-struct Unbaked(Failure);
-
-impl From<IllegalMove> for Unbaked {
-    fn from(refused: IllegalMove) -> Unbaked {
-        Unbaked(Failure::Defect(refused.to_string()))
+/// Turns the parameters of a node, the constant operands that have a grid of codes and are not baked yet, into codes: those that
+/// were given, else those that are made. Codes belong to a config: nodes that share a value on different grids have different ones
+/// of it. Parameters in front of one that fails are baked then.
+fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: NodeId) -> Result<(), Failure> {
+    let operands = module.main().node(node).map(|node| node.inputs.clone());
+    for (index, operand) in operands.into_iter().flatten().enumerate() {
+        let (graph, table) = (module.main(), &module.main().quant);
+        let Some(id) = table.id(node, Port::Operand(index)) else {
+            continue;
+        };
+        let (state, root) = (table.state(id), table.root(id));
+        let open = matches!(state, Some(State::Activated | State::Overlapped | State::Passive))
+            && table.config(id).is_some_and(|config| config.scheme.has_codes());
+        let constant = operand.and_then(|value| graph.data_of(value));
+        if !open || constant.is_none() || table.grid(id).is_none() {
+            continue;
+        }
+        let move_to = |module: &mut Module, request| {
+            let done = module.main_mut().quant.transition(id, request);
+            done.map_err(|refused| Failure::Defect(refused.to_string()))
+        };
+        if state == Some(State::Overlapped) {
+            // The grid of a set is read as a derivation from here on, so that the config can have codes of its own.
+            move_to(module, Move::MasteredBy(Derivation::Same(root)))?;
+        }
+        let codes = match module.main().quant.codes(id) {
+            Some(given) => given.data,
+            None => made(module, spec, known, id)?,
+        };
+        move_to(module, Move::Bake(codes))?;
     }
+    Ok(())
 }
 
 /// The codes of a parameter, those of another reader where it wants the same.
