@@ -12,7 +12,7 @@
 
 use crate::codes::{How, codes};
 use crate::lowering::LowerError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
     ConfigId, DataId, Derivation, Failure, Graph, Module, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode,
     Scheme, State, TensorData,
@@ -22,7 +22,7 @@ use strait_target::TargetSpec;
 use strait_target::spec::{Recipe, WeightGrid};
 
 /// Codes that have been made, by what they are of. One that is kept from pass to pass over one module makes none twice.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Baked {
     made: BTreeMap<Want, DataId>,
     /// The grids that the model had for tensors of its own.
@@ -37,10 +37,23 @@ impl Baked {
             ..Baked::default()
         }
     }
+
+    /// Forgets the codes that no config has any more, and takes them out of the pool.
+    pub(crate) fn prune(&mut self, module: &mut Module) {
+        let table = &module.main().quant;
+        let live: BTreeSet<DataId> = table.iter().filter_map(|(id, _)| Some(table.codes(id)?.data)).collect();
+        self.made.retain(|_, data| {
+            let is_live = live.contains(data);
+            if !is_live {
+                module.drop_data(*data);
+            }
+            is_live
+        });
+    }
 }
 
 /// Everything that codes depend on. Scales are their bits.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Want {
     data: DataId,
     elem: &'static str,

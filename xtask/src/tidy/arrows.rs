@@ -134,7 +134,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "execute",
             "quantize",
             "report",
-            "lower",
             "verify",
             "compile",
             "plugin-host",
