@@ -17,6 +17,7 @@ mod outputs;
 mod overrides;
 mod resampled;
 mod residual;
+mod revisions;
 mod same_numbers;
 mod simulation;
 mod spelled_out;

@@ -108,7 +108,7 @@ fn an_override_simulates_what_it_touches_and_that_is_all_of_the_difference() {
                 let Some(after) = overridden(&before, id, spec, turn % 3 == 2) else {
                     continue;
                 };
-                let part = resimulate(&after, &before.main().quant, Some(spec), Parameters::Reals).unwrap();
+                let part = resimulate(&after, &before, |_| true, Some(spec), Parameters::Reals).unwrap();
                 assert_eq!(
                     part.nodes.iter().copied().collect::<BTreeSet<NodeId>>(),
                     behind(&after, &before),
@@ -155,13 +155,7 @@ fn a_table_without_a_difference_leaves_nothing_to_run() {
     let module = integer_under(FusionPolicy::Exact, &float, "generic-int8", &samples)
         .unwrap()
         .annotated;
-    let part = resimulate(
-        &module,
-        &module.main().quant.clone(),
-        None,
-        Parameters::Codes(Signs::Own),
-    )
-    .unwrap();
+    let part = resimulate(&module, &module, |_| true, None, Parameters::Codes(Signs::Own)).unwrap();
     assert!(part.nodes.is_empty() && part.outputs.is_empty());
     assert_eq!(part.module.main().nodes().count(), 0);
 }

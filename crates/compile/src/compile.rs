@@ -1,6 +1,10 @@
 //! The way of one target, step by step.
 
-use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    num::NonZeroUsize,
+    sync::{Arc, Mutex},
+};
 
 use strait_core::CertificateRecord;
 use strait_core::{Bodies, Module};
@@ -13,7 +17,9 @@ use strait_verify::{Ranges, VerifyError, VerifyOptions, verify_module};
 use crate::{
     CompileError, OwnGrids, Resolved, Shares, Step, TargetLoops, Watch, blame, check_invariants,
     fuse::{certificates, closed, fused},
-    own_model, quantize,
+    own_model,
+    quantize::quantize_from,
+    revise::{Kept, Revision},
 };
 
 /// All that the compilation for one target rests on.
@@ -62,6 +68,9 @@ pub struct Built {
     pub certificates: Vec<CertificateRecord>,
     /// The layers that were held against the target's own model of its arithmetic, where it has one and [`hold`] has asked it.
     pub own_model: Option<Shares>,
+    /// The part of it that was made anew, if it is a revision.
+    pub revision: Option<Revision>,
+    pub(crate) kept: Kept,
 }
 
 impl Built {
@@ -102,7 +111,14 @@ pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<(),
 /// # Errors
 /// Nodes that settings want in integers and that cannot be; code of the target that fails; a defect.
 pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> {
-    let quantized = watch.step(Step::Quantize, None, |_| quantize(task))?;
+    build_from(task, None, watch)
+}
+
+/// [`build`], by way of what was built before.
+pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Watch) -> Result<Built, CompileError> {
+    let first = before.and_then(|before| before.kept.first.as_ref());
+    let quantized = watch.step(Step::Quantize, None, |_| quantize_from(task, first))?;
+    let revision = before.map(|before| Revision::new(before, &quantized));
     let lowered = quantized.lowered;
     let (module, fusion) = watch.step(Step::Fuse, None, |_| fused(task, lowered.module))?;
     let (module, open) = closed(task.bodies, module)?;
@@ -117,6 +133,18 @@ pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> 
         certificates: certificates(&fusion),
         fusion,
         own_model: None,
+        revision,
+        kept: Kept {
+            first: quantized.first,
+            target: task.target.clone(),
+            bodies: task.bodies.clone(),
+            limits: task.limits,
+            threads: task.threads,
+            simulated: before.map_or_else(Default::default, |before| {
+                let [last, _] = &before.kept.simulated;
+                [Arc::new(Mutex::new(before.simulated())), last.clone()]
+            }),
+        },
     })
 }
 

@@ -25,6 +25,14 @@ pub enum CompileError {
     /// The samples cannot be observed.
     #[error(transparent)]
     Observe(#[from] ObserveError),
+    /// A sample of a simulation cannot be used.
+    #[error("sample {index}: {text}")]
+    Sample {
+        /// Which one.
+        index: usize,
+        /// The fault of the samples.
+        text: String,
+    },
     /// The target's code failed on the whole model.
     #[error("{0}")]
     Target(String),

@@ -16,7 +16,9 @@ mod of_target;
 mod own_model;
 mod quantize;
 mod resolved;
+mod revise;
 mod shares;
+mod simulated;
 mod watch;
 
 pub use compile::{Built, Task, build, compile, hold, verify};
@@ -27,6 +29,8 @@ pub use observed::{InMemory, Observed};
 pub use of_target::OfTarget;
 pub use quantize::{OwnGrids, Quantized, UnfittingGrids, is_unfit, quantize};
 pub use resolved::{GivenGrid, Resolved, fusion_policy};
+pub use revise::{Anew, Revision};
 pub use shares::{Shares, shares};
+pub use simulated::Simulated;
 pub use strait_quantize::Settings;
 pub use watch::{Silent, Step, Watch};

@@ -1,11 +1,15 @@
 //! A model that was observed once, and its way to any number of targets.
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{
+    borrow::Cow,
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use strait_core::{Module, Switches};
 use strait_execute::{Limits, PlanOptions, Tensor};
 use strait_quantize::{Observation, ObserveError, Requests, observe::Samples, statistics::Coverage};
-use strait_target::Target;
+use strait_target::{Target, TargetSpec, spec::FloatRule};
 use strait_verify::Ranges;
 
 use crate::{Built, CompileError, Means, Model, OfTarget, Resolved, Task, Watch, compile, observe};
@@ -35,7 +39,12 @@ pub struct Observed {
     pub ranges: Ranges,
     samples: Arc<dyn Samples>,
     means: Means<'static>,
+    of_targets: Mutex<Vec<OfRules>>,
 }
+
+/// The rules that a target's table switches on, with the float graph and the statistics that they lead to; none of these where
+/// the rules change nothing.
+type OfRules = (Vec<FloatRule>, Option<Arc<(Module, Observation)>>);
 
 impl Default for Means<'_> {
     /// One thread, and the default limits.
@@ -70,6 +79,7 @@ impl Model {
             ranges,
             samples,
             means,
+            of_targets: Mutex::default(),
         })
     }
 }
@@ -118,6 +128,25 @@ impl Observed {
         self.with(target, resolve, watch, |task| Ok(compile(task, watch)?))
     }
 
+    /// Compiles what was compiled of this model by other rules, for the same target. The result is that of
+    /// [`Observed::compile`].
+    ///
+    /// # Errors
+    /// As for [`Observed::compile`].
+    pub fn revise<E: From<CompileError>>(
+        &self,
+        built: &Built,
+        resolve: impl FnOnce(&Module) -> Result<Resolved, E>,
+        watch: &dyn Watch,
+    ) -> Result<Built, E> {
+        self.with(
+            &built.kept.target,
+            resolve,
+            watch,
+            |task| Ok(built.revise(task, watch)?),
+        )
+    }
+
     /// Does `work` with the task of compiling for one target.
     ///
     /// # Errors
@@ -129,24 +158,51 @@ impl Observed {
         watch: &dyn Watch,
         work: impl FnOnce(&Task<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let (module, bodies) = (&self.model.module, &self.model.bodies);
-        let covered = Coverage::all(self.samples.count() as u64);
-        let switches = Switches::default();
-        let rules = (target.spec(), &switches);
-        let own = OfTarget::new((module, &self.observation), rules, watch, |module, unmet| {
-            let others = (unmet, self.samples.as_ref(), &covered);
-            observe((module, bodies), others, &self.means, watch)
-        })?;
+        let own = self.of_target(target.spec(), watch)?;
+        let (float, observation) = match own.as_deref() {
+            Some((module, observation)) => (module, observation),
+            None => (&self.model.module, &self.observation),
+        };
         work(&Task {
-            float: &own.module,
-            bodies,
-            observation: &own.observation,
+            float,
+            bodies: &self.model.bodies,
+            observation,
             target,
-            resolved: &resolve(&own.module)?,
+            resolved: &resolve(float)?,
             ranges: &self.ranges,
             random_inputs: 3,
             limits: self.means.limits,
             threads: self.means.threads,
         })
+    }
+
+    /// The float graph behind the rules of a table, and its statistics. They are made once for all tables with the same rules.
+    fn of_target(
+        &self,
+        spec: &TargetSpec,
+        watch: &dyn Watch,
+    ) -> Result<Option<Arc<(Module, Observation)>>, CompileError> {
+        let known = || self.of_targets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, made)) = known().iter().find(|(rules, _)| *rules == spec.rules) {
+            return Ok(made.clone());
+        }
+        let (module, bodies) = (&self.model.module, &self.model.bodies);
+        let switches = Switches::default();
+        let own = OfTarget::new(
+            (module, &self.observation),
+            (spec, &switches),
+            watch,
+            |module, unmet| {
+                let covered = Coverage::all(self.samples.count() as u64);
+                let others = (unmet, self.samples.as_ref(), &covered);
+                observe((module, bodies), others, &self.means, watch)
+            },
+        )?;
+        let made = match (own.module, own.observation) {
+            (Cow::Borrowed(_), Cow::Borrowed(_)) => None,
+            (module, observation) => Some(Arc::new((module.into_owned(), observation.into_owned()))),
+        };
+        known().push((spec.rules.clone(), made.clone()));
+        Ok(made)
     }
 }

@@ -9,8 +9,8 @@ use strait_lower::{LowerError, Lowered, Turns};
 use strait_quantize::{
     Annotation, annotate,
     annotate::{
-        Findings, ModelGrids, Progress, Unfit, denied, place, refuse, refused_by_code, requantized, take_model_grids,
-        widen,
+        Constraints, Findings, ModelGrids, Progress, Unfit, denied, place, refuse, refused_by_code, requantized,
+        take_model_grids, widen,
     },
 };
 
@@ -30,6 +30,24 @@ pub struct Quantized {
     pub findings: Findings,
     /// The fate of the grids that the model came with.
     pub own_grids: OwnGrids,
+    /// The number of nodes that were annotated in the first turn: of all, or of those that a revision touches.
+    pub(crate) visited: usize,
+    /// True if all was done anew.
+    pub(crate) is_anew: bool,
+    /// State that a revision goes on from, where one can.
+    pub(crate) first: Option<FirstTurn>,
+}
+
+/// The state behind the first turn of annotating and lowering, of a model without grids of its own whose annotation refused
+/// no node. What lowering refused then is refused again, and leads to the same turns as if there had been nothing before.
+#[derive(Debug)]
+pub(crate) struct FirstTurn {
+    /// The annotated graph, with its parameters baked.
+    annotated: Module,
+    settings: Settings,
+    constraints: Constraints,
+    progress: Progress,
+    turns: Turns,
 }
 
 /// The fate of the grids that a quantized model came with.
@@ -49,9 +67,20 @@ pub struct OwnGrids {
 /// # Errors
 /// Nodes that settings want in integers and that cannot be; the target's code; a defect.
 pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
+    quantize_from(task, None)
+}
+
+/// The same, of which what other settings do not touch is taken from the state `before` that they were made from. All is done anew
+/// where annotation refuses a node in the first turn: how far the passes come then depends on the whole graph.
+///
+/// # Errors
+/// As for [`quantize()`].
+pub(crate) fn quantize_from(task: &Task<'_>, mut before: Option<&FirstTurn>) -> Result<Quantized, CompileError> {
     let mut freed = UnfittingGrids::new();
     loop {
-        let done = attempt(task, &freed)?;
+        let Some(done) = attempt(task, &freed, before.take())? else {
+            continue;
+        };
         let is_new = |value: &ValueId| !freed.contains_key(value);
         let unfitting = &done.own_grids.unfitting;
         if !task.resolved.requantizes || !unfitting.keys().any(is_new) {
@@ -64,10 +93,17 @@ pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
     }
 }
 
-/// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value.
-fn attempt(task: &Task<'_>, freed: &UnfittingGrids) -> Result<Quantized, CompileError> {
+/// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value. None where it cannot go on from
+/// the state before.
+fn attempt(
+    task: &Task<'_>,
+    freed: &UnfittingGrids,
+    before: Option<&FirstTurn>,
+) -> Result<Option<Quantized>, CompileError> {
     let (settings, spec) = (&task.resolved.settings, task.target.spec());
-    let mut module = task.float.clone();
+    // The pool has the codes that were made.
+    let mut module = before.map_or(task.float, |before| &before.annotated).clone();
+    module.graphs.clone_from(&task.float.graphs);
     let main = module.main;
     let mut constraints = task.resolved.constraints(&mut module);
     let grids = take_model_grids(&mut module, main).map_err(CompileError::defect)?;
@@ -81,9 +117,21 @@ fn attempt(task: &Task<'_>, freed: &UnfittingGrids) -> Result<Quantized, Compile
     let refused = refused_by_code(&module, main, task.target.as_ref());
     let refused = refused.map_err(|error| CompileError::Target(error.to_string()))?;
     refuse(module.main_mut(), &how, &mut progress, refused);
-    let own = grids.iter();
-    let own = own.filter_map(|(value, grid)| Some((module.main().data_of(value)?, grid.clone())));
-    let mut turns = Turns::with_scales(own.collect());
+    let mut turns = match before {
+        None => {
+            let own = grids.iter();
+            let own = own.filter_map(|(value, grid)| Some((module.main().data_of(value)?, grid.clone())));
+            Turns::with_scales(own.collect())
+        }
+        Some(before) => {
+            let mut other = Annotation::new(spec, task.observation, &before.settings, &before.constraints);
+            widen(&module, main, &mut other);
+            let kept = (&before.annotated, &before.progress);
+            progress.revise((&mut module, main), kept, [&other, &how]);
+            before.turns.clone()
+        }
+    };
+    let (placed, mut visited, mut first) = (progress.refusals(), None, None);
     // What is on the host for the sake of a grid may come back.
     let is_final = grids.is_empty() || !task.resolved.requantizes;
     let lowered = turned(&mut module, &mut progress, &how, |module, progress| {
@@ -91,16 +139,28 @@ fn attempt(task: &Task<'_>, freed: &UnfittingGrids) -> Result<Quantized, Compile
             hold_to_integers(settings, module)?;
         }
         annotate(module, main, &how, progress).map_err(CompileError::defect)?;
+        let (is_first, is_refused) = (visited.is_none(), progress.refusals() > placed);
+        visited.get_or_insert(progress.visited());
+        if is_first && is_refused && before.is_some() {
+            return Ok(Turn::Done(None));
+        }
         if is_final {
             hold_to_integers(settings, module)?;
         }
         turns.touch(progress.touched());
-        match turns.lower(module, spec) {
-            Ok(lowered) => Ok(Turn::Done(lowered)),
+        let lowered = turns.lower(module, spec);
+        if is_first && !is_refused && grids.is_empty() {
+            let mut annotated = module.clone();
+            let turns = turns.of_copy(&mut annotated);
+            first = Some((annotated, progress.clone(), turns));
+        }
+        match lowered {
+            Ok(lowered) => Ok(Turn::Done(Some(lowered))),
             Err(LowerError::Nodes(nodes)) => Ok(Turn::Refused(nodes)),
             Err(LowerError::Ours(text)) => Err(CompileError::Defect(text)),
         }
     })?;
+    let Some(lowered) = lowered else { return Ok(None) };
     both(
         task.threads,
         || check_invariants(&module, "annotate"),
@@ -110,7 +170,14 @@ fn attempt(task: &Task<'_>, freed: &UnfittingGrids) -> Result<Quantized, Compile
     findings.requantized = requantized(&module, &grids, freed).map_err(CompileError::defect)?;
     let unfitting = progress.unfitting().iter().filter(|(value, _)| grids.has(**value));
     let unfitting = unfitting.map(|(&value, why)| (value, why.clone())).collect();
-    Ok(Quantized {
+    let first = first.map(|(annotated, progress, turns)| FirstTurn {
+        annotated,
+        settings: settings.clone(),
+        constraints: constraints.clone(),
+        progress,
+        turns,
+    });
+    Ok(Some(Quantized {
         annotated: module,
         lowered,
         findings,
@@ -119,7 +186,10 @@ fn attempt(task: &Task<'_>, freed: &UnfittingGrids) -> Result<Quantized, Compile
             unfitting,
             freed: freed.clone(),
         },
-    })
+        visited: visited.unwrap_or_default(),
+        is_anew: before.is_none(),
+        first,
+    }))
 }
 
 /// Outcome of one turn of annotating and lowering.

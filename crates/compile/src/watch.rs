@@ -19,6 +19,8 @@ pub enum Step {
     Fuse,
     /// The fused graph held against the lowered one.
     Verify,
+    /// Runs of the fake-quantized model on samples.
+    Simulate,
 }
 
 /// Somebody who watches the work and may stop it. Methods are called from one thread at a time.

@@ -65,7 +65,7 @@ pub use pass::PassError;
 pub use patch::{Applied, NewNode, Patch, PatchError, Source};
 pub use quant::{
     Codes, Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, Parts, Policy, Port, QuantConfig,
-    QuantParams, QuantTable, QuantizableOp, Scheme, SchemeError, State, StoreError,
+    QuantParams, QuantTable, Scheme, SchemeError, State,
 };
 pub use reason::Reason;
 pub use reason_code::ReasonCode;

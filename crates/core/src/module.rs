@@ -1,5 +1,6 @@
 //! A module: graphs, one tensor pool, one table of names.
 
+use crate::elem::Elem;
 use crate::graph::{Def, Graph};
 use crate::ids::{DataId, GraphId, Symbol};
 use crate::names::Names;
@@ -63,6 +64,16 @@ impl Module {
     /// A tensor of the pool.
     pub fn data(&self, id: DataId) -> Option<&TensorData> {
         self.data.get(id.index())
+    }
+
+    /// Leaves nothing of a tensor of the pool that nothing reads any more. The ids of others stay.
+    pub fn drop_data(&mut self, id: DataId) {
+        if let (Some(tensor), Ok(nothing)) = (
+            self.data.get_mut(id.index()),
+            TensorData::from_integers(Elem::U8, &[0], &[]),
+        ) {
+            *tensor = nothing;
+        }
     }
 
     /// The whole pool in the order of ids.

@@ -67,7 +67,9 @@ pub fn compile(error: CompileError) -> Stop {
         CompileError::Target(text) => Diagnostic::error(codes::TARGET, text).into(),
         CompileError::OwnModel(error) => Diagnostic::error(codes::TARGET, error.to_string()).into(),
         CompileError::Kernels(layers) => Diagnostics(layers.into_iter().map(of_target).collect()).into(),
-        CompileError::Model(_) | CompileError::Observe(_) => Diagnostic::error(codes::MODEL, error.to_string()).into(),
+        CompileError::Model(_) | CompileError::Observe(_) | CompileError::Sample { .. } => {
+            Diagnostic::error(codes::MODEL, error.to_string()).into()
+        }
         CompileError::Denied(_) => Diagnostic::error(codes::UNSUPPORTED, error.to_string()).into(),
     }
 }

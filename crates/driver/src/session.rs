@@ -242,6 +242,7 @@ impl Watch for Steps<'_> {
             Step::Quantize => "quantize",
             Step::Fuse => "fuse",
             Step::Verify => "verify",
+            Step::Simulate => "simulate",
         };
         let name = match step {
             Step::Observe => word.to_owned(),

@@ -12,17 +12,17 @@
 
 use crate::codes::{How, codes};
 use crate::lowering::LowerError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
-    ConfigId, DataId, Derivation, Failure, Graph, IllegalMove, Module, Node, NodeId, Port, QuantParams, QuantizableOp,
-    Reason, ReasonCode, Scheme, TensorData,
+    ConfigId, DataId, Derivation, Failure, Graph, Module, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode,
+    Scheme, State, TensorData,
 };
 use strait_requantize::Rounding;
 use strait_target::TargetSpec;
 use strait_target::spec::{Recipe, WeightGrid};
 
 /// Codes that have been made, by what they are of. One that is kept from pass to pass over one module makes none twice.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Baked {
     made: BTreeMap<Want, DataId>,
     /// The grids that the model had for tensors of its own.
@@ -37,10 +37,23 @@ impl Baked {
             ..Baked::default()
         }
     }
+
+    /// Forgets the codes that no config has any more, and takes them out of the pool.
+    pub(crate) fn prune(&mut self, module: &mut Module) {
+        let table = &module.main().quant;
+        let live: BTreeSet<DataId> = table.iter().filter_map(|(id, _)| Some(table.codes(id)?.data)).collect();
+        self.made.retain(|_, data| {
+            let is_live = live.contains(data);
+            if !is_live {
+                module.drop_data(*data);
+            }
+            is_live
+        });
+    }
 }
 
 /// Everything that codes depend on. Scales are their bits.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Want {
     data: DataId,
     elem: &'static str,
@@ -95,14 +108,9 @@ pub(crate) fn bake_nodes(
     known: &mut Baked,
     nodes: impl IntoIterator<Item = NodeId>,
 ) -> Result<(), LowerError> {
-    let main = module.main;
     let mut refused = Vec::new();
     for node in nodes {
-        let Some(mut op) = QuantizableOp::new(module, main, node) else {
-            continue;
-        };
-        let baked = op.bake(|module, config| made(module, spec, known, config).map_err(Unbaked));
-        if let Err(Unbaked(failure)) = baked {
+        if let Err(failure) = bake_node(module, spec, known, node) {
             refused.push(failure.refusal(node).map_err(LowerError::Ours)?);
         }
     }
@@ -112,13 +120,38 @@ pub(crate) fn bake_nodes(
     }
 }
 
-/// Reason why a node was not baked. A transition that there is not is a defect of ours.
-struct Unbaked(Failure);
-
-impl From<IllegalMove> for Unbaked {
-    fn from(refused: IllegalMove) -> Unbaked {
-        Unbaked(Failure::Defect(refused.to_string()))
+/// Turns the parameters of a node, the constant operands that have a grid of codes and are not baked yet, into codes: those that
+/// were given, else those that are made. Codes belong to a config: nodes that share a value on different grids have different ones
+/// of it. Parameters in front of one that fails are baked then.
+fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: NodeId) -> Result<(), Failure> {
+    let operands = module.main().node(node).map(|node| node.inputs.clone());
+    for (index, operand) in operands.into_iter().flatten().enumerate() {
+        let (graph, table) = (module.main(), &module.main().quant);
+        let Some(id) = table.id(node, Port::Operand(index)) else {
+            continue;
+        };
+        let (state, root) = (table.state(id), table.root(id));
+        let open = matches!(state, Some(State::Activated | State::Overlapped | State::Passive))
+            && table.config(id).is_some_and(|config| config.scheme.has_codes());
+        let constant = operand.and_then(|value| graph.data_of(value));
+        if !open || constant.is_none() || table.grid(id).is_none() {
+            continue;
+        }
+        let move_to = |module: &mut Module, request| {
+            let done = module.main_mut().quant.transition(id, request);
+            done.map_err(|refused| Failure::Defect(refused.to_string()))
+        };
+        if state == Some(State::Overlapped) {
+            // The grid of a set is read as a derivation from here on, so that the config can have codes of its own.
+            move_to(module, Move::MasteredBy(Derivation::Same(root)))?;
+        }
+        let codes = match module.main().quant.codes(id) {
+            Some(given) => given.data,
+            None => made(module, spec, known, id)?,
+        };
+        move_to(module, Move::Bake(codes))?;
     }
+    Ok(())
 }
 
 /// The codes of a parameter, those of another reader where it wants the same.

@@ -2,7 +2,7 @@
 
 use crate::lowering::LowerError;
 use std::collections::BTreeSet;
-use strait_core::{Def, Graph, NodeId, Port, QuantTable, ValueId};
+use strait_core::{Def, Graph, Module, NodeId, Port, ValueId};
 
 /// Nodes of a graph with the values that they need and give.
 pub(crate) struct Part {
@@ -27,14 +27,23 @@ impl Part {
         })
     }
 
-    /// The nodes that read something else than under the table `before`, those behind them, and the outputs that they
-    /// make. Who reads a result on another grid is touched, and who makes it is not.
+    /// The nodes of the main graph that read something else than in the module `before`, those behind them, and the outputs that
+    /// they make; and what makes such operands of these of which the value is not kept. Who reads a result on another grid is
+    /// touched, and who makes it is not.
     ///
     /// # Errors
     /// A graph with a cycle.
-    pub(crate) fn touched(graph: &Graph, before: &QuantTable) -> Result<Part, LowerError> {
+    pub(crate) fn touched(
+        module: &Module,
+        before: &Module,
+        is_kept: impl Fn(ValueId) -> bool,
+    ) -> Result<Part, LowerError> {
+        let graph = module.main();
         let (mut open, mut left) = (Vec::new(), BTreeSet::new());
-        for (id, port) in graph.quant.differences(before) {
+        let differences = graph.quant.differences(&before.main().quant, |one, other| {
+            module.data(*one) == before.data(*other)
+        });
+        for (id, port) in differences {
             match port {
                 Port::Operand(_) => open.push(id),
                 Port::Result(_) | Port::Input(_) => left.extend(graph.value_at(id, port)),
@@ -52,25 +61,28 @@ impl Part {
                 open.extend(node.outputs.iter().flat_map(|&value| readers(value)));
             }
         }
-        let mut nodes = order(graph)?;
-        nodes.retain(|id| touched[id.index()]);
-        let is_made = |value: ValueId| graph.producer(value).is_some_and(|(id, _)| touched[id.index()]);
+        let is_made =
+            |touched: &[bool], value: ValueId| graph.producer(value).is_some_and(|(id, _)| touched[id.index()]);
         let outputs = graph.outputs().iter().enumerate();
-        let outputs = outputs.filter(|(_, value)| is_made(**value) || left.contains(value));
+        let outputs = outputs.filter(|(_, value)| is_made(&touched, **value) || left.contains(value));
         let outputs: Vec<usize> = outputs.map(|(position, _)| position).collect();
-        let read = nodes
-            .iter()
-            .filter_map(|&id| graph.node(id))
-            .flat_map(|node| &node.inputs);
+        let order = order(graph)?;
+        let operands = |id: NodeId| graph.node(id).into_iter().flat_map(|node| node.inputs.iter().flatten());
         let given = outputs.iter().filter_map(|&position| graph.outputs().get(position));
+        let mut needed: BTreeSet<ValueId> = given.copied().collect();
+        // Readers first, so that what is made for them is known in front of what it reads itself.
+        for &id in order.iter().rev() {
+            let made = graph.node(id).into_iter().flat_map(|node| &node.outputs);
+            touched[id.index()] |= made.copied().any(|value| needed.contains(&value) && !is_kept(value));
+            if touched[id.index()] {
+                needed.extend(operands(id));
+            }
+        }
         let constant = |value: ValueId| matches!(graph.value(value).map(|value| value.def), Some(Def::Data(_)));
-        let needed: BTreeSet<ValueId> = read.flatten().chain(given).copied().collect();
+        needed.retain(|&value| !is_made(&touched, value) && !constant(value));
         Ok(Part {
-            nodes,
-            inputs: needed
-                .into_iter()
-                .filter(|&value| !is_made(value) && !constant(value))
-                .collect(),
+            nodes: order.into_iter().filter(|id| touched[id.index()]).collect(),
+            inputs: needed.into_iter().collect(),
             outputs,
         })
     }

@@ -15,8 +15,8 @@ use crate::walk::{Basis, Build, Walk, quantize};
 use std::sync::Arc;
 use strait_core::op::{Dequantize, Quantize, RoundTo};
 use strait_core::{
-    Def, Elem, Failure, Module, Node, NodeId, Policy, Port, QuantParams, QuantTable, Scheme, Stage, State, TensorData,
-    Term, Use, ValueId,
+    Def, Elem, Failure, Module, Node, NodeId, Policy, Port, QuantParams, Scheme, Stage, State, TensorData, Term, Use,
+    ValueId,
 };
 use strait_requantize::quantize::ZeroPoint;
 use strait_target::TargetSpec;
@@ -62,33 +62,37 @@ pub fn simulate(annotated: &Module, spec: Option<&TargetSpec>, parameters: Param
     part(annotated, spec, parameters, &Part::whole(annotated.main())?)
 }
 
-/// The part of a simulation that a change of the table touches.
+/// The part of a simulation that a change of the configs touches.
 #[derive(Debug)]
 pub struct Resimulated {
     /// The part, in the form of [`simulate`]: nodes and values of the model have their names. Its inputs are values in front
-    /// of the first nodes that the change touches. They are as the simulation under the table before makes them, under the
-    /// same names.
+    /// of the first nodes that the change touches. They are as the simulation before makes them, under the same names.
     pub module: Module,
+    /// These values, in the order of its inputs.
+    pub inputs: Vec<ValueId>,
     /// The nodes of the model that are made anew, in the order of the graph.
     pub nodes: Vec<NodeId>,
     /// The outputs of the model that the main graph has, by position; the others are as they were.
     pub outputs: Vec<usize>,
 }
 
-/// The part of `simulate(annotated, …)` that differs from the simulation of the same graph under the table `before`: the
-/// nodes that read something else, and all behind them.
+/// The part of `simulate(annotated, …)` that differs from the simulation of the same graph as it was annotated `before`: the
+/// nodes that read something else, and all behind them. What these read and is not kept of the simulation before is made
+/// again.
 ///
 /// # Errors
 /// Those of [`simulate`].
 pub fn resimulate(
     annotated: &Module,
-    before: &QuantTable,
+    before: &Module,
+    is_kept: impl Fn(ValueId) -> bool,
     spec: Option<&TargetSpec>,
     parameters: Parameters,
 ) -> Result<Resimulated, LowerError> {
-    let touched = Part::touched(annotated.main(), before)?;
+    let touched = Part::touched(annotated, before, is_kept)?;
     Ok(Resimulated {
         module: part(annotated, spec, parameters, &touched)?,
+        inputs: touched.inputs,
         nodes: touched.nodes,
         outputs: touched.outputs,
     })

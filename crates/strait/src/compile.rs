@@ -10,13 +10,12 @@ use strait_container::{
     QUANTIZATION_FILE, Quantization, Reading, Sources, TargetOrigin, TargetVersion, ToolVersion, sha256,
 };
 use strait_core::{Module, Switches, codes};
-use strait_execute::{PlanOptions, Standard};
-use strait_lower::Parameters;
+use strait_execute::PlanOptions;
 use strait_report::{Material, REPORT_FILE, Report};
 use strait_target::{Options, Origin as TargetFrom};
 
 use crate::{
-    Artifact, Error, Fault, Model, Rules, Samples, Session, SessionOptions, Target,
+    Artifact, Error, Fault, Model, Outputs, Rules, Samples, SessionOptions, Target, Tensor,
     artifact::{Content, Origin},
 };
 
@@ -120,18 +119,24 @@ impl Observed {
     pub fn compile_watched(&self, target: &Target, rules: &Rules, watch: &dyn Watch) -> Result<Artifact, Error> {
         let settings = |module: &Module| rules.resolved(module, target.target.spec());
         let built = self.observed.compile(&target.target, settings, watch)?;
+        Ok(Compiled::artifact(built, self, target, rules))
+    }
+}
+
+impl Compiled {
+    fn artifact(built: Built, observed: &Observed, target: &Target, rules: &Rules) -> Artifact {
         let content = Content {
             target: target.id().to_owned(),
             origin: Origin::Compiled(Box::new(Compiled {
                 built,
-                observed: self.clone(),
+                observed: observed.clone(),
                 target: target.clone(),
                 rules: rules.clone(),
             })),
         };
-        Ok(Artifact {
+        Artifact {
             content: Arc::new(content),
-        })
+        }
     }
 }
 
@@ -207,33 +212,38 @@ impl Artifact {
         Ok(report)
     }
 
-    /// Compiles anew with other rules, from the same statistics.
+    /// Compiles by other rules: what these do not touch is taken from this artifact. The result is that of
+    /// [`Observed::compile`].
     ///
     /// # Errors
     /// As for [`Observed::compile`]; an artifact that was opened.
     pub fn revise(&self, rules: &Rules) -> Result<Artifact, Error> {
-        let compiled = self.compiled("revised", AGAIN)?;
-        compiled.observed.compile(&compiled.target, rules)
-    }
-
-    /// The float model that rounds where this artifact has codes, ready to run.
-    ///
-    /// # Errors
-    /// As for [`Artifact::session`]; an artifact that was opened.
-    pub fn simulation(&self, options: &SessionOptions) -> Result<Session, Error> {
         let Compiled {
             built,
             observed,
             target,
             ..
-        } = self.compiled("simulated", AGAIN)?;
-        let spec = Some(target.target.spec());
-        let simulated = strait_lower::simulate(&built.annotated, spec, Parameters::Reals);
-        let mut simulated = simulated.map_err(Error::defect)?;
-        strait_lower::name_outputs(&mut simulated, &built.annotated);
-        let bodies = &observed.observed.model.bodies;
-        let whole = bodies.whole(&simulated).map_err(Error::defect)?;
-        Session::new(&whole, &Standard, options)
+        } = self.compiled("revised", AGAIN)?;
+        let settings = |module: &Module| rules.resolved(module, target.target.spec());
+        let built = observed.observed.revise(built, settings, &Silent)?;
+        Ok(Compiled::artifact(built, observed, target, rules))
+    }
+
+    /// Outputs of the float model that rounds where this artifact has codes, for each sample. After [`Artifact::revise`] the same
+    /// samples run through what the rules touch alone.
+    ///
+    /// # Errors
+    /// Samples that cannot be used; a model that takes more than it may; an artifact that was opened.
+    pub fn simulate(&self, samples: &Samples) -> Result<Vec<Outputs>, Error> {
+        let Compiled { built, observed, .. } = self.compiled("simulated", AGAIN)?;
+        let simulated = built.simulate(&samples.0, &Silent)?;
+        let outputs = observed.observed.model.bodies.own_outputs(built.annotated.main());
+        let names = crate::model::ports(&built.annotated, outputs);
+        let named = |outputs: &Vec<Arc<strait_execute::Tensor>>| {
+            let tensors = outputs.iter().map(|tensor| Tensor(tensor.as_ref().clone()));
+            names.iter().map(|port| port.name.clone()).zip(tensors).collect()
+        };
+        Ok(simulated.outputs.iter().map(named).collect())
     }
 
     /// Writes the artifact into a folder, and answers with the digest by which it is known, as 64 hexadecimal digits. An artifact that is there is replaced

@@ -204,7 +204,7 @@ mod compile {
                         ..found
                     }
                 }
-                CompileError::Observe(_) => Error::new(Fault::Samples, UNUSABLE, text),
+                CompileError::Observe(_) | CompileError::Sample { .. } => Error::new(Fault::Samples, UNUSABLE, text),
                 CompileError::Target(_) | CompileError::Kernels(_) => Error::new(Fault::Target, codes::TARGET, text),
                 CompileError::OwnModel(error) => Error::new(Fault::Target, codes::TARGET, text).at(error.layer),
                 CompileError::Defect(text) => Error::defect(text),

@@ -135,7 +135,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "execute",
             "quantize",
             "report",
-            "lower",
             "verify",
             "compile",
             "plugin-host",

@@ -308,31 +308,35 @@ impl QuantTable {
     }
 
     /// The operands and results whose scheme, state, grid or codes are others than in `other`, in the order of the configs.
-    pub fn differences(&self, other: &QuantTable) -> Vec<(NodeId, Port)> {
+    /// `same` says of codes here and of codes there whether they are the same.
+    pub fn differences(&self, other: &QuantTable, same: impl Fn(&DataId, &DataId) -> bool) -> Vec<(NodeId, Port)> {
         let apart = self.configs.apart(&other.configs).next().is_some();
         if !apart && self.len() == other.len() {
             return Vec::new();
         }
         let seen = |table: &QuantTable, id: ConfigId| {
             let config = table.config(id)?;
-            Some((
-                config.node,
-                config.port,
-                config.scheme,
-                table.state(id)?,
-                table.grid(id),
-                config.codes,
-            ))
+            let at = (config.node, config.port, config.scheme);
+            Some(((at, table.state(id)?, table.grid(id)), config.codes))
+        };
+        let differ = |ids: [Option<ConfigId>; 2]| {
+            let one = ids[0].and_then(|id| seen(self, id));
+            match (one, ids[1].and_then(|id| seen(other, id))) {
+                (Some((one, Some(a))), Some((another, Some(b)))) => {
+                    one != another || a.given != b.given || !same(&a.data, &b.data)
+                }
+                (one, another) => one != another,
+            }
         };
         let ids = (0..self.bound().max(other.bound())).map(ConfigId::new);
-        let different = ids.filter(|&id| seen(self, id) != seen(other, id));
+        let different = ids.filter(|&id| differ([Some(id); 2]));
         let places = different.flat_map(|id| [self.config(id), other.config(id)]);
         // What was withdrawn and made again as it was has another id, and is no other config.
-        let at = |table: &QuantTable, (node, port)| table.id(node, port).and_then(|id| seen(table, id));
         let mut looked_at = BTreeSet::new();
         let places = places.flatten().map(|config| (config.node, config.port));
-        let places = places.filter(|&place| looked_at.insert(place) && at(self, place) != at(other, place));
-        places.collect()
+        let places = places.filter(|&place| looked_at.insert(place));
+        let at = |(node, port)| [self, other].map(|table| table.id(node, port));
+        places.filter(|&place| differ(at(place))).collect()
     }
 
     /// The only function that writes a state, a grid, and which set a config is in, but for [`QuantTable::withdraw`], which

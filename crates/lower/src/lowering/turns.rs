@@ -18,7 +18,7 @@ use strait_target::TargetSpec;
 
 /// Turns of baking and lowering one graph for one target. Its nodes, values and order stay the same; where nodes run and the configs
 /// change.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Turns {
     baked: Baked,
     known: Option<Known>,
@@ -27,7 +27,7 @@ pub struct Turns {
     visited: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     order: Vec<NodeId>,
     /// By node: its place in the order.
@@ -53,6 +53,17 @@ impl Turns {
     pub fn with_scales(own: BTreeMap<DataId, QuantParams>) -> Turns {
         Turns {
             baked: Baked::with_scales(own),
+            ..Turns::default()
+        }
+    }
+
+    /// Turns of a copy of the module as it is now, of which the first one lowers everything: with the codes that were made
+    /// and are read there. Others are taken out of its pool.
+    pub fn of_copy(&self, module: &mut Module) -> Turns {
+        let mut baked = self.baked.clone();
+        baked.prune(module);
+        Turns {
+            baked,
             ..Turns::default()
         }
     }

@@ -110,7 +110,7 @@ fn what_is_refused_changes_nothing_and_names_operand_and_states() {
     assert!(table.transition(missing, bake()).is_err());
     assert!(table.transition(other, Move::DominatedBy(missing)).is_err());
     assert!(table.transition(other, same(missing)).is_err());
-    assert_eq!(table.differences(&before), []);
+    assert_eq!(table.differences(&before, PartialEq::eq), []);
 }
 
 #[test]
@@ -356,13 +356,13 @@ fn a_clone_tells_what_was_written_since() {
     }
     table.transition(ids[500], same(ids[3])).unwrap();
     let mut other = table.clone();
-    assert_eq!(table.differences(&other), []);
+    assert_eq!(table.differences(&other, PartialEq::eq), []);
     other.transition(ids[0], grid(1.0)).unwrap();
     // The root, its set, and what is derived from it.
     let ports = |found: Vec<(NodeId, Port)>| found.into_iter().map(|(_, port)| port).collect::<Vec<_>>();
     let mut expected: Vec<Port> = (0..10).map(Port::Operand).collect();
     expected.push(Port::Operand(500));
-    assert_eq!(ports(table.differences(&other)), expected);
+    assert_eq!(ports(table.differences(&other, PartialEq::eq)), expected);
 }
 
 #[test]
@@ -382,13 +382,16 @@ fn a_config_that_is_withdrawn_leaves_the_others_as_they_were() {
     );
     assert!(table.transition(ids[1], Move::Dequantize).is_err());
     assert_eq!((scale(&table, ids[3]), scale(&before, ids[1])), (Some(4.0), Some(1.0)));
-    assert_eq!(before.differences(&table).len(), 2);
+    assert_eq!(before.differences(&table, PartialEq::eq).len(), 2);
     // The place may have another config, which has another id.
     let again = table.add(place.0, place.1, scheme(Elem::I8, [-128, 127]));
     assert_eq!((again, table.id(place.0, place.1)), (ConfigId::new(4), Some(again)));
     // Made again as it was, it is no difference; the other place is still without.
     table.transition(again, grid(1.0)).unwrap();
-    assert_eq!(before.differences(&table), [(NodeId::new(0), Port::Operand(1))]);
+    assert_eq!(
+        before.differences(&table, PartialEq::eq),
+        [(NodeId::new(0), Port::Operand(1))]
+    );
     let entries = table.entries(&[NodeId::new(0)]).unwrap();
     assert_eq!(
         (entries.len(), QuantTable::from_entries(&entries).unwrap().len()),

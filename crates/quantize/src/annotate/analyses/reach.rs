@@ -45,7 +45,7 @@ const FARTHEST_MASK: usize = 64;
 const COARSE: f64 = 8.0;
 
 /// The intervals of the values of one graph. They depend on the float graph and its statistics alone.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reach {
     /// `None` where nothing is read.
     matters: Vec<Option<Interval>>,

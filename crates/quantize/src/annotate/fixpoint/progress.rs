@@ -13,7 +13,7 @@ use strait_core::{
 
 /// Annotation of one graph under one [`Annotation`], as far as it has come: configs, the ranges that observers have made,
 /// the grids that had to be coarser, and what refusals have touched since.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Progress {
     pub(crate) settled: Option<(Order, Settled)>,
     pub(crate) known: Option<Known>,
@@ -22,10 +22,12 @@ pub struct Progress {
     pub(crate) touched: Vec<ValueId>,
     /// The number of nodes that the last turn looked at.
     visited: usize,
+    /// The number of nodes that were refused so far.
+    refusals: usize,
 }
 
 /// Knowledge of the graph. Where nodes run does not change what matters of a value.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) reach: Reach,
     pub(crate) regions: Regions,
@@ -76,6 +78,11 @@ impl Progress {
         self.visited
     }
 
+    /// The number of refusals so far, those of a node that was refused again among them.
+    pub fn refusals(&self) -> usize {
+        self.refusals
+    }
+
     /// The nodes of which configs may have changed in the last turn, or those of their neighbours.
     pub fn touched(&self) -> impl Iterator<Item = NodeId> {
         self.draft.touched.iter().copied()
@@ -102,7 +109,7 @@ impl Progress {
 
 /// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
 /// move to the host with the reason, and what depends on them is decided again. `progress` is that of the same graph and
-/// the same `how`, or of another that it was told to revise ([`Progress::revise`]), or empty: what a recipe refuses is moved, or
+/// the same `how`, or goes on from that of another ([`Progress::revise`]), or is empty: what a recipe refuses is moved, or
 /// gets a coarser grid ([`refuse`]), and the graph is annotated again, which makes only those regions anew that this touches.
 ///
 /// Each turn moves at least one node to the host and none comes back, so there are at most as many turns as nodes, and
@@ -174,6 +181,7 @@ pub fn annotate(
 /// serve a node, `progress` has it for the next annotation; else the node moves to the host, and those that lose their
 /// place move with it. Of a node that is there already, the weights lose their codes. Answers whether anything changed: with a refusal that changes nothing there would be no end.
 pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, progress: &mut Progress, refused: Vec<Refusal>) -> bool {
+    progress.refusals += refused.len();
     let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);
     let (refused, on_host): (Vec<Refusal>, Vec<Refusal>) = refused.into_iter().partition(|refusal| runs(refusal.node));
     let mut moved: Vec<NodeId> = on_host.iter().map(|refusal| refusal.node).collect();

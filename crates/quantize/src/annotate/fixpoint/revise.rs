@@ -1,22 +1,28 @@
 //! Revision: other settings for a graph that is annotated, of which only what they touch is annotated again.
 
-use super::progress::Progress;
+use super::progress::{Known, Progress};
 use crate::annotate::analyses::Reach;
-use crate::annotate::placing::Settled;
-use crate::annotate::settings::Annotation;
+use crate::annotate::settings::{Annotation, LayerSettings, OperandSettings, ValueSettings};
 use std::collections::BTreeMap;
-use strait_core::{Graph, GraphId, Module, NodeId, ValueId};
+use strait_core::{Graph, GraphId, Module, NodeId, Placement, ValueId};
 
 impl Progress {
-    /// Takes over that settings or constraints have changed since the graph was annotated, from `before` to `after`: of
-    /// the same target, statistics and placing. The next [`annotate`](super::annotate()), by `after`, makes anew the regions
-    /// of what differs, and of values of which something else matters now; the result is what annotating the whole graph
-    /// would make. Nodes stay where they run, so types that single nodes are to have are among those of their rows. Grids
-    /// that had to be coarser in these regions may be as fine as their ranges ask for again.
-    pub fn revise(&mut self, module: &Module, graph: GraphId, before: &Annotation<'_>, after: &Annotation<'_>) {
-        let (Some(known), Some((order, settled)), Some(g)) = (&mut self.known, &mut self.settled, module.graph(graph))
-        else {
-            // Nothing is annotated yet.
+    /// Lets a graph that was placed by `after`, which this is the progress of, go on from where it was annotated by `before`:
+    /// for the same target, with the same statistics, and with no node refused. `module` has all tensors of `annotated`, and
+    /// the same main graph but for where nodes run. The next [`annotate`](super::annotate()) makes anew the regions around what
+    /// differs, around nodes that run elsewhere, and of values of which something else matters now. Where that refuses no node
+    /// either, the result is what annotating the whole graph would make.
+    pub fn revise(
+        &mut self,
+        (module, graph): (&mut Module, GraphId),
+        (annotated, kept): (&Module, &Progress),
+        [before, after]: [&Annotation<'_>; 2],
+    ) {
+        let (Some(g), Some(was)) = (module.graph(graph), annotated.graph(graph)) else {
+            return;
+        };
+        let (Some(known), Some((order, _))) = (&kept.known, &self.settled) else {
+            // Nothing was annotated.
             return;
         };
         let reach = Reach::new(module, g, &order.nodes, after);
@@ -25,47 +31,65 @@ impl Progress {
             false => g.values().map(|(id, _)| id).collect(),
         };
         values.extend(reach.differing(&known.reach));
-        known.reach = reach;
-        let values = known.regions.of(values);
+        let runs = |graph: &Graph, id: NodeId| graph.node(id).map(|node| node.place == Placement::Accelerator);
+        let moved = g.nodes().filter(|&(id, _)| runs(was, id) != runs(g, id));
+        values.extend(moved.flat_map(|(id, _)| of_node(g, id)));
+        let mut regions = known.regions.clone();
+        let values = regions.of(values);
+        self.draft = kept.draft.clone();
         for &value in &values {
             self.draft.ranges.forget(value);
-            let (made, read) = (g.producer(value).map(|(id, _)| id), g.uses(value).map(|at| at.node));
-            for node in made.into_iter().chain(read) {
-                self.draft.plain.remove(&node);
-            }
         }
         self.touched.extend(values);
-        // Which neighbours a node needs depends on types.
-        *settled = Settled::new(g, order);
+        self.known = Some(Known { reach, regions });
+        let table = was.quant.clone();
+        module.graphs[graph.index()].quant = table;
     }
 }
 
-/// The values of which something else is said, and all of a node of which something else is said.
+/// The operands and results of a node.
+fn of_node(graph: &Graph, id: NodeId) -> impl Iterator<Item = ValueId> {
+    let node = graph.node(id).into_iter();
+    node.flat_map(|node| node.inputs.iter().flatten().chain(&node.outputs).copied())
+}
+
+/// The keys of which two maps say something else.
+fn apart<K: Ord + Copy, V>([before, after]: [&BTreeMap<K, V>; 2], alike: impl Fn(&V, &V) -> bool) -> Vec<K> {
+    let gone = before.keys().filter(|key| !after.contains_key(key));
+    let same = |key, value| before.get(key).is_some_and(|before| alike(before, value));
+    let other = after.iter().filter(|(key, value)| !same(key, value));
+    gone.chain(other.map(|(key, _)| key)).copied().collect()
+}
+
+/// The values of which something else is said, and all of a node of which something else is said. Which rules said it makes no
+/// difference.
 fn differing(graph: &Graph, before: &Annotation<'_>, after: &Annotation<'_>) -> Vec<ValueId> {
-    fn apart<K: Ord + Copy, V: PartialEq>([before, after]: [&BTreeMap<K, V>; 2]) -> Vec<K> {
-        let gone = before.keys().filter(|key| !after.contains_key(key));
-        let other = after.iter().filter(|(key, value)| before.get(key) != Some(value));
-        gone.chain(other.map(|(key, _)| key)).copied().collect()
-    }
     let (settings, constraints) = (
         [before.settings, after.settings],
         [before.constraints, after.constraints],
     );
-    let given = apart(constraints.map(|of| &of.given));
-    let operands = apart(settings.map(|of| &of.operands)).into_iter();
-    let nodes = (apart(settings.map(|of| &of.layers)).into_iter())
-        .chain(apart(constraints.map(|of| &of.nodes)))
-        .chain(apart([&before.wider, &after.wider]))
-        .chain(operands.map(|(node, _)| node))
+    let layers = apart(settings.map(|of| &of.layers), |one, other| {
+        let rules = other.rules.clone();
+        LayerSettings { rules, ..one.clone() } == *other
+    });
+    let of_values = apart(settings.map(|of| &of.values), |one, other| {
+        let rules = other.rules.clone();
+        ValueSettings { rules, ..one.clone() } == *other
+    });
+    let operands = apart(settings.map(|of| &of.operands), |one, other| {
+        let rules = other.rules.clone();
+        OperandSettings { rules, ..one.clone() } == *other
+    });
+    let given = apart(constraints.map(|of| &of.given), PartialEq::eq);
+    let nodes = (layers.into_iter())
+        .chain(apart(constraints.map(|of| &of.nodes), PartialEq::eq))
+        .chain(apart([&before.wider, &after.wider], PartialEq::eq))
+        .chain(operands.into_iter().map(|(node, _)| node))
         .chain(given.iter().map(|&(node, _)| node));
-    let of_node = |id: NodeId| {
-        let node = graph.node(id).into_iter();
-        node.flat_map(|node| node.inputs.iter().flatten().chain(&node.outputs).copied())
-    };
     let of_border = given.iter().filter_map(|&(node, port)| graph.value_at(node, port));
-    (apart(settings.map(|of| &of.values)).into_iter())
-        .chain(apart(constraints.map(|of| &of.values)))
+    (of_values.into_iter())
+        .chain(apart(constraints.map(|of| &of.values), PartialEq::eq))
         .chain(of_border)
-        .chain(nodes.flat_map(of_node))
+        .chain(nodes.flat_map(|id| of_node(graph, id)))
         .collect()
 }

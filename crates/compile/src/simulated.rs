@@ -1,0 +1,231 @@
+//! The fake-quantized model on samples: the float graph that rounds where the integer model has codes.
+//!
+//! Values inside of it are kept, so that after a revision those nodes alone run that read something else, with what is behind
+//! them. What is kept is bounded: small values come first, since a network is cut at few of these, and what is not kept is made
+//! again where it is read.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    num::NonZeroUsize,
+    sync::{Arc, PoisonError},
+};
+
+use strait_core::{Def, Module, ValueId, shape::element_count};
+use strait_execute::{
+    Demand, ExecuteError, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, cost, map_in_order,
+};
+use strait_lower::{LowerError, Parameters, Resimulated, resimulate, simulate};
+use strait_quantize::observe::Samples;
+
+use crate::{Built, CompileError, Step, Watch, revise::Last};
+
+/// Bytes of values that are kept where nobody says how much memory there is.
+const KEPT: u64 = 1 << 30;
+
+/// Outputs of the fake-quantized model on samples.
+pub struct Simulated {
+    /// By sample: the outputs, in the order of the model.
+    pub outputs: Vec<Vec<Arc<Tensor>>>,
+    /// The number of nodes of the model that were run for them on each sample.
+    pub nodes: usize,
+    samples: Arc<dyn Samples>,
+    annotated: Module,
+    /// The values that are worth keeping.
+    keeps: BTreeSet<ValueId>,
+    /// By sample: those of these that are kept.
+    kept: Vec<Values>,
+}
+
+type Values = BTreeMap<ValueId, Arc<Tensor>>;
+
+/// One sample's failure, before its index is known.
+enum Failure {
+    Data(String),
+    Run(ExecuteError),
+}
+
+impl fmt::Debug for Simulated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Simulated");
+        shown.field("samples", &self.outputs.len()).finish_non_exhaustive()
+    }
+}
+
+impl Built {
+    /// The last simulation, of this model or of one that it was revised from.
+    pub(crate) fn simulated(&self) -> Option<Arc<Simulated>> {
+        let last = |of: &Last| of.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.kept.simulated.iter().find_map(last)
+    }
+
+    /// Runs the fake-quantized model on samples. Where the last samples were the same ones, of this model or of one that it was
+    /// revised from, only those nodes run that compute something else since. For that, values are kept in a quarter of the
+    /// memory that runs may take, or in 1 GiB where nothing limits it. No bit of the outputs depends on this.
+    ///
+    /// # Errors
+    /// Samples that cannot be used; a model that takes more than it may; an interruption.
+    pub fn simulate(&self, samples: &Arc<dyn Samples>, watch: &dyn Watch) -> Result<Arc<Simulated>, CompileError> {
+        // The bodies of control flow run elsewhere than in the main graph, and readers of a value with a grid of the model
+        // depend on each other.
+        let by_parts = self.kept.bodies.is_empty() && self.own_grids.grids.is_empty();
+        let last = self.simulated();
+        let last = last.filter(|last| by_parts && Arc::ptr_eq(&last.samples, samples));
+        let done = Arc::new(self.simulate_from(last.as_deref(), samples, by_parts, watch)?);
+        let [last, _] = &self.kept.simulated;
+        *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(done.clone());
+        Ok(done)
+    }
+
+    fn simulate_from(
+        &self,
+        last: Option<&Simulated>,
+        samples: &Arc<dyn Samples>,
+        by_parts: bool,
+        watch: &dyn Watch,
+    ) -> Result<Simulated, CompileError> {
+        let (graph, count) = (self.annotated.main(), samples.count());
+        let part = self.part(last).map_err(CompileError::defect)?;
+        let keeps = match last {
+            Some(last) => last.keeps.clone(),
+            None if by_parts => self.worth_keeping(count),
+            None => BTreeSet::new(),
+        };
+        let (mut outputs, mut kept) = match last {
+            Some(last) => (last.outputs.clone(), last.kept.clone()),
+            None => (vec![vec![]; count], vec![Values::new(); count]),
+        };
+        let made = part.nodes.iter().filter_map(|&id| graph.node(id));
+        let made: BTreeSet<ValueId> = made.flat_map(|node| node.outputs.iter().copied()).collect();
+        kept.iter_mut()
+            .for_each(|kept| kept.retain(|value, _| !made.contains(value)));
+        if !part.outputs.is_empty() {
+            let own = self.kept.bodies.own_inputs(graph);
+            let position = |value: &ValueId| own.iter().position(|input| input == value);
+            let reads_samples = part.inputs.iter().any(|value| position(value).is_some());
+            let inputs = |at: usize| {
+                let sample = if reads_samples { samples.sample(at)? } else { Vec::new() };
+                let sample: Vec<Arc<Tensor>> = sample.into_iter().map(Arc::new).collect();
+                let input = |value: &ValueId| match position(value) {
+                    Some(position) => sample.get(position).cloned(),
+                    None => last?.kept.get(at)?.get(value).cloned(),
+                };
+                let inputs: Option<Vec<Arc<Tensor>>> = part.inputs.iter().map(input).collect();
+                inputs.ok_or_else(|| "it has too few tensors".to_owned())
+            };
+            self.run(&part.module, &keeps, (count, &inputs), watch, |at, results, values| {
+                kept[at].extend(values);
+                match last {
+                    None => outputs[at] = results,
+                    Some(_) => part.outputs.iter().zip(results).for_each(|(&position, result)| {
+                        if let Some(output) = outputs[at].get_mut(position) {
+                            *output = result;
+                        }
+                    }),
+                }
+            })?;
+        }
+        Ok(Simulated {
+            outputs,
+            nodes: part.nodes.len(),
+            samples: samples.clone(),
+            annotated: self.annotated.clone(),
+            keeps,
+            kept,
+        })
+    }
+
+    /// The part of the simulation that differs from the one before; all of it where there was none.
+    fn part(&self, last: Option<&Simulated>) -> Result<Resimulated, LowerError> {
+        let (spec, graph) = (Some(self.kept.target.spec()), self.annotated.main());
+        match last {
+            Some(last) => {
+                let is_kept = |value: ValueId| last.kept.iter().all(|kept| kept.contains_key(&value));
+                resimulate(&self.annotated, &last.annotated, is_kept, spec, Parameters::Reals)
+            }
+            None => Ok(Resimulated {
+                module: simulate(&self.annotated, spec, Parameters::Reals)?,
+                inputs: self.kept.bodies.own_inputs(graph).to_vec(),
+                nodes: graph.nodes().map(|(id, _)| id).collect(),
+                outputs: (0..graph.outputs().len()).collect(),
+            }),
+        }
+    }
+
+    /// The smallest results of nodes, as many as may be kept of so many samples.
+    fn worth_keeping(&self, samples: usize) -> BTreeSet<ValueId> {
+        let graph = self.annotated.main();
+        let most = self.kept.limits.memory.map_or(KEPT, |memory| memory / 4);
+        let read = graph
+            .values()
+            .filter(|&(id, value)| matches!(value.def, Def::Node(..)) && graph.uses(id).next().is_some());
+        let sized = read.filter_map(|(id, value)| {
+            let elements = element_count(&value.ty.shape)?;
+            Some((elements.saturating_mul(value.ty.elem.size() as u64), id))
+        });
+        let mut sized: Vec<(u64, ValueId)> = sized.collect();
+        sized.sort_unstable();
+        let mut left = most / samples.max(1) as u64;
+        let fitting = sized.into_iter().map_while(|(bytes, id)| {
+            left = left.checked_sub(bytes)?;
+            Some(id)
+        });
+        fitting.collect()
+    }
+
+    /// Runs a simulation on so many samples; `take` is given the outputs of each, in their order, and the values to keep.
+    fn run(
+        &self,
+        module: &Module,
+        keeps: &BTreeSet<ValueId>,
+        (count, inputs): (usize, &(dyn Fn(usize) -> Result<Vec<Arc<Tensor>>, String> + Sync)),
+        watch: &dyn Watch,
+        mut take: impl FnMut(usize, Vec<Arc<Tensor>>, Values),
+    ) -> Result<(), CompileError> {
+        let module = self.kept.bodies.whole(module).map_err(CompileError::defect)?;
+        let demand = Demand::new(cost(&module, module.main)?);
+        let threads: NonZeroUsize = self.kept.limits.admit(&demand, self.kept.threads)?;
+        watch.admitted(&demand, count);
+        let plan = Plan::new(&module, module.main, &PlanOptions::default())?;
+        // Results of nodes have their names of the model.
+        let graph = self.annotated.main();
+        let kept = keeps
+            .iter()
+            .filter_map(|&id| Some((self.annotated.name(graph.value(id)?.name), id)));
+        let by_name: BTreeMap<&str, ValueId> = kept.collect();
+        let shown = module.main().values();
+        let shown = shown.filter_map(|(id, value)| Some((id, *by_name.get(module.name(value.name))?)));
+        let shown: BTreeMap<ValueId, ValueId> = shown.collect();
+        let worker = || Ok(Workspace::new(&plan, &Threads::one()?));
+        let work = |workspace: &mut Workspace, at: usize| {
+            let inputs = inputs(at).map_err(Failure::Data)?;
+            let views: Vec<TensorView<'_>> = inputs.iter().map(|tensor| tensor.view()).collect();
+            let mut values = Values::new();
+            let results = plan.run_observed(workspace, &views, &mut |value, tensor| {
+                if let Some(&id) = shown.get(&value) {
+                    values.insert(id, Arc::new(tensor.to_tensor()));
+                }
+            });
+            let results = results.map_err(Failure::Run)?;
+            Ok((results.into_iter().map(Arc::new).collect(), values))
+        };
+        watch.step(Step::Simulate, Some(count), |done| {
+            let run = map_in_order(count, threads, worker, work, |at, (results, values)| {
+                take(at, results, values);
+                Ok(done(at + 1))
+            });
+            run.map_err(|error| match error {
+                SampleError::Sample {
+                    index,
+                    source: Failure::Data(text),
+                } => CompileError::Sample { index, text },
+                SampleError::Sample {
+                    source: Failure::Run(error),
+                    ..
+                }
+                | SampleError::Worker(error) => error.into(),
+                SampleError::Stopped { .. } => CompileError::Interrupted,
+            })
+        })
+    }
+}
