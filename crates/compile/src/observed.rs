@@ -133,16 +133,23 @@ impl Observed {
         let covered = Coverage::all(self.samples.count() as u64);
         let switches = Switches::default();
         let rules = (target.spec(), &switches);
-        let own = OfTarget::new((module, &self.observation), rules, watch, |module, unmet| {
+        let observe_more = |module: &Module, unmet: &Requests| {
             let others = (unmet, self.samples.as_ref(), &covered);
             observe((module, bodies), others, &self.means, watch)
-        })?;
+        };
+        let mut own = OfTarget::new((module, &self.observation), rules, watch, observe_more)?;
+        let resolved = resolve(&own.module)?;
+        let unmet = resolved.requests.unmet(&own.module, own.module.main, &own.observation);
+        if !unmet.is_empty() {
+            let more = observe_more(&own.module, &unmet)?;
+            own.observation.to_mut().extend(more);
+        }
         work(&Task {
             float: &own.module,
             bodies,
             observation: &own.observation,
             target,
-            resolved: &resolve(&own.module)?,
+            resolved: &resolved,
             ranges: &self.ranges,
             random_inputs: 3,
             limits: self.means.limits,

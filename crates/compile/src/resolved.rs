@@ -2,7 +2,10 @@
 
 use strait_core::{Elem, Module, NodeId, Port, QuantParams, TensorData};
 use strait_lower::FusionPolicy;
-use strait_quantize::annotate::{Constraints, Given, Settings};
+use strait_quantize::{
+    Requests,
+    annotate::{Constraints, Given, Settings},
+};
 use strait_target::{TargetSpec, spec::Difference};
 
 /// The rules for one target's float graph, resolved.
@@ -10,6 +13,8 @@ use strait_target::{TargetSpec, spec::Difference};
 pub struct Resolved {
     /// Of its nodes, values and operands.
     pub settings: Settings,
+    /// Statistics that these read, those that annotation always reads among them.
+    pub requests: Requests,
     /// Grids and codes that are known before: from a program, or from a record.
     pub given: Vec<GivenGrid>,
     /// Where a node cannot have the grid that a quantized model has for a value: true if the value gets another one, false
@@ -39,6 +44,7 @@ impl Resolved {
     pub fn new(spec: &TargetSpec) -> Resolved {
         Resolved {
             settings: Settings::new(spec),
+            requests: Requests::default(),
             given: Vec::new(),
             requantizes: false,
             fusion: fusion_policy(spec, None, None),

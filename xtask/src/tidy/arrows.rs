@@ -56,6 +56,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "samples",
             "target",
             "evaluate",
+            "compile",
         ],
     ),
     (
@@ -63,6 +64,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "requantize",
             "core",
+            "document",
             "kernels",
             "target",
             "execute",
