@@ -160,7 +160,7 @@ impl From<ArtifactError> for Error {
 
 #[cfg(feature = "compile")]
 mod compile {
-    use strait_compile::CompileError;
+    use strait_compile::{CompileError, rules::RuleErrors};
     use strait_core::codes;
     use strait_execute::ExecuteError;
     use strait_import::ReadError;
@@ -208,6 +208,17 @@ mod compile {
                 CompileError::Target(_) | CompileError::Kernels(_) => Error::new(Fault::Target, codes::TARGET, text),
                 CompileError::OwnModel(error) => Error::new(Fault::Target, codes::TARGET, text).at(error.layer),
                 CompileError::Defect(text) => Error::defect(text),
+            }
+        }
+    }
+
+    impl From<RuleErrors> for Error {
+        fn from(errors: RuleErrors) -> Error {
+            let first = errors.0.first();
+            let help = first.map(|first| first.help.join("; ")).filter(|help| !help.is_empty());
+            Error {
+                help,
+                ..Error::new(Fault::Rules, first.map_or(codes::RULE, |first| first.code), &errors)
             }
         }
     }

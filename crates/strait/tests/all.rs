@@ -151,7 +151,7 @@ fn errors_say_whose_fault_they_are_and_what_would_be_right() {
     let has = |rules: &Rules| strait::compile(&model, &target, &Samples::new(noise(2)), rules).err();
     for rules in [
         Rules::new().observer(rules::Observer::Isotone),
-        Rules::new().activations(rules::Integer::Uint4.into()),
+        Rules::new().activations(rules::Integer::Uint4),
         Rules::new().layer(LayerRule::of("/Flatten").activations(rules::Activation::Float32)),
     ] {
         let unsupported = has(&rules).unwrap();
@@ -161,7 +161,7 @@ fn errors_say_whose_fault_they_are_and_what_would_be_right() {
             "{rules:?}"
         );
     }
-    assert_eq!(has(&Rules::new().activations(rules::Integer::Int16.into())), None);
+    assert_eq!(has(&Rules::new().activations(rules::Integer::Int16)), None);
 
     let none = strait::compile(&model, &target, &Samples::new([]), &Rules::new())
         .err()
@@ -201,7 +201,7 @@ fn later_rules_win_key_by_key_and_float_wins_over_a_type() {
     let observed = model
         .observe(&Samples::new(noise(3)), &SessionOptions::default())
         .unwrap();
-    let wide = || LayerRule::of("**").activations(rules::Integer::Int16.into());
+    let wide = || LayerRule::of("**").activations(rules::Integer::Int16);
     let model_of = |rules: Rules| {
         let built = observed.compile(&target, &rules).unwrap();
         let folder = tempfile::tempdir().unwrap();
