@@ -12,6 +12,19 @@ pub use strait_target::spec::{
 
 use crate::Error;
 
+/// Methods that take the value, change what is in it, and give it back.
+macro_rules! changes {
+    ($($(#[$doc:meta])* $visible:vis fn $name:ident($($argument:ident: $ty:ty),*) = |$of:ident| $change:expr;)*) => {$(
+        $(#[$doc])*
+        #[must_use]
+        $visible fn $name(mut self, $($argument: $ty),*) -> Self {
+            let $of = &mut self.0;
+            $change;
+            self
+        }
+    )*};
+}
+
 /// Rules of whoever compiles. Without any everything is as the target's table says.
 ///
 /// ```
@@ -50,46 +63,24 @@ impl Rules {
         Rules::default()
     }
 
-    /// The activations of all layers: their type, or more of them.
-    #[must_use]
-    pub fn activations(mut self, activations: impl Into<Activations>) -> Rules {
-        self.0.quantize.activations = activations.into();
-        self
-    }
+    changes! {
+        /// The activations of all layers: their type, or more of them.
+        pub fn activations(activations: impl Into<Activations>) = |all| all.quantize.activations = activations.into();
 
-    /// The weights of all layers.
-    #[must_use]
-    pub fn weights(mut self, weights: Weights) -> Rules {
-        self.0.quantize.weights = weights;
-        self
-    }
+        /// The weights of all layers.
+        pub fn weights(weights: Weights) = |all| all.quantize.weights = weights;
 
-    /// Which grids the operands and results of layers share.
-    #[must_use]
-    pub fn alignment(mut self, alignment: Alignment) -> Rules {
-        self.0.quantize.alignment = alignment;
-        self
-    }
+        /// Which grids the operands and results of layers share.
+        pub fn alignment(alignment: Alignment) = |all| all.quantize.alignment = alignment;
 
-    /// The observer that makes ranges of what was measured.
-    #[must_use]
-    pub fn observer(mut self, observer: Observer) -> Rules {
-        self.0.observer = Some(observer);
-        self
-    }
+        /// The observer that makes ranges of what was measured.
+        pub fn observer(observer: Observer) = |all| all.observer = Some(observer);
 
-    /// Settings of the observers, as far as no rule says others.
-    #[must_use]
-    pub fn observer_options(mut self, options: ObserverOptions) -> Rules {
-        self.0.observer_options = options;
-        self
-    }
+        /// Settings of the observers, as far as no rule says others.
+        pub fn observer_options(options: ObserverOptions) = |all| all.observer_options = options;
 
-    /// One more rule for layers.
-    #[must_use]
-    pub fn layer(mut self, rule: LayerRule) -> Rules {
-        self.0.quantize.rule.push(rule.0);
-        self
+        /// One more rule for layers.
+        pub fn layer(rule: LayerRule) = |all| all.quantize.rule.push(rule.0);
     }
 
     /// All of them as text, which digests are made of.
@@ -115,137 +106,68 @@ impl LayerRule {
         LayerRule::new().layers(layers)
     }
 
-    /// The layers of one more pattern.
-    #[must_use]
-    pub fn layers(mut self, layers: impl Into<String>) -> LayerRule {
-        self.0.layers.push(Pattern::new(layers));
-        self
-    }
+    changes! {
+        /// The layers of one more pattern.
+        pub fn layers(layers: impl Into<String>) = |rule| rule.layers.push(Pattern::new(layers));
 
-    /// Of the layers those with this operator, by the word that reports have for it: `conv`, `reduce_mean`. One more word chooses
-    /// these, too.
-    #[must_use]
-    pub fn op(mut self, op: impl Into<String>) -> LayerRule {
-        self.0.op.push(Pattern::new(op));
-        self
-    }
+        /// Of the layers those with this operator, by the word that reports have for it: `conv`, `reduce_mean`. One more word
+        /// chooses these, too.
+        pub fn op(op: impl Into<String>) = |rule| rule.op.push(Pattern::new(op));
 
-    /// Of the layers those on a way from some to others, both included.
-    #[must_use]
-    pub fn between<T: Into<String>>(
-        mut self,
-        from: impl IntoIterator<Item = T>,
-        to: impl IntoIterator<Item = T>,
-    ) -> LayerRule {
-        self.0.between = Some(Between {
+        /// Of the layers those on a way from some to others, both included.
+        pub fn between(
+            from: impl IntoIterator<Item = impl Into<String>>,
+            to: impl IntoIterator<Item = impl Into<String>>
+        ) = |rule| rule.between = Some(Between {
             from: from.into_iter().map(Pattern::new).collect(),
             to: to.into_iter().map(Pattern::new).collect(),
         });
-        self
-    }
 
-    /// The tensors of one more pattern, besides the layers.
-    #[must_use]
-    pub fn tensors(mut self, tensors: impl Into<String>) -> LayerRule {
-        self.0.tensors.push(Pattern::new(tensors));
-        self
-    }
+        /// The tensors of one more pattern, besides the layers.
+        pub fn tensors(tensors: impl Into<String>) = |rule| rule.tensors.push(Pattern::new(tensors));
 
-    /// One more operand of the layers, counted from 0, in place of these.
-    #[must_use]
-    pub fn operand(mut self, operand: u32) -> LayerRule {
-        self.0.operands.push(operand);
-        self
-    }
+        /// One more operand of the layers, counted from 0, in place of these.
+        pub fn operand(operand: u32) = |rule| rule.operands.push(operand);
 
-    /// One more result of the layers, counted from 0, in place of these.
-    #[must_use]
-    pub fn result(mut self, result: u32) -> LayerRule {
-        self.0.results.push(result);
-        self
-    }
+        /// One more result of the layers, counted from 0, in place of these.
+        pub fn result(result: u32) = |rule| rule.results.push(result);
 
-    /// The rule is for this target, and for others that are named so.
-    #[must_use]
-    pub fn target(mut self, id: impl Into<String>) -> LayerRule {
-        self.0.target.push(id.into());
-        self
-    }
+        /// The rule is for this target, and for others that are named so.
+        pub fn target(id: impl Into<String>) = |rule| rule.target.push(id.into());
 
-    /// It may match nothing, or nothing that has a use for what it sets.
-    #[must_use]
-    pub fn optional(mut self) -> LayerRule {
-        self.0.optional = true;
-        self
-    }
+        /// It may match nothing, or nothing that has a use for what it sets.
+        pub fn optional() = |rule| rule.optional = true;
 
-    /// They run on the host in float, for this reason, whatever type other rules give their activations.
-    #[must_use]
-    pub fn float(mut self, reason: impl Into<String>) -> LayerRule {
-        (self.0.run, self.0.reason) = (Some(Run::Float), Some(reason.into()));
-        self
-    }
+        /// They run on the host in float, for this reason, whatever type other rules give their activations.
+        pub fn float(reason: impl Into<String>) = |rule| {
+            (rule.run, rule.reason) = (Some(Run::Float), Some(reason.into()));
+        };
 
-    /// They run in integers, or the compilation fails.
-    #[must_use]
-    pub fn integer(mut self) -> LayerRule {
-        self.0.run = Some(Run::Integer);
-        self
-    }
+        /// They run in integers, or the compilation fails.
+        pub fn integer() = |rule| rule.run = Some(Run::Integer);
 
-    /// They run where they serve best, whatever earlier rules say.
-    #[must_use]
-    pub fn auto(mut self) -> LayerRule {
-        self.0.run = Some(Run::Auto);
-        self
-    }
+        /// They run where they serve best, whatever earlier rules say.
+        pub fn auto() = |rule| rule.run = Some(Run::Auto);
 
-    /// The values of their results, or of the operands, instead of what was measured.
-    #[must_use]
-    pub fn range(mut self, lowest: f32, highest: f32) -> LayerRule {
-        self.0.range = Some(Range([lowest, highest].map(f64::from)));
-        self
-    }
+        /// The values of their results, or of the operands, instead of what was measured.
+        pub fn range(lowest: f32, highest: f32) = |rule| rule.range = Some(Range([lowest, highest].map(f64::from)));
 
-    /// The observer that makes the ranges of their results, or of the operands, from what was measured.
-    #[must_use]
-    pub fn observer(mut self, observer: Observer) -> LayerRule {
-        self.0.observer = Some(observer);
-        self
-    }
+        /// The observer that makes the ranges of their results, or of the operands, from what was measured.
+        pub fn observer(observer: Observer) = |rule| rule.observer = Some(observer);
 
-    /// Settings of the observer.
-    #[must_use]
-    pub fn observer_options(mut self, options: ObserverOptions) -> LayerRule {
-        self.0.observer_options = options;
-        self
-    }
+        /// Settings of the observer.
+        pub fn observer_options(options: ObserverOptions) = |rule| rule.observer_options = options;
 
-    /// Which grids their operands and results share.
-    #[must_use]
-    pub fn alignment(mut self, alignment: Align) -> LayerRule {
-        self.0.alignment = Some(alignment);
-        self
-    }
+        /// Which grids their operands and results share.
+        pub fn alignment(alignment: Align) = |rule| rule.alignment = Some(alignment);
 
-    /// True: a result that all readers want on one grid is made on that. False: it has a range of its own.
-    #[must_use]
-    pub fn simplify(mut self, simplify: bool) -> LayerRule {
-        self.0.simplify = Some(simplify);
-        self
-    }
+        /// True: a result that all readers want on one grid is made on that. False: it has a range of its own.
+        pub fn simplify(simplify: bool) = |rule| rule.simplify = Some(simplify);
 
-    /// Their weights.
-    #[must_use]
-    pub fn weights(mut self, weights: Weights) -> LayerRule {
-        self.0.weights = weights;
-        self
-    }
+        /// Their weights.
+        pub fn weights(weights: Weights) = |rule| rule.weights = weights;
 
-    /// The activations that they compute on, or that tensors and results are: their type, or more of them.
-    #[must_use]
-    pub fn activations(mut self, activations: impl Into<Activations>) -> LayerRule {
-        self.0.activations = activations.into();
-        self
+        /// The activations that they compute on, or that tensors and results are: their type, or more of them.
+        pub fn activations(activations: impl Into<Activations>) = |rule| rule.activations = activations.into();
     }
 }
