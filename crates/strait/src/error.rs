@@ -38,6 +38,16 @@ pub enum Fault {
 }
 
 /// An error: a sentence, whose fault it is, and the layer where one is concerned.
+///
+/// ```
+/// # #[cfg(feature = "onnx")] {
+/// use strait::{Fault, Model};
+///
+/// let error = Model::from_bytes(&b"no model"[..]).unwrap_err();
+/// assert_eq!((error.fault(), error.code()), (Fault::Model, "M001"));
+/// println!("{error}{}", error.hint().map(|hint| format!("; {hint}")).unwrap_or_default());
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
