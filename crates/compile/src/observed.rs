@@ -1,6 +1,6 @@
 //! A model that was observed once, and its way to any number of targets.
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{borrow::Cow, num::NonZeroUsize, sync::Arc};
 
 use strait_core::{Module, Switches};
 use strait_execute::{Limits, PlanOptions, Tensor};
@@ -133,21 +133,16 @@ impl Observed {
         let covered = Coverage::all(self.samples.count() as u64);
         let switches = Switches::default();
         let rules = (target.spec(), &switches);
-        let observe_more = |module: &Module, unmet: &Requests| {
+        let own = OfTarget::new((module, &self.observation), rules, watch, |module, unmet| {
             let others = (unmet, self.samples.as_ref(), &covered);
             observe((module, bodies), others, &self.means, watch)
-        };
-        let mut own = OfTarget::new((module, &self.observation), rules, watch, observe_more)?;
+        })?;
         let resolved = resolve(&own.module)?;
-        let unmet = resolved.requests.unmet(&own.module, own.module.main, &own.observation);
-        if !unmet.is_empty() {
-            let more = observe_more(&own.module, &unmet)?;
-            own.observation.to_mut().extend(more);
-        }
+        let observation = self.more((&own.module, &own.observation), &resolved.requests, watch)?;
         work(&Task {
             float: &own.module,
             bodies,
-            observation: &own.observation,
+            observation: &observation,
             target,
             resolved: &resolved,
             ranges: &self.ranges,
@@ -155,5 +150,23 @@ impl Observed {
             limits: self.means.limits,
             threads: self.means.threads,
         })
+    }
+
+    /// An observation with the statistics of the module's values that are asked for and that it does not have yet.
+    fn more<'o>(
+        &self,
+        (module, known): (&Module, &'o Observation),
+        requests: &Requests,
+        watch: &dyn Watch,
+    ) -> Result<Cow<'o, Observation>, CompileError> {
+        let (unmet, mut found) = (requests.unmet(module, module.main, known), Cow::Borrowed(known));
+        if !unmet.is_empty() {
+            let covered = Coverage::all(self.samples.count() as u64);
+            let others = (&unmet, self.samples.as_ref(), &covered);
+            found
+                .to_mut()
+                .extend(observe((module, &self.model.bodies), others, &self.means, watch)?);
+        }
+        Ok(found)
     }
 }

@@ -8,6 +8,11 @@ use strait_quantize::{
 };
 use strait_target::{TargetSpec, spec::Difference};
 
+use crate::{
+    Model,
+    rules::{self, GivenGrids, RuleErrors, Rules},
+};
+
 /// The rules for one target's float graph, resolved.
 #[derive(Clone, Debug)]
 pub struct Resolved {
@@ -49,6 +54,22 @@ impl Resolved {
             requantizes: false,
             fusion: fusion_policy(spec, None, None),
         }
+    }
+
+    /// What rules make of the float graph that a target's table has made of a model.
+    ///
+    /// # Errors
+    /// All that is wrong with the rules.
+    pub fn of(rules: &Rules, model: &Model, module: &Module, spec: &TargetSpec) -> Result<Resolved, RuleErrors> {
+        rules::consistent(rules)?;
+        let selection = rules::select(&model.module, &model.layers, &rules.quantize, &[&spec.id])?;
+        let selection = selection.carried(&model.module, module);
+        Ok(Resolved {
+            requests: rules::requests(module, rules, &selection)?,
+            settings: rules::settings(module, rules, &selection, spec)?,
+            requantizes: rules.quantize.given == Some(GivenGrids::Requantize),
+            ..Resolved::new(spec)
+        })
     }
 
     /// The given grids as annotation takes them, with the codes in the pool of the module.

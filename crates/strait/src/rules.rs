@@ -90,7 +90,7 @@ impl Rules {
 
     /// The rules, resolved to one target's float graph.
     pub(crate) fn resolved(&self, model: &Model, module: &Module, spec: &TargetSpec) -> Result<Resolved, Error> {
-        Ok(self.0.resolved(model, module, spec)?)
+        Ok(Resolved::of(&self.0, model, module, spec)?)
     }
 }
 

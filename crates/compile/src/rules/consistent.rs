@@ -52,54 +52,47 @@ fn of_observer(observer: Option<Observer>, options: &ObserverOptions, table: &Ke
 
 /// Numbers outside of their limits. Documents are held against these by their schema.
 fn out_of_limits(range: Option<Range>, options: &ObserverOptions, table: &KeyPath) -> Vec<RuleError> {
-    let is_within = |limits: [f64; 2], x: f64| limits[0] <= x && x <= limits[1];
-    let ascends =
-        |limits: [f64; 2], [low, high]: [f64; 2]| low < high && [low, high].iter().all(|&x| is_within(limits, x));
-    let outside = |x: Option<f64>, limits: [f64; 2]| x.is_some_and(|x| !is_within(limits, x));
-    let range = range.is_some_and(|range| !ascends([f64::from(f32::MIN), f64::from(f32::MAX)], range.0));
-    let search = options
-        .search_range
-        .is_some_and(|search| !ascends([0.01, 10.0], search));
+    let single = |x: Option<f64>| x.map(|x| [x; 2]);
+    let any = [f64::from(f32::MIN), f64::from(f32::MAX)];
     let keys = [
-        ("range", range, "two numbers, the first below the second"),
-        (
-            "observer_options.percentile",
-            outside(options.percentile, [50.0, 100.0]),
-            "from 50 to 100",
-        ),
+        ("range", range.map(|range| range.0), any),
+        ("observer_options.percentile", single(options.percentile), [50.0, 100.0]),
         (
             "observer_options.lower_percentile",
-            outside(options.lower_percentile, [50.0, 100.0]),
-            "from 50 to 100",
+            single(options.lower_percentile),
+            [50.0, 100.0],
         ),
         (
             "observer_options.bins",
-            outside(options.bins.map(f64::from), [256.0, 4096.0]),
-            "from 256 to 4096",
+            single(options.bins.map(f64::from)),
+            [256.0, 4096.0],
         ),
         (
             "observer_options.averaging_constant",
-            outside(options.averaging_constant, [0.0, 1.0]),
-            "from 0 to 1",
+            single(options.averaging_constant),
+            [0.0, 1.0],
         ),
-        (
-            "observer_options.search_range",
-            search,
-            "two numbers from 0.01 to 10, the first below the second",
-        ),
+        ("observer_options.search_range", options.search_range, [0.01, 10.0]),
         (
             "observer_options.search_step",
-            outside(options.search_step, [0.001, 1.0]),
-            "from 0.001 to 1",
+            single(options.search_step),
+            [0.001, 1.0],
         ),
     ];
-    let outside = keys.into_iter().filter(|(_, is_outside, _)| *is_outside);
-    let error = |(name, _, limits): (&str, bool, &str)| {
-        let key = name.split('.').fold(table.clone(), KeyPath::key);
-        RuleError::new(codes::RANGE, key.clone(), format!("`{key}` is outside of its limits"))
-            .help(format!("give {limits}"))
+    let is_outside = |name: &str, [low, high]: [f64; 2], limits: [f64; 2]| {
+        let ascends = low < high || low == high && !name.ends_with("range");
+        !(ascends && limits[0] <= low && high <= limits[1])
     };
-    outside.map(error).collect()
+    let outside = keys.into_iter().filter_map(|(name, numbers, limits)| {
+        numbers.filter(|&numbers| is_outside(name, numbers, limits))?;
+        let key = name.split('.').fold(table.clone(), KeyPath::key);
+        let error = RuleError::new(codes::RANGE, key.clone(), format!("`{key}` is outside of its limits"));
+        Some(match name.ends_with("range") {
+            true => error.help("give two numbers, the first below the second"),
+            false => error.help(format!("give a number from {} to {}", limits[0], limits[1])),
+        })
+    });
+    outside.collect()
 }
 
 /// Observers as errors name them.
@@ -186,6 +179,57 @@ impl OfRule<'_> {
         for (name, _) in only_layers.into_iter().filter(|(_, given)| *given) {
             let key = self.key.clone().key(name);
             self.conflict(key.clone(), format!("`{key}` is for layers, not for {others}"), help);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::Quantize, *};
+
+    #[test]
+    fn numbers_are_held_to_the_limits_that_documents_are_held_to() {
+        let refused = |keys: &str| {
+            let rule = toml::from_str(&format!("layers = ['a']\n{keys}")).unwrap();
+            let quantize = Quantize {
+                rule: vec![rule],
+                ..Quantize::default()
+            };
+            let rules = Rules {
+                quantize,
+                ..Rules::default()
+            };
+            consistent(&rules).err().map(|errors| errors.0[0].key.to_string())
+        };
+        for (keys, at) in [
+            ("range = [1, 1]", "range"),
+            ("range = [nan, 1]", "range"),
+            ("range = [0, 1e39]", "range"),
+            ("observer_options.percentile = 49.9", "observer_options.percentile"),
+            (
+                "observer_options.lower_percentile = nan",
+                "observer_options.lower_percentile",
+            ),
+            ("observer_options.bins = 4097", "observer_options.bins"),
+            (
+                "observer_options.averaging_constant = -0.1",
+                "observer_options.averaging_constant",
+            ),
+            (
+                "observer_options.search_range = [1.3, 0.7]",
+                "observer_options.search_range",
+            ),
+            ("observer_options.search_step = 0", "observer_options.search_step"),
+        ] {
+            assert_eq!(refused(keys), Some(format!("quantize.rule[0].{at}")), "{keys}");
+        }
+        for keys in [
+            "range = [-1, 0]",
+            "observer_options.percentile = 50",
+            "observer_options.search_range = [0.01, 10]",
+            "observer_options.bins = 256",
+        ] {
+            assert_eq!(refused(keys), None, "{keys}");
         }
     }
 }

@@ -21,13 +21,7 @@ mod settings;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use strait_core::Module;
-use strait_target::{
-    TargetSpec,
-    spec::{Observer, ObserverOptions},
-};
-
-use crate::{Model, Resolved};
+use strait_target::spec::{Observer, ObserverOptions};
 
 pub use consistent::consistent;
 pub use error::{RuleError, RuleErrors};
@@ -53,22 +47,4 @@ pub struct Rules {
     pub observer_options: ObserverOptions,
     /// The values that inputs of the model take, by name.
     pub inputs: BTreeMap<String, Range>,
-}
-
-impl Rules {
-    /// The rules, resolved to the float graph that a target's rules have made of a model.
-    ///
-    /// # Errors
-    /// All that is wrong with them.
-    pub fn resolved(&self, model: &Model, module: &Module, spec: &TargetSpec) -> Result<Resolved, RuleErrors> {
-        consistent(self)?;
-        let selection = select(&model.module, &model.layers, &self.quantize, &[&spec.id])?;
-        let selection = selection.carried(&model.module, module);
-        Ok(Resolved {
-            requests: requests(module, self, &selection)?,
-            settings: settings(module, self, &selection, spec)?,
-            requantizes: self.quantize.given == Some(GivenGrids::Requantize),
-            ..Resolved::new(spec)
-        })
-    }
 }

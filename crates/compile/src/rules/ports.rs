@@ -31,37 +31,25 @@ pub(super) fn ports(
         let tried = reading
             .clone()
             .map(|(id, node)| Ok((id, operand(module, node, position as usize, &key)?)));
-        match any(tried) {
-            Ok(operands) => found.operands.extend(operands),
-            Err(error) => found.errors.push(error),
-        }
+        any(tried, &mut found.operands, &mut found.errors);
     }
     for (at, &position) in rule.results.iter().enumerate() {
         let key = rule_place(index).key("results").index(at);
-        match any(making
+        let tried = making
             .clone()
-            .map(|(_, node)| result(module, node, position as usize, &key)))
-        {
-            Ok(results) => found.results.extend(results),
-            Err(error) => found.errors.push(error),
-        }
+            .map(|(_, node)| result(module, node, position as usize, &key));
+        any(tried, &mut found.results, &mut found.errors);
     }
     found
 }
 
-/// Those that fit, or the first reason why none does.
-fn any<T>(tried: impl Iterator<Item = Result<T, RuleError>>) -> Result<Vec<T>, RuleError> {
-    let (mut fit, mut unfit) = (Vec::new(), None);
-    for one in tried {
-        match one {
-            Ok(one) => fit.push(one),
-            Err(why) => unfit = unfit.or(Some(why)),
-        }
+/// Takes those that fit, or the first reason why none does.
+fn any<T>(tried: impl Iterator<Item = Result<T, RuleError>>, found: &mut Vec<T>, errors: &mut Vec<RuleError>) {
+    let (fit, unfit): (Vec<_>, Vec<_>) = tried.partition(Result::is_ok);
+    if fit.is_empty() {
+        errors.extend(unfit.into_iter().take(1).filter_map(Result::err));
     }
-    match unfit {
-        Some(unfit) if fit.is_empty() => Err(unfit),
-        _ => Ok(fit),
-    }
+    found.extend(fit.into_iter().flatten());
 }
 
 fn absent(key: &KeyPath, name: &str, port: Port, count: usize) -> RuleError {
