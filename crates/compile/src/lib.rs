@@ -3,7 +3,8 @@
 //! the steps ([`Watch`]) and may stop them.
 //!
 //! [`Model::new`] applies the rules that know no target, [`observe()`] runs the samples once, for any number of targets,
-//! [`OfTarget::new`] applies the rules of one target's table, and [`compile()`] does the rest.
+//! [`OfTarget::new`] applies the rules of one target's table, [`rules`] makes settings of what somebody wants of single layers, and
+//! [`compile()`] does the rest.
 
 mod blame;
 mod compile;
@@ -17,6 +18,7 @@ mod own_model;
 mod quantize;
 mod resolved;
 mod revise;
+pub mod rules;
 mod shares;
 mod simulated;
 mod watch;

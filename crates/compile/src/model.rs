@@ -10,7 +10,7 @@ use strait_quantize::{
     statistics::Coverage,
 };
 
-use crate::{CompileError, Step, Watch};
+use crate::{CompileError, Step, Watch, rules::Layers};
 
 /// A canonical model.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Model {
     pub bodies: Bodies,
     /// The steps that the rules took.
     pub rewritten: Rewritten,
+    /// The layers as they were before.
+    pub layers: Layers,
 }
 
 /// The means of runs. None of them changes a bit.
@@ -41,11 +43,13 @@ impl Model {
     /// A model that asks for what cannot be; a defect.
     pub fn new(mut module: Module, switches: &Switches) -> Result<Model, CompileError> {
         let bodies = module.lay_open(module.main);
+        let layers = Layers::of(&module);
         let (module, rewritten) = canonicalise(module, switches)?;
         Ok(Model {
             module,
             bodies,
             rewritten,
+            layers,
         })
     }
 }

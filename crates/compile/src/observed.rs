@@ -163,12 +163,14 @@ impl Observed {
             Some((module, observation)) => (module, observation),
             None => (&self.model.module, &self.observation),
         };
+        let resolved = resolve(float)?;
+        let observation = self.more((float, observation), &resolved.requests, watch)?;
         work(&Task {
             float,
             bodies: &self.model.bodies,
-            observation,
+            observation: &observation,
             target,
-            resolved: &resolve(float)?,
+            resolved: &resolved,
             ranges: &self.ranges,
             random_inputs: 3,
             limits: self.means.limits,
@@ -186,23 +188,34 @@ impl Observed {
         if let Some((_, made)) = known().iter().find(|(rules, _)| *rules == spec.rules) {
             return Ok(made.clone());
         }
-        let (module, bodies) = (&self.model.module, &self.model.bodies);
-        let switches = Switches::default();
-        let own = OfTarget::new(
-            (module, &self.observation),
-            (spec, &switches),
-            watch,
-            |module, unmet| {
-                let covered = Coverage::all(self.samples.count() as u64);
-                let others = (unmet, self.samples.as_ref(), &covered);
-                observe((module, bodies), others, &self.means, watch)
-            },
-        )?;
+        let (canonical, switches) = ((&self.model.module, &self.observation), Switches::default());
+        let measured = |module: &Module, unmet: &Requests| self.measured(module, unmet, watch);
+        let own = OfTarget::new(canonical, (spec, &switches), watch, measured)?;
         let made = match (own.module, own.observation) {
             (Cow::Borrowed(_), Cow::Borrowed(_)) => None,
             (module, observation) => Some(Arc::new((module.into_owned(), observation.into_owned()))),
         };
         known().push((spec.rules.clone(), made.clone()));
         Ok(made)
+    }
+
+    /// An observation with the statistics of the module's values that are asked for and that it does not have yet.
+    fn more<'o>(
+        &self,
+        (module, known): (&Module, &'o Observation),
+        requests: &Requests,
+        watch: &dyn Watch,
+    ) -> Result<Cow<'o, Observation>, CompileError> {
+        let (unmet, mut found) = (requests.unmet(module, module.main, known), Cow::Borrowed(known));
+        if !unmet.is_empty() {
+            found.to_mut().extend(self.measured(module, &unmet, watch)?);
+        }
+        Ok(found)
+    }
+
+    fn measured(&self, module: &Module, requests: &Requests, watch: &dyn Watch) -> Result<Observation, CompileError> {
+        let covered = Coverage::all(self.samples.count() as u64);
+        let what = (requests, self.samples.as_ref(), &covered);
+        observe((module, &self.model.bodies), what, &self.means, watch)
     }
 }

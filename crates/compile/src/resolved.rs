@@ -2,14 +2,24 @@
 
 use strait_core::{Elem, Module, NodeId, Port, QuantParams, TensorData};
 use strait_lower::FusionPolicy;
-use strait_quantize::annotate::{Constraints, Given, Settings};
+use strait_quantize::{
+    Requests,
+    annotate::{Constraints, Given, Settings},
+};
 use strait_target::{TargetSpec, spec::Difference};
+
+use crate::{
+    Model,
+    rules::{self, GivenGrids, RuleErrors, Rules},
+};
 
 /// The rules for one target's float graph, resolved.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// Of its nodes, values and operands.
     pub settings: Settings,
+    /// Statistics that these read, those that annotation always reads among them.
+    pub requests: Requests,
     /// Grids and codes that are known before: from a program, or from a record.
     pub given: Vec<GivenGrid>,
     /// Where a node cannot have the grid that a quantized model has for a value: true if the value gets another one, false
@@ -39,10 +49,27 @@ impl Resolved {
     pub fn new(spec: &TargetSpec) -> Resolved {
         Resolved {
             settings: Settings::new(spec),
+            requests: Requests::default(),
             given: Vec::new(),
             requantizes: false,
             fusion: fusion_policy(spec, None, None),
         }
+    }
+
+    /// What rules make of the float graph that a target's table has made of a model.
+    ///
+    /// # Errors
+    /// All that is wrong with the rules.
+    pub fn of(rules: &Rules, model: &Model, module: &Module, spec: &TargetSpec) -> Result<Resolved, RuleErrors> {
+        rules::consistent(rules)?;
+        let selection = rules::select(&model.module, &model.layers, &rules.quantize, &[&spec.id])?;
+        let selection = selection.carried(&model.module, module);
+        Ok(Resolved {
+            requests: rules::requests(module, rules, &selection)?,
+            settings: rules::settings(module, rules, &selection, spec)?,
+            requantizes: rules.quantize.given == Some(GivenGrids::Requantize),
+            ..Resolved::new(spec)
+        })
     }
 
     /// The given grids as annotation takes them, with the codes in the pool of the module.

@@ -1,15 +1,13 @@
 //! Keys that are right one by one, but do not go together.
 
+use strait_compile::rules::consistent;
 use strait_document::{Diagnostic, Diagnostics, nearest};
 
 use super::{
     KeyPath, Loaded, codes,
     overrides::OUT,
     preprocess,
-    rule::Settings,
-    types::{
-        Accept, Activation, Better, Drop, Evaluation, Metric, MetricTable, Observer, ObserverOptions, Preprocess, Run,
-    },
+    types::{Accept, Better, Drop, Evaluation, Metric, MetricTable, Preprocess},
 };
 
 /// Checks the keys with each other.
@@ -22,7 +20,7 @@ pub(super) fn check(loaded: &Loaded) -> Result<(), Diagnostics> {
         findings: Vec::new(),
     };
     checker.preprocessing();
-    checker.observers();
+    checker.record();
     checker.rules();
     checker.fusion();
     checker.evaluation();
@@ -68,90 +66,18 @@ impl Checker<'_> {
         }
     }
 
-    fn observers(&mut self) {
+    fn record(&mut self) {
         let calibration = &self.loaded.config.calibration;
         let path = KeyPath::of(&["calibration"]);
         if calibration.data.is_some() && calibration.record.is_some() {
             let help = "`data` has samples to measure ranges on, `record` has the grids already";
             self.conflict(&path.key("record"), "there are samples and a record", help);
         }
-        self.observer(
-            calibration.observer,
-            &calibration.observer_options,
-            &KeyPath::of(&["calibration"]),
-        );
-        for (index, rule) in self.loaded.config.quantize.rule.iter().enumerate() {
-            self.observer(rule.observer, &rule.observer_options, &rule_path(index));
-        }
-    }
-
-    /// An absent observer may be the one that takes the option: the target's, or that of an earlier rule.
-    fn observer(&mut self, observer: Option<Observer>, options: &ObserverOptions, table: &KeyPath) {
-        for (key, readers) in options.given() {
-            if observer.is_none_or(|observer| readers.contains(&observer)) {
-                continue;
-            }
-            let path = table.clone().key("observer_options").key(key);
-            let readers: Vec<String> = readers.iter().map(|reader| format!("{:?}", reader.name())).collect();
-            let message = format!("`{path}` needs the observer {}", readers.join(" or "));
-            self.conflict(&path, message, "set the observer, or leave it out");
-        }
     }
 
     fn rules(&mut self) {
-        for (index, rule) in self.loaded.config.quantize.rule.iter().enumerate() {
-            let path = rule_path(index);
-            if !rule.selects_layers() && rule.tensors.is_empty() {
-                let help = "give at least one of layers, op, between, tensors; layers = [\"**\"] is all";
-                self.conflict(&path, format!("`{path}` does not say what it is for"), help);
-            }
-            if rule.settings() == Settings::default() {
-                let help =
-                    "give at least one of run, range, observer, observer_options, alignment, weights, activations";
-                self.conflict(&path, format!("`{path}` sets nothing"), help);
-            }
-            if rule.range.is_some() && rule.observer.is_some() {
-                let path = path.clone().key("observer");
-                let help = "leave one of them out; of two rules the later one wins";
-                self.conflict(&path, format!("`{path}` makes a range, and `range` states it"), help);
-            }
-            let codes = rule.activations.ty.and_then(Activation::codes);
-            if rule.run == Some(Run::Float) && codes.is_some() && rule.tensors.is_empty() {
-                let path = path.clone().key("activations").key("type");
-                let help = "leave one of them out";
-                self.conflict(
-                    &path,
-                    format!("`{path}` has codes, and the layers are to run in float"),
-                    help,
-                );
-            }
-            for (key, positions) in [("operands", &rule.operands), ("results", &rule.results)] {
-                let path = path.clone().key(key);
-                if !positions.is_empty() && !rule.selects_layers() {
-                    let help = "give layers, op or between; `tensors` names tensors whoever makes and reads them";
-                    self.conflict(&path, format!("`{path}` does not say of which layers"), help);
-                }
-                self.twice(positions, &path);
-            }
-            let (others, help) = match rule.selects_ports() {
-                true => (
-                    "operands and results",
-                    "leave `operands` and `results` out, or give the layers a rule of their own",
-                ),
-                false => ("tensors", "choose layers"),
-            };
-            if rule.selects_ports() || !rule.tensors.is_empty() && !rule.selects_layers() {
-                let only_layers = [
-                    ("run", rule.run.is_some()),
-                    ("alignment", rule.alignment.is_some()),
-                    ("simplify", rule.simplify.is_some()),
-                    ("weights", rule.weights != Default::default()),
-                ];
-                for (key, _) in only_layers.into_iter().filter(|(_, given)| *given) {
-                    let path = path.clone().key(key);
-                    self.conflict(&path, format!("`{path}` is for layers, not for {others}"), help);
-                }
-            }
+        if let Err(found) = consistent(&self.loaded.config.rules()) {
+            self.findings.extend(self.loaded.told(found).0);
         }
     }
 
@@ -345,8 +271,4 @@ impl Checker<'_> {
             }
         }
     }
-}
-
-fn rule_path(index: usize) -> KeyPath {
-    KeyPath::of(&["quantize", "rule"]).index(index)
 }

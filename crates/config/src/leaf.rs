@@ -11,10 +11,9 @@ use std::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use strait_document::{Format, Glob, Rule};
-use strait_requantize::IntType;
+pub use strait_compile::rules::{Pattern, Range};
+use strait_document::{Format, Rule};
 use strait_samples::FOLDERS;
-use strait_target::spec::{Activation, Integer};
 
 use super::TARGET_PLACEHOLDER;
 
@@ -97,23 +96,6 @@ impl PathByTarget {
     }
 }
 
-/// A pattern over source names: see [`Glob`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Pattern(String);
-
-impl Pattern {
-    /// The text as written.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Ready to be matched.
-    pub fn glob(&self) -> Glob {
-        Glob::new(&self.0)
-    }
-}
-
 /// A JSON pointer (RFC 6901): `/map/0` is the first element of the list at the key `map`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -149,22 +131,6 @@ impl Layout {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-/// `[lowest, highest]`, both of them finite in `f32`, the first below the second.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Range(pub [f64; 2]);
-
-/// The schema of a type of codes: those of weights and activations have up to 16 bits.
-pub(super) struct CodesWord;
-
-/// The same with real numbers.
-pub(super) struct ActivationWord;
-
-fn words(others: &[&'static str]) -> Vec<&'static str> {
-    let codes = Integer::ALL.iter().filter(|&&word| IntType::from(word).bits() <= 16);
-    codes.map(|word| word.name()).chain(others.iter().copied()).collect()
 }
 
 /// The forms of these values.
@@ -245,11 +211,7 @@ leaf_schema! {
     DataPath: { "type": "string", "format": "data", "minLength": 1 };
     LabelPath: { "type": "string", "format": "labels", "minLength": 1 };
     PathByTarget: { "type": "string", "format": "path-by-target", "minLength": 1 };
-    Pattern: { "type": "string", "format": "glob", "minLength": 1 };
     Pointer: { "type": "string", "format": "pointer", "pattern": "^/" };
     Sha256: { "type": "string", "format": "sha256", "pattern": "^[0-9a-fA-F]{64}$" };
     Layout: { "type": "string", "format": "layout", "pattern": "^N[A-Z]*$" };
-    CodesWord: { "type": "string", "enum": words(&[]) };
-    ActivationWord: { "type": "string", "enum": words(&[Activation::FLOAT32]) };
-    Range: { "type": "array", "format": "range", "items": { "type": "number", "minimum": f32::MIN, "maximum": f32::MAX }, "minItems": 2, "maxItems": 2 };
 }

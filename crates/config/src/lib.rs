@@ -1,8 +1,9 @@
 //! The configuration of a deployment: a TOML file, and the keys that the command line sets.
 //!
 //! The types (`types.rs`, `plugins.rs`, `leaf.rs`) are all that there is to say of a single key: parser, checks, JSON schema and
-//! reference page are made of them by `strait_document`. Keys that have to go together are checked in `consistency.rs`. Where each
-//! key was written stays known ([`Loaded::error`]), for those who find with model, data or target what is wrong with it.
+//! reference page are made of them by `strait_document`. Those of `[quantize]` stand with the compiler, which makes settings of
+//! them. Keys that have to go together are checked in `consistency.rs`. Where each key was written stays known
+//! ([`Loaded::error`]), for those who find with model, data or target what is wrong with it.
 
 mod consistency;
 pub mod data;
@@ -15,10 +16,9 @@ mod load;
 mod overrides;
 pub mod plugins;
 pub mod preprocess;
-pub mod quantize;
 mod reference;
 pub mod rewrite;
-pub mod rule;
+mod rules;
 mod settings;
 pub mod types;
 

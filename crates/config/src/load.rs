@@ -32,19 +32,6 @@ impl Loaded {
         self.tree.find(path).is_some()
     }
 
-    /// The place of a key of `[quantize]` or of one of these rules, in rising order: where the last of them gives it, which
-    /// wins; else that of `[quantize]`.
-    pub fn asks(&self, rules: &[usize], keys: &[&str]) -> KeyPath {
-        let table = KeyPath::of(&["quantize"]);
-        let within = |table: KeyPath| keys.iter().fold(table, |path, key| path.key(key));
-        let mut rules = rules.iter().rev();
-        let given = rules.find_map(|&rule| {
-            let path = within(table.clone().key("rule").index(rule));
-            self.has(&path).then_some(path)
-        });
-        given.unwrap_or_else(|| within(table))
-    }
-
     /// An error about the value at `path`, with its place and `label` beside the caret: for what can only be checked
     /// with the model, the data or the target at hand. Where nothing was given at `path`, the place is that of the
     /// table or list around it.

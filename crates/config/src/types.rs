@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, num::NonZeroU32, sync::LazyLock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use strait_compile::rules::{Activations, Alignment, Between, GivenGrids, Quantize, Rule, Run, Unfit, Weights};
 use strait_document::{Any, Document, Format as TextFormat, Shape};
 pub use strait_target::spec::{
     Activation, Alignment as Align, Difference as Accept, Format, Integer, Observer, ObserverOptions, ScaleSet,
@@ -22,7 +23,6 @@ pub use super::{
     data::{Data, NotANumber, Unreadable},
     gate::{FusionGate, Gate, SanityGate},
     images::{At, Crop, Decode, Filter, Gray, Letterbox, Like, Orientation, Resize, Round},
-    quantize::{Activations, Alignment, Between, GivenGrids, Quantize, Rule, Run, Unfit, Weights},
     rewrite::Rewrite,
 };
 

@@ -117,7 +117,7 @@ impl Observed {
     /// # Errors
     /// As for [`Observed::compile`]; an interruption.
     pub fn compile_watched(&self, target: &Target, rules: &Rules, watch: &dyn Watch) -> Result<Artifact, Error> {
-        let settings = |module: &Module| rules.resolved(module, target.target.spec());
+        let settings = |module: &Module| rules.resolved(&self.observed.model, module, target.target.spec());
         let built = self.observed.compile(&target.target, settings, watch)?;
         Ok(Compiled::artifact(built, self, target, rules))
     }
@@ -271,7 +271,7 @@ impl Artifact {
         let spec = target.target.spec();
         let provenance = Provenance {
             sources: Sources {
-                config: sha256(rules.text().as_bytes()),
+                config: sha256(rules.text()?.as_bytes()),
                 data: (samples.digest().into_iter())
                     .map(|digest| ("calibration".to_owned(), Digest(digest)))
                     .collect(),

@@ -38,6 +38,16 @@ pub enum Fault {
 }
 
 /// An error: a sentence, whose fault it is, and the layer where one is concerned.
+///
+/// ```
+/// # #[cfg(feature = "onnx")] {
+/// use strait::{Fault, Model};
+///
+/// let error = Model::from_bytes(&b"no model"[..]).unwrap_err();
+/// assert_eq!((error.fault(), error.code()), (Fault::Model, "M001"));
+/// println!("{error}{}", error.hint().map(|hint| format!("; {hint}")).unwrap_or_default());
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -160,7 +170,7 @@ impl From<ArtifactError> for Error {
 
 #[cfg(feature = "compile")]
 mod compile {
-    use strait_compile::CompileError;
+    use strait_compile::{CompileError, rules::RuleErrors};
     use strait_core::codes;
     use strait_execute::ExecuteError;
     use strait_import::ReadError;
@@ -208,6 +218,17 @@ mod compile {
                 CompileError::Target(_) | CompileError::Kernels(_) => Error::new(Fault::Target, codes::TARGET, text),
                 CompileError::OwnModel(error) => Error::new(Fault::Target, codes::TARGET, text).at(error.layer),
                 CompileError::Defect(text) => Error::defect(text),
+            }
+        }
+    }
+
+    impl From<RuleErrors> for Error {
+        fn from(errors: RuleErrors) -> Error {
+            let first = errors.0.first();
+            let help = first.map(|first| first.help.join("; ")).filter(|help| !help.is_empty());
+            Error {
+                help,
+                ..Error::new(Fault::Rules, first.map_or(codes::RULE, |first| first.code), &errors)
             }
         }
     }

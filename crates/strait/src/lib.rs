@@ -63,6 +63,32 @@ pub use target::{Target, targets};
 pub use tensor::{Tensor, TensorView};
 
 /// Traits and types of programs that bring a format of models of their own, or that watch a compilation.
+///
+/// ```
+/// # #[cfg(all(feature = "onnx", feature = "generic-int8"))] {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");
+/// # let (model, target) = (strait::Model::open(path)?, strait::Target::named("generic-int8")?);
+/// # let samples = strait::Samples::new([vec![strait::Tensor::new(&[1, 1, 8, 8], &[0.5f32; 64])?]]);
+/// use std::cell::RefCell;
+/// use strait::{Rules, SessionOptions, extend::{Step, Watch}};
+///
+/// #[derive(Default)]
+/// struct Steps(RefCell<Vec<Step>>);
+///
+/// impl Watch for Steps {
+///     fn begin(&self, step: Step, _: Option<usize>) {
+///         self.0.borrow_mut().push(step);
+///     }
+/// }
+///
+/// let steps = Steps::default();
+/// let observed = model.observe_watched(&samples, &SessionOptions::default(), &steps)?;
+/// observed.compile_watched(&target, &Rules::new(), &steps)?;
+/// assert_eq!(steps.0.borrow().first(), Some(&Step::Observe));
+/// assert_eq!(steps.0.borrow().last(), Some(&Step::Verify));
+/// # }
+/// # Ok::<(), strait::Error>(())
+/// ```
 #[cfg(feature = "compile")]
 pub mod extend {
     pub use bytes::Bytes;

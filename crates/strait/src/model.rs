@@ -13,6 +13,27 @@ use crate::{Elem, Error, Fault, Port};
 const MOST_BYTES: u64 = 1 << 40;
 
 /// A float model with fixed shapes.
+///
+/// ```
+/// # #[cfg(feature = "onnx")] {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");
+/// use strait::{Model, ReadOptions, extend::Bytes, formats};
+///
+/// let model = Model::open(path)?;
+/// assert_eq!(model.inputs()[0].shape, [1, 1, 8, 8]);
+/// assert_eq!(model.outputs()[0].name, "logits");
+/// for note in model.notes() {
+///     println!("{note}");
+/// }
+///
+/// // The same from memory, up to its first layer.
+/// let bytes = std::fs::read(path).unwrap();
+/// let stem = ReadOptions { outputs: vec!["/stem/conv/Conv".to_owned()], ..ReadOptions::default() };
+/// let stem = Model::read(Bytes::from(bytes), None, &formats(), &stem)?;
+/// assert_eq!(stem.inputs(), model.inputs());
+/// # }
+/// # Ok::<(), strait::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(crate) module: Module,
@@ -22,6 +43,12 @@ pub struct Model {
 }
 
 /// The formats that this program reads, by its features.
+///
+/// ```
+/// for format in strait::formats() {
+///     println!("{}", format.name());
+/// }
+/// ```
 pub fn formats() -> Vec<&'static dyn Format> {
     vec![
         #[cfg(feature = "tflite")]

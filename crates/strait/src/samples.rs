@@ -14,6 +14,27 @@ use strait_quantize::observe;
 use crate::{Elem, Error, Fault, Tensor};
 
 /// Where samples come from, for samples that are made when they are asked for.
+///
+/// ```
+/// use strait::{Samples, Source, Tensor};
+///
+/// /// Images in one array of bytes.
+/// struct Images(Vec<[u8; 64]>);
+///
+/// impl Source for Images {
+///     fn count(&self) -> usize {
+///         self.0.len()
+///     }
+///
+///     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
+///         let image = self.0.get(index).ok_or("there is no such image")?;
+///         let pixels = image.map(|pixel| f32::from(pixel) / 255.0);
+///         Ok(vec![Tensor::new(&[1, 1, 8, 8], &pixels).map_err(|error| error.to_string())?])
+///     }
+/// }
+///
+/// let samples = Samples::from_source(Images(vec![[0; 64], [255; 64]]));
+/// ```
 pub trait Source: Send + Sync {
     /// Number of samples.
     fn count(&self) -> usize;
@@ -32,6 +53,15 @@ pub trait Source: Send + Sync {
 }
 
 /// Real samples, each with the inputs of the model in their order.
+///
+/// ```
+/// use strait::{Samples, Tensor};
+///
+/// let image = |level: f32| Tensor::new(&[1, 1, 8, 8], &[level; 64]).map(|image| vec![image]);
+/// let in_memory = Samples::new([image(0.0)?, image(0.5)?]);
+/// let in_a_file = Samples::spool([image(0.0)?, image(0.5)?])?;
+/// # Ok::<(), strait::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Samples(pub(crate) Arc<dyn observe::Samples>);
 

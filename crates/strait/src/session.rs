@@ -8,6 +8,16 @@ use strait_execute::{Demand, LoopsFor, Plan, PlanOptions, Threads, Workspace, co
 use crate::{Elem, Error, Limits, Tensor, TensorView};
 
 /// The means of a session. None of them changes a bit of any result.
+///
+/// ```
+/// use std::num::NonZeroUsize;
+/// use strait::{Limits, SessionOptions};
+///
+/// let options = SessionOptions {
+///     threads: NonZeroUsize::new(4).unwrap(),
+///     limits: Limits { memory: Some(1 << 30), ..Limits::default() },
+/// };
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SessionOptions {
     /// Threads to compute on.
@@ -39,6 +49,26 @@ pub struct Port {
 }
 
 /// A model that is ready to run. A clone shares the plan and has memory of its own, for another thread.
+///
+/// ```
+/// # #[cfg(all(feature = "onnx", feature = "generic-int8"))] {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");
+/// # let image = strait::Tensor::new(&[1, 1, 8, 8], &[0.5f32; 64])?;
+/// # let samples = strait::Samples::new([vec![image.clone()]]);
+/// # let (model, target) = (strait::Model::open(path)?, strait::Target::named("generic-int8")?);
+/// # let artifact = strait::compile(&model, &target, &samples, &strait::Rules::new())?;
+/// let mut session = artifact.session()?;
+/// let mut other = session.clone();
+/// let [input] = &session.inputs()[..] else { panic!("the model has one input") };
+/// let there = std::thread::spawn({
+///     let (name, image) = (input.name.clone(), image.clone());
+///     move || other.run(&[(&name, image.view())])
+/// });
+/// let here = session.run(&[(&input.name, image.view())])?;
+/// assert_eq!(here["logits"].bytes(), there.join().unwrap()?["logits"].bytes());
+/// # }
+/// # Ok::<(), strait::Error>(())
+/// ```
 pub struct Session {
     plan: Arc<Plan>,
     threads: Threads,

@@ -18,6 +18,22 @@ use {
 use crate::Error;
 
 /// A chip, or the rules of a runtime: what a model is compiled for.
+///
+/// ```
+/// # #[cfg(feature = "sima-mla")] {
+/// use strait::{OptionValue, Options, Target};
+///
+/// let target = Target::named("sima")?;
+/// assert_eq!(target.id(), "sima");
+///
+/// let options = Options::from([("requantization_mode".to_owned(), OptionValue::String("tflite".to_owned()))]);
+/// let with_other_arithmetic = Target::with_options("sima", &options)?;
+///
+/// let table = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/targets/acme-npu2.toml"));
+/// assert_eq!(Target::from_toml(table)?.id(), "acme-npu2");
+/// # }
+/// # Ok::<(), strait::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Target {
     pub(crate) target: Arc<dyn strait_target::Target>,
@@ -33,6 +49,12 @@ impl fmt::Debug for Target {
 
 /// The ids of the targets that are linked into this program: those in the box by its features, and those of vendors' crates
 /// that it uses.
+///
+/// ```
+/// # #[cfg(feature = "generic-int8")]
+/// assert!(strait::targets()?.contains(&"generic-int8".to_owned()));
+/// # Ok::<(), strait::Error>(())
+/// ```
 ///
 /// # Errors
 /// A crate whose table is wrong, or an id that is there twice.
@@ -75,6 +97,12 @@ impl Target {
     /// # Errors
     /// No worker, since the program that embeds this library is none; a library that is not taken, or a worker that does not
     /// start.
+    ///
+    /// ```no_run
+    /// # use std::path::Path;
+    /// let target = strait::Target::from_library("libacme_target.so", Some(Path::new("/usr/local/bin/strait")))?;
+    /// # Ok::<(), strait::Error>(())
+    /// ```
     #[cfg(feature = "plugins")]
     pub fn from_library(library: impl AsRef<Path>, worker: Option<&Path>) -> Result<Target, Error> {
         let Some(worker) = worker else {

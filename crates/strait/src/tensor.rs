@@ -114,6 +114,14 @@ mod arrays {
     impl Tensor {
         /// A tensor of the elements of an array, in whatever order it has them in memory.
         ///
+        /// ```
+        /// let array = ndarray::array![[1.0f32, 2.0], [3.0, 4.0]];
+        /// let tensor = strait::Tensor::from_array(&array.t())?;
+        /// assert_eq!(tensor.values::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
+        /// assert_eq!(tensor.array::<f32>()?, array.t().into_dyn());
+        /// # Ok::<(), strait::Error>(())
+        /// ```
+        ///
         /// # Errors
         /// More elements than memory.
         pub fn from_array<T: Element, S: Data<Elem = T>, D: Dimension>(

@@ -8,8 +8,10 @@ use strait::{Artifact, LayerRule, Model, Rules, Samples, SessionOptions, Target,
 use strait_driver::{
     artifact::Opened,
     config::{self, Override},
+    diagnostic::Diagnostics,
     pipeline,
     session::{Session, Silent},
+    stop::Stop,
     targets, verification,
 };
 use strait_kernels::Context;
@@ -75,6 +77,148 @@ fn the_library_makes_the_same_model_as_the_command_for_each_target_in_the_box() 
         let found = verification::verify(&own, &registry, &verification::Request::default(), &session).unwrap();
         assert!(found.is_sound(), "{id}: {found:?}");
     }
+}
+
+#[test]
+fn rules_of_the_library_mean_what_those_of_a_configuration_mean() {
+    use rules::{Activations, Align, Integer, Observer, ObserverOptions, Unfit, WeightPer, Weights};
+    let folder = tempfile::tempdir().unwrap();
+    let session = Session::new(strait_execute::Threads::available(), Context::detect(), &Silent);
+    let registry = || targets::registry([]).unwrap();
+    let first = |found: Diagnostics| found.0.into_iter().next().unwrap();
+    let compiled = |rules: &str, out: &Path| {
+        let overrides = [
+            format!("output.dir={out:?}"),
+            format!("calibration.cache={:?}", folder.path().join("cache")),
+            "quantize.alignment.elementwise=\"large\"".to_owned(),
+            "calibration.observer=\"mse\"".to_owned(),
+            format!("quantize.rule=[{rules}]"),
+        ];
+        let overrides: Vec<Override> = overrides.into_iter().map(Override::set).collect();
+        let file = Path::new(REPOSITORY).join("configs/generic-int8.toml");
+        let loaded = config::load(&file, &overrides).map_err(first)?;
+        match pipeline::compile(&loaded, registry(), &session) {
+            Ok(_) => Ok(()),
+            Err(Stop::Found(found)) => Err(first(found)),
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let in_words = "{ between={ from=['/stem/conv/Conv'], to=['/block/pointwise/Conv'] }, activations={ type='int16' } }, \
+        { op=['conv'], weights={ per='tensor', unfit='error' } }, \
+        { layers=['/block/pointwise/Conv'], operands=[0], observer='hfmg', observer_options={ bins=1024 } }, \
+        { layers=['/block/norm2/BatchNormalization'], results=[0], range=[-2, 3.5], activations={ symmetric=true } }, \
+        { tensors=['logits'], observer='isotone' }, \
+        { op=['add'], alignment='none', simplify=false, optional=true }, \
+        { target=['ascend'], layers=['**'], run='float' }, \
+        { layers=['/classifier/**'], run='integer' }, \
+        { layers=['/head/**'], run='float', reason='it is looked at' }";
+    let weights = Weights {
+        per: Some(WeightPer::Tensor),
+        unfit: Some(Unfit::Error),
+        ..Weights::default()
+    };
+    let bins = ObserverOptions {
+        bins: Some(1024),
+        ..ObserverOptions::default()
+    };
+    let symmetric = Activations {
+        symmetric: Some(true),
+        ..Activations::default()
+    };
+
+    let built = [
+        LayerRule::new()
+            .between(["/stem/conv/Conv"], ["/block/pointwise/Conv"])
+            .activations(Integer::Int16),
+        LayerRule::new().op("conv").weights(weights),
+        LayerRule::of("/block/pointwise/Conv")
+            .operand(0)
+            .observer(Observer::Hfmg)
+            .observer_options(bins),
+        LayerRule::of("/block/norm2/BatchNormalization")
+            .result(0)
+            .range(-2.0, 3.5)
+            .activations(symmetric),
+        LayerRule::new().tensors("logits").observer(Observer::Isotone),
+        LayerRule::new()
+            .op("add")
+            .alignment(Align::None)
+            .simplify(false)
+            .optional(),
+        LayerRule::of("**").target("ascend").float("of another target"),
+        LayerRule::of("/classifier/**").integer(),
+        LayerRule::of("/head/**").float("it is looked at"),
+    ];
+    let alignment = rules::Alignment {
+        elementwise: Some(Align::Large),
+        ..rules::Alignment::default()
+    };
+    let of_all = Rules::new().observer(Observer::Mse).alignment(alignment);
+
+    let out = folder.path().join("in-words");
+    compiled(in_words, &out).unwrap();
+    let samples = Samples::new(samples_of(&Opened::open(&out, &registry()).unwrap()));
+    let (model, target) = (digits(), Target::named("generic-int8").unwrap());
+    let observed = model.observe(&samples, &SessionOptions::default()).unwrap();
+    let own = folder.path().join("built");
+    let rules = built.into_iter().fold(of_all.clone(), Rules::layer);
+    observed.compile(&target, &rules).unwrap().write(&own).unwrap();
+    for file in ["model.strait", "quantization.json"] {
+        let [one, other] = [&out, &own].map(|folder| fs::read(folder.join(file)).unwrap());
+        assert!(one == other, "{file} differs");
+    }
+
+    // Each is refused in the same words.
+    for (in_words, built) in [
+        (
+            "{ layers=['/clasifier/Gemm'], run='integer' }",
+            LayerRule::of("/clasifier/Gemm").integer(),
+        ),
+        ("{ op=['Convv'], run='auto' }", LayerRule::new().op("Convv").auto()),
+        (
+            "{ layers=['/head/conv/Conv'], operands=[1], range=[0, 1] }",
+            LayerRule::of("/head/conv/Conv").operand(1).range(0.0, 1.0),
+        ),
+        (
+            "{ tensors=['logits'], range=[0, 1], weights={ per='tensor' } }",
+            LayerRule::new().tensors("logits").range(0.0, 1.0).weights(Weights {
+                per: Some(WeightPer::Tensor),
+                ..Weights::default()
+            }),
+        ),
+        (
+            "{ layers=['/head/**'], activations={ type='uint4' } }",
+            LayerRule::of("/head/**").activations(Integer::Uint4),
+        ),
+        (
+            "{ layers=['/head/**'], observer='arq' }",
+            LayerRule::of("/head/**").observer(Observer::Arq),
+        ),
+        (
+            "{ op=['Relu'], weights={ per='tensor' } }",
+            LayerRule::new().op("Relu").weights(Weights {
+                per: Some(WeightPer::Tensor),
+                ..Weights::default()
+            }),
+        ),
+    ] {
+        let error = observed.compile(&target, &of_all.clone().layer(built)).unwrap_err();
+        let told = compiled(in_words, &out).unwrap_err();
+        assert_eq!(error.code(), told.code, "{in_words}: {error}");
+        assert!(error.message().contains(&told.message), "{error} and {told:?}");
+        assert_eq!(
+            error.hint(),
+            Some(told.help.join("; ")).as_deref().filter(|help| !help.is_empty())
+        );
+    }
+    let numbers = LayerRule::of("/head/**").range(1.0, f32::NAN);
+    let error = observed.compile(&target, &of_all.layer(numbers)).unwrap_err();
+    assert!(
+        error
+            .message()
+            .contains("`quantize.rule[0].range` is outside of its limits"),
+        "{error}"
+    );
 }
 
 /// Images without a meaning.
@@ -159,7 +303,7 @@ fn errors_say_whose_fault_they_are_and_what_would_be_right() {
     let has = |rules: &Rules| strait::compile(&model, &target, &Samples::new(noise(2)), rules).err();
     for rules in [
         Rules::new().observer(rules::Observer::Isotone),
-        Rules::new().activations(rules::Integer::Uint4.into()),
+        Rules::new().activations(rules::Integer::Uint4),
         Rules::new().layer(LayerRule::of("/Flatten").activations(rules::Activation::Float32)),
     ] {
         let unsupported = has(&rules).unwrap();
@@ -169,7 +313,7 @@ fn errors_say_whose_fault_they_are_and_what_would_be_right() {
             "{rules:?}"
         );
     }
-    assert_eq!(has(&Rules::new().activations(rules::Integer::Int16.into())), None);
+    assert_eq!(has(&Rules::new().activations(rules::Integer::Int16)), None);
 
     let none = strait::compile(&model, &target, &Samples::new([]), &Rules::new())
         .err()
@@ -209,7 +353,7 @@ fn later_rules_win_key_by_key_and_float_wins_over_a_type() {
     let observed = model
         .observe(&Samples::new(noise(3)), &SessionOptions::default())
         .unwrap();
-    let wide = || LayerRule::of("**").activations(rules::Integer::Int16.into());
+    let wide = || LayerRule::of("**").activations(rules::Integer::Int16);
     let model_of = |rules: Rules| {
         let built = observed.compile(&target, &rules).unwrap();
         let folder = tempfile::tempdir().unwrap();

@@ -57,6 +57,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "samples",
             "target",
             "evaluate",
+            "compile",
         ],
     ),
     (
@@ -64,6 +65,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "requantize",
             "core",
+            "document",
             "kernels",
             "target",
             "execute",

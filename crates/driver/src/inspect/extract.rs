@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use strait_compile::rules::matches_layer;
 use strait_core::{Def, Graph, Module, NodeId, ValueId};
 
-use crate::{config::Glob, pipeline::select::matches_layer};
+use crate::config::Glob;
 
 /// The main graph's layers that the pattern chooses. What they read from others becomes an input, what others read from
 /// them, or nobody, an output.

@@ -8,6 +8,7 @@ mod summary;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
+use strait_compile::rules::matches_layer;
 use strait_container::{Artifact, Digest, Integrity, MANIFEST_FILE, MODEL_FILE};
 use strait_core::{Bodies, Module, text};
 use strait_document::nearest;
@@ -17,9 +18,7 @@ use crate::{
     config::Glob,
     diagnostic::Diagnostic,
     failure::{self, codes},
-    model,
-    pipeline::select::matches_layer,
-    recognise,
+    model, recognise,
     report::{Layer, REPORT_FILE, Report},
     stop::Stop,
 };

@@ -6,12 +6,12 @@ use std::{
 };
 
 use serde::Serialize;
+use strait_compile::rules::matches_layer;
 use strait_container::Digest;
 use strait_core::{Bodies, DataId, Dim, Module, Node, Placement, Value, ValueId};
 
 use crate::{
     config::Glob,
-    pipeline::select::matches_layer,
     report::{FreeIntegers, FromScales, Layer, Outside, ReasonReport},
     table,
 };

@@ -29,14 +29,13 @@ use crate::{
 };
 
 use super::{
-    carried::carried,
+    denied::left_in_float,
     effects::effects,
     emit, gates, given, inputs,
     lowered::{Job, Lowered, annotated_with, lowered},
     nan, observe,
     read::{FloatModel, read_model, reading},
     ready::{Ready, ready},
-    settings::left_in_float,
     write::write,
 };
 
@@ -201,18 +200,19 @@ fn for_target(
 ) -> Result<(Digest, Report), Stop> {
     let ready = before.ready;
     let (canonical, bodies, switches) = (&ready.canonical, &ready.bodies, &ready.switches.0);
-    let selection = ready.selection.of_target(&loaded.config.quantize, &target.spec().id);
+    let selection = ready.selection.of_target(&ready.rules.quantize, &target.spec().id);
     let steps = Steps::new(session, target.spec().id.as_str());
     let rules = (target.spec(), switches);
     let of_target = OfTarget::new((canonical, &before.observation), rules, &steps, |module, unmet| {
         let cache = loaded.config.calibration.cache.as_ref();
         observe::statistics((module, bodies), unmet, &ready.samples, cache, session)
     })?;
-    let selection = carried(selection, canonical, &of_target.module);
+    let selection = selection.carried(canonical, &of_target.module);
     let job = Job {
         loaded,
         canonical: &of_target.module,
         bodies,
+        rules: &ready.rules,
         selection: &selection,
         observation: &of_target.observation,
         target: target.clone(),

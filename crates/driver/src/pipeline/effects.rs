@@ -1,43 +1,20 @@
 //! Effect of the configuration on the annotated graph: what each key is for, and who has something else in the end.
 
 use serde_json::Value;
+use strait_compile::rules::{KEYS, Key, Of, Rule, weighs};
 use strait_core::{
     ConfigId, Def, Granularity, Graph, Module, Node, NodeId, Origin, Placement, Policy, Port, QuantTable, ValueId,
 };
 
 use strait_target::spec::Integer;
 
-use crate::{
-    config::types::Run,
-    report::{KeyReport, Otherwise, RuleReport},
-};
+use crate::report::{KeyReport, Otherwise, RuleReport};
 
-use super::{
-    lowered::Job,
-    selection::{united, weighs},
-};
-
-/// A key of rules, its way through the tables of a rule, and what it is for.
-struct Key {
-    path: &'static [&'static str],
-    of: Of,
-    has: Has,
-}
-
-/// The things that a key is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
-    Layers,
-    Weights,
-    Activations,
-    /// Results of layers, tensors and operands.
-    Ranges,
-}
+use super::lowered::Job;
 
 /// Where an effect is to be seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Has {
-    Nowhere,
     Place,
     Type,
     Symmetric,
@@ -46,28 +23,20 @@ enum Has {
     Origin,
 }
 
-const fn key(path: &'static [&'static str], of: Of, has: Has) -> Key {
-    Key { path, of, has }
+impl Has {
+    /// Where that of a key is, if it is to be seen.
+    fn of(key: &Key) -> Option<Has> {
+        Some(match key.name {
+            "run" => Has::Place,
+            "range" | "observer" => Has::Origin,
+            "activations.type" | "weights.type" => Has::Type,
+            "activations.symmetric" | "weights.symmetric" => Has::Symmetric,
+            "activations.scale" | "weights.scale" => Has::Scale,
+            "weights.per" => Has::Per,
+            _ => return None,
+        })
+    }
 }
-
-const KEYS: &[Key] = &[
-    key(&["run"], Of::Layers, Has::Place),
-    key(&["range"], Of::Ranges, Has::Origin),
-    key(&["observer"], Of::Ranges, Has::Origin),
-    key(&["observer_options"], Of::Ranges, Has::Nowhere),
-    key(&["alignment"], Of::Layers, Has::Nowhere),
-    key(&["simplify"], Of::Layers, Has::Nowhere),
-    key(&["activations", "type"], Of::Activations, Has::Type),
-    key(&["activations", "symmetric"], Of::Activations, Has::Symmetric),
-    key(&["activations", "scale"], Of::Activations, Has::Scale),
-    key(&["weights", "type"], Of::Weights, Has::Type),
-    key(&["weights", "symmetric"], Of::Weights, Has::Symmetric),
-    key(&["weights", "scale"], Of::Weights, Has::Scale),
-    key(&["weights", "per"], Of::Weights, Has::Per),
-    key(&["weights", "block"], Of::Weights, Has::Nowhere),
-    key(&["weights", "observer"], Of::Weights, Has::Nowhere),
-    key(&["weights", "unfit"], Of::Weights, Has::Nowhere),
-];
 
 /// Anything that a key is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,17 +48,12 @@ enum Subject {
 
 /// The effect of each rule, and that of `[quantize]`, on a graph annotated for one target.
 pub(super) fn effects(job: &Job<'_>, annotated: &Module) -> (Vec<RuleReport>, Vec<KeyReport>) {
-    let rules = &job.loaded.config.quantize.rule;
     let effects = Effects {
         job,
         module: annotated,
         graph: annotated.main(),
-        set: rules
-            .iter()
-            .map(|rule| serde_json::to_value(rule).unwrap_or_default())
-            .collect(),
     };
-    let of_rules = (0..rules.len()).map(|index| effects.rule(index));
+    let of_rules = (0..job.rules.quantize.rule.len()).map(|index| effects.rule(index));
     (of_rules.collect(), effects.everywhere())
 }
 
@@ -97,38 +61,27 @@ struct Effects<'a> {
     job: &'a Job<'a>,
     module: &'a Module,
     graph: &'a Graph,
-    /// The keys of each rule.
-    set: Vec<Value>,
 }
 
 impl Effects<'_> {
     fn rule(&self, index: usize) -> RuleReport {
-        let (rule, selection) = (&self.job.loaded.config.quantize.rule[index], self.job.selection);
-        let holds = |rules: &Vec<usize>| rules.contains(&index);
-        let layers: Vec<Subject> = (selection.nodes.iter())
-            .filter(|(_, rules)| holds(rules))
-            .map(|(&id, _)| Subject::Layer(id))
-            .collect();
-        let operands: Vec<Subject> = (selection.operands.iter())
-            .filter(|(_, rules)| holds(rules))
-            .map(|(&(id, operand), _)| Subject::Operand(id, operand))
-            .collect();
-        let values: Vec<Subject> = (selection.values.iter())
-            .filter(|(_, rules)| holds(rules))
-            .map(|(&id, _)| Subject::Value(id))
-            .collect();
+        let rule = &self.job.rules.quantize.rule[index];
+        let (layers, operands, values) = self.job.selection.of_rule(index);
+        let layers: Vec<Subject> = layers.into_iter().map(Subject::Layer).collect();
+        let operands: Vec<Subject> = operands.into_iter().map(|(id, at)| Subject::Operand(id, at)).collect();
+        let values: Vec<Subject> = values.into_iter().map(Subject::Value).collect();
         // What is said of a layer is not said of its results besides.
         let named = values.iter().copied().filter(|&value| !self.is_of_layer(value, index));
         let named: Vec<Subject> = named.collect();
-        let keys = KEYS.iter().filter_map(|key| {
-            let value = given(&self.set[index], key.path)?;
+        let set = serde_json::to_value(rule).unwrap_or_default();
+        let keys = KEYS.iter().filter(|key| key.is_given(rule)).map(|key| {
             let subjects: Vec<Subject> = match key.of {
                 Of::Layers => layers.clone(),
                 Of::Weights => layers.iter().copied().filter(|&layer| self.weighs(layer)).collect(),
                 Of::Activations => [&layers[..], &operands, &named].concat(),
                 Of::Ranges => [&operands[..], &values].concat(),
             };
-            Some(self.effect(key, value, &subjects, Some(index)))
+            self.effect(key, &set, &subjects, Some(index))
         });
         let names = |subjects: &[Subject]| subjects.iter().map(|&subject| self.name(subject)).collect();
         RuleReport {
@@ -142,24 +95,30 @@ impl Effects<'_> {
 
     /// The keys of `[quantize]` for all layers of the accelerator that have codes.
     fn everywhere(&self) -> Vec<KeyReport> {
-        let set = serde_json::to_value(&self.job.loaded.config.quantize).unwrap_or_default();
+        let quantize = &self.job.rules.quantize;
+        let of_all = Rule {
+            activations: quantize.activations.clone(),
+            weights: quantize.weights.clone(),
+            ..Rule::default()
+        };
+        let set = serde_json::to_value(&of_all).unwrap_or_default();
         let on_target = |node: &Node| node.place == Placement::Accelerator;
         let nodes = self.graph.nodes().filter(|(_, node)| on_target(node));
         let layers: Vec<Subject> = nodes.map(|(id, _)| Subject::Layer(id)).collect();
         let seen = KEYS
             .iter()
-            .filter(|key| !matches!(key.has, Has::Nowhere | Has::Place | Has::Origin));
-        let effects = seen.filter_map(|key| {
-            let value = given(&set, key.path)?;
+            .filter(|key| key.is_given(&of_all) && Has::of(key).is_some());
+        let effects = seen.map(|key| {
             let with_codes = |&layer: &Subject| self.config(key, layer).is_some();
             let subjects: Vec<Subject> = layers.iter().copied().filter(with_codes).collect();
-            Some(self.effect(key, value, &subjects, None))
+            self.effect(key, &set, &subjects, None)
         });
         effects.collect()
     }
 
-    /// The effect of a key, of a rule or of `[quantize]`.
-    fn effect(&self, key: &Key, value: &Value, subjects: &[Subject], rule: Option<usize>) -> KeyReport {
+    /// The effect of a key that is set, by a rule or in `[quantize]`.
+    fn effect(&self, key: &Key, set: &Value, subjects: &[Subject], rule: Option<usize>) -> KeyReport {
+        let value = key.name.split('.').fold(set, |table, name| &table[name]);
         let otherwise = subjects.iter().filter_map(|&subject| {
             let last = self.last(key, subject);
             let overruled = last.filter(|&last| rule.is_none_or(|rule| last > rule));
@@ -179,7 +138,7 @@ impl Effects<'_> {
             })
         });
         KeyReport {
-            key: key.path.join("."),
+            key: key.name.to_owned(),
             value: value.clone(),
             of: subjects.len(),
             otherwise: otherwise.collect(),
@@ -196,29 +155,26 @@ impl Effects<'_> {
                 .read(self.graph, (id, index))
                 .map(|(_, rules)| rules)
                 .unwrap_or_default(),
-            Subject::Operand(id, index) => united(selection.nodes.get(&id), selection.operands.get(&(id, index))),
+            Subject::Operand(id, index) => selection.of_operand((id, index)),
         }
     }
 
     /// The last rule that gives a key. A range and an observer are two answers to one question.
     fn last(&self, key: &Key, subject: Subject) -> Option<usize> {
-        let table: &[&[&str]] = match key.has {
-            Has::Origin => &[&["range"], &["observer"]],
-            _ => &[key.path],
+        let (rules, quantize) = (self.rules(key, subject), &self.job.rules.quantize);
+        let same = |other: &&Key| {
+            other.name == key.name || Has::of(key) == Some(Has::Origin) && Has::of(other) == Has::of(key)
         };
-        let mut rules = self.rules(key, subject).into_iter().rev();
-        rules.find(|&index| {
-            let rule = self.set.get(index);
-            rule.is_some_and(|rule| table.iter().any(|path| given(rule, path).is_some()))
-        })
+        KEYS.iter()
+            .filter(same)
+            .filter_map(|key| quantize.last(&rules, key))
+            .max()
     }
 
     /// The rule by which a layer runs in float.
     fn in_float(&self, subject: Subject) -> Option<usize> {
         let Subject::Layer(id) = subject else { return None };
-        let quantize = &self.job.loaded.config.quantize;
-        let (rule, run) = quantize.last(self.job.selection.nodes.get(&id)?, |rule| rule.run)?;
-        (run == Run::Float).then_some(rule)
+        self.job.rules.quantize.in_float(self.job.selection.nodes.get(&id)?)
     }
 
     /// The config in which an effect is to be seen.
@@ -249,10 +205,8 @@ impl Effects<'_> {
 
     /// The word of the configuration for that which a subject has; none where that is not to be seen.
     fn has(&self, key: &Key, subject: Subject) -> Option<String> {
-        if key.has == Has::Nowhere {
-            return None;
-        }
-        if let (Has::Place, Subject::Layer(id)) = (key.has, subject) {
+        let seen = Has::of(key)?;
+        if let (Has::Place, Subject::Layer(id)) = (seen, subject) {
             let on_host = self.graph.node(id)?.place != Placement::Accelerator;
             return Some(if on_host { "float" } else { "integer" }.to_owned());
         }
@@ -262,8 +216,8 @@ impl Effects<'_> {
         };
         let scheme = table.config(config)?.scheme;
         let policy: Policy = scheme.policy();
-        Some(match key.has {
-            Has::Nowhere | Has::Place => return None,
+        Some(match seen {
+            Has::Place => return None,
             Has::Type => Integer::from(scheme.elem()?.int_type()?).name().to_owned(),
             Has::Symmetric => policy.is_symmetric().to_string(),
             Has::Scale if policy.has_powers_of_two() => "power_of_two".to_owned(),
@@ -307,23 +261,16 @@ impl Effects<'_> {
 /// True if what a subject has is what the key asks for. Any scale may be a power of two, a zero point that is not asked to be
 /// 0 may be, and a grid that was given or coarsened began as the range that a rule states.
 fn holds(key: &Key, value: &Value, has: &str) -> bool {
-    match (key.has, value) {
-        (Has::Symmetric, Value::Bool(false)) | (Has::Scale, Value::String(_))
+    match (Has::of(key), value) {
+        (Some(Has::Symmetric), Value::Bool(false)) | (Some(Has::Scale), Value::String(_))
             if has != "float32" && *value != "power_of_two" =>
         {
             true
         }
-        (Has::Origin, _) => has == Origin::Rule.name() || has == Origin::Coarsened.name(),
-        (Has::Place, _) if *value == "auto" => true,
+        (Some(Has::Origin), _) => has == Origin::Rule.name() || has == Origin::Coarsened.name(),
+        (Some(Has::Place), _) if *value == "auto" => true,
         (_, Value::String(value)) => has == value,
         (_, Value::Bool(value)) => has == if *value { "true" } else { "false" },
         _ => false,
     }
-}
-
-/// A key of a table, if it is given.
-fn given<'v>(table: &'v Value, path: &[&str]) -> Option<&'v Value> {
-    let found = path.iter().try_fold(table, |table, key| table.get(key))?;
-    let empty = found.as_object().is_some_and(|keys| keys.values().all(Value::is_null));
-    (!found.is_null() && !empty).then_some(found)
 }

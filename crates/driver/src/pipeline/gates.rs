@@ -1,5 +1,6 @@
 //! The demands of `[gate]`.
 
+use strait_compile::rules::matches_layer;
 use strait_core::{Module, Op, Placement};
 use strait_evaluate::{Measured, Unit};
 
@@ -10,8 +11,6 @@ use crate::{
     },
     report::{GateReport, Report},
 };
-
-use super::select::matches_layer;
 
 /// Holds a report against the demands.
 pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateReport> {

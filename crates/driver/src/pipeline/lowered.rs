@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use strait_compile::{Built, CompileError, GivenGrid, Resolved, Task, fusion_policy};
+use strait_compile::{
+    Built, CompileError, GivenGrid, Resolved, Task, fusion_policy,
+    rules::{self, GivenGrids, Rule, Rules, Selection},
+};
 use strait_core::{Bodies, Module, Switches};
 use strait_import::FreeDimension;
 use strait_lower::{Fusion, Until};
-use strait_quantize::{Observation, Settings};
+use strait_quantize::{Observation, Requests, Settings};
 use strait_target::{Origin, Target, spec::Format};
 use strait_verify::Ranges;
 
 use crate::{
-    config::{
-        KeyPath, Loaded,
-        types::{GivenGrids, Refused, Rule},
-    },
+    config::{KeyPath, Loaded, types::Refused},
     diagnostic::{Diagnostic, Diagnostics, SourceText},
     failure::{self, codes},
     session::{Session, Steps},
     stop::Stop,
 };
 
-use super::{given, model_grids, outputs::Outputs, record, selection::Selection, settings};
+use super::{denied, given, model_grids, outputs::Outputs, record};
 
 /// Input of the phases of one target.
 #[derive(Clone)]
@@ -30,6 +30,7 @@ pub(super) struct Job<'a> {
     pub(super) canonical: &'a Module,
     /// The bodies of control flow, which lie open in its main graph.
     pub(super) bodies: &'a Bodies,
+    pub(super) rules: &'a Rules,
     pub(super) selection: &'a Selection,
     pub(super) observation: &'a Observation,
     pub(super) target: Arc<dyn Target>,
@@ -96,14 +97,14 @@ pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, 
 
 /// The same with more rules, which name layers or tensors.
 pub(super) fn annotated_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'_>) -> Result<Module, Stop> {
-    let (mut loaded, mut selection) = (job.loaded.clone(), job.selection.clone());
+    let (mut all, mut selection) = (job.rules.clone(), job.selection.clone());
     for rule in rules {
-        let known = &mut loaded.config.quantize.rule;
+        let known = &mut all.quantize.rule;
         selection.extend(job.canonical, &rule, known.len());
         known.push(rule);
     }
     let job = Job {
-        loaded: &loaded,
+        rules: &all,
         selection: &selection,
         ..job.clone()
     };
@@ -133,7 +134,8 @@ impl Job<'_> {
 /// The configuration resolved, with the grids that are known: of the program, and of the record.
 fn resolved(job: &Job<'_>) -> Result<Resolved, Stop> {
     let (spec, config) = (job.target.spec(), &job.loaded.config);
-    let mut settings = settings::settings(job.canonical, job.loaded, job.selection, spec)?;
+    let mut settings =
+        rules::settings(job.canonical, job.rules, job.selection, spec).map_err(|found| job.loaded.told(found))?;
     if job.target.counts_outputs() {
         for (id, ties) in job.outputs.ties(job.canonical) {
             settings.layers.entry(id).or_default().weights.ties = Some(ties);
@@ -149,7 +151,8 @@ fn resolved(job: &Job<'_>) -> Result<Resolved, Stop> {
     Ok(Resolved {
         settings,
         given: grids,
-        requantizes: config.quantize.given == Some(GivenGrids::Requantize),
+        requests: Requests::default(),
+        requantizes: job.rules.quantize.given == Some(GivenGrids::Requantize),
         fusion: fusion_policy(spec, config.fusion.accept, config.fusion.max_lsb),
     })
 }
@@ -157,7 +160,7 @@ fn resolved(job: &Job<'_>) -> Result<Resolved, Stop> {
 /// An error of the compiler, told with the lines of the configuration that ask for what cannot be.
 fn stop(job: &Job<'_>, settings: &Settings, error: CompileError) -> Stop {
     match error {
-        CompileError::Denied(denied) => settings::denied(job, settings, &denied).into(),
+        CompileError::Denied(denied) => denied::denied(job, settings, &denied).into(),
         other => failure::compile(other),
     }
 }

@@ -5,14 +5,12 @@
 //!                                  └▶ …                                                                         for the next one
 //! ```
 
-mod blocks;
 mod calibrate;
-mod carried;
 mod compile;
+mod denied;
 mod effects;
 mod emit;
 mod files;
-mod folded;
 mod gates;
 mod given;
 pub(crate) mod inputs;
@@ -22,16 +20,10 @@ mod model_grids;
 mod nan;
 mod observe;
 mod outputs;
-mod ports;
 pub mod read;
 mod ready;
 mod record;
-mod requests;
-mod rules_check;
 mod seen;
-pub(crate) mod select;
-mod selection;
-mod settings;
 mod simulated;
 mod switches;
 mod write;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use strait_compile::rules::{self, Layers, RuleErrors, Rules, Selection};
 use strait_container::{Digest, artifact_around, sha256};
 use strait_core::{Bodies, Module, Rewritten, Switches};
 use strait_import::FreeDimension;
@@ -10,16 +11,13 @@ use strait_samples::{InputSpec, Samples};
 
 use crate::{
     config::{KeyPath, Loaded},
-    diagnostic::{Diagnostic, SourceText},
+    diagnostic::{Diagnostic, Diagnostics, SourceText},
     failure::{self, codes},
     session::Session,
     stop::Stop,
 };
 
-use super::{
-    compile::read, folded::Layers, inputs, model_grids, outputs::Outputs, record, requests::requests, select::select,
-    selection::Selection, switches::switches,
-};
+use super::{compile::read, inputs, model_grids, outputs::Outputs, record, switches::switches};
 
 /// A model and samples, ready to be observed.
 pub(super) struct Ready {
@@ -35,6 +33,7 @@ pub(super) struct Ready {
     pub(super) batch: Vec<FreeDimension>,
     /// Remarks on the model, told already.
     pub(super) remarks: Vec<Diagnostic>,
+    pub(super) rules: Rules,
     pub(super) selection: Selection,
     pub(super) specs: Vec<InputSpec>,
     pub(super) samples: Samples,
@@ -87,8 +86,9 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         let help = "`calibration.data` has samples to measure ranges on, `calibration.record` has the grids already";
         return Err(finding.help(help).into());
     }
-    let selection = select(&canonical, &layers, loaded)?;
-    let requests = requests(&canonical, loaded, &selection)?;
+    let rules = loaded.config.rules();
+    let selection = selected(&canonical, &layers, loaded, &rules)?;
+    let requests = rules::requests(&canonical, &rules, &selection).map_err(|found| loaded.told(found))?;
     let specs = inputs::specs(&canonical, &bodies, loaded)?;
     let record = calibration
         .record
@@ -109,6 +109,7 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         model: float.digest,
         batch: float.assumed.batch,
         remarks,
+        rules,
         selection,
         specs,
         samples,
@@ -117,4 +118,54 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         requests,
         outputs,
     })
+}
+
+/// The layers, operands and tensors that rules are for. The layers that may run on the host are looked for, too.
+fn selected(module: &Module, layers: &Layers, loaded: &Loaded, rules: &Rules) -> Result<Selection, Diagnostics> {
+    let hosts = loaded.config.gate.host_layers.as_deref().unwrap_or_default();
+    let key = KeyPath::of(&["gate", "host_layers"]);
+    let unknown = rules::unmatched_layers(module, &key, hosts, "layer that is left is called");
+    let found = match rules::select(module, layers, &rules.quantize, &loaded.config.target.ids) {
+        Ok(selection) if unknown.is_empty() => return Ok(selection),
+        Ok(_) => RuleErrors(unknown),
+        Err(found) => RuleErrors(found.0.into_iter().chain(unknown).collect()),
+    };
+    Err(loaded.told(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+    use std::path::Path;
+
+    #[test]
+    fn layers_that_may_run_on_the_host_are_layers_of_the_model() {
+        let text = "
+            strait 1 float
+            graph @main(%x: f32[1,4]) {
+              %a_out: f32[1,4] = relu(%x) name=\"/m/a\" sources=[\"/m/a\"]
+              %b_out: f32[1,4] = relu(%a_out) name=\"/m/b\" sources=[\"/m/b\", \"/m/folded\"]
+              %c_out: f32[1,4] = relu(%a_out) name=\"/n/c\" sources=[\"/n/c\"]
+              return %b_out, %c_out
+            }";
+        let module = strait_core::text::parse(text).unwrap();
+        let chosen = |pattern: &str| {
+            let text = format!(
+                "schema = 1\nmodel.file = \"m.onnx\"\ntarget.use = [\"t\"]\ncalibration.data = \"x.npy\"\noutput.dir = \"out\"\n\
+                 [[quantize.rule]]\noptional = true\nlayers = [\"x\"]\nrun = \"float\"\n\
+                 [gate]\nhost_layers = [\"/m/a\", \"{pattern}\"]"
+            );
+            let loaded = config::parse("deploy.toml", text, Path::new(""), &[]).unwrap();
+            selected(&module, &Layers::of(&module), &loaded, &loaded.config.rules())
+        };
+        for pattern in ["/m/folded", "/n/*"] {
+            assert!(chosen(pattern).is_ok(), "{pattern}");
+        }
+        let message = chosen("/m/bb").unwrap_err().to_string();
+        for part in ["`/m/bb` matches nothing", "near it are `/m/b`", "host_layers = "] {
+            assert!(message.contains(part), "{message}");
+        }
+        assert!(!message.contains("optional"), "{message}");
+    }
 }

@@ -11,8 +11,8 @@ use std::{
     sync::Arc,
 };
 
-use strait_compile::GivenGrid;
-use strait_core::{Module, NodeId, Port};
+use strait_compile::{GivenGrid, rules::weighs};
+use strait_core::{Module, Node, NodeId, Op, Port, Term};
 use strait_quantize::{Settings, annotate::Run};
 use strait_target::{Recorded, TargetError, spec::WeightPer};
 
@@ -23,11 +23,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{
-    given,
-    lowered::Job,
-    selection::{computes_means, weighs},
-};
+use super::{given, lowered::Job};
 
 /// A larger file is no record.
 const MOST_BYTES: u64 = 64 << 20;
@@ -103,6 +99,11 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
             .get_or_insert(Run::Float(why));
     }
     Ok(grids)
+}
+
+/// True if a node takes the means of windows.
+fn computes_means(node: &Node) -> bool {
+    matches!(node.op, Op::AveragePool(_)) || node.op.term() == Term::ReduceMean
 }
 
 /// A recorded grid for its node.

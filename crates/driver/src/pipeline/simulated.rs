@@ -21,7 +21,6 @@ use crate::{
 };
 
 use super::{
-    carried::carried,
     compile::settings_digest,
     lowered::{Job, annotated},
     observe,
@@ -58,6 +57,7 @@ pub(crate) fn simulated(
         canonical,
         bodies,
         switches: (switches, switch_file),
+        rules,
         selection,
         samples,
         record,
@@ -85,17 +85,18 @@ pub(crate) fn simulated(
     let cache = loaded.config.calibration.cache.as_ref();
     let observation = observe::statistics((&canonical, &bodies), &requests, &samples, cache, session)?;
     let ranges = Ranges::default();
-    let selection = selection.of_target(&loaded.config.quantize, id);
+    let selection = selection.of_target(&rules.quantize, id);
     let steps = Steps::new(session, id);
-    let rules = (target.spec(), &switches);
-    let of_target = OfTarget::new((&canonical, &observation), rules, &steps, |module, unmet| {
+    let table = (target.spec(), &switches);
+    let of_target = OfTarget::new((&canonical, &observation), table, &steps, |module, unmet| {
         observe::statistics((module, &bodies), unmet, &samples, cache, session)
     })?;
-    let selection = carried(selection, &canonical, &of_target.module);
+    let selection = selection.carried(&canonical, &of_target.module);
     let job = Job {
         loaded,
         canonical: &of_target.module,
         bodies: &bodies,
+        rules: &rules,
         selection: &selection,
         observation: &of_target.observation,
         target,

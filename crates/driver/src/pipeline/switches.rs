@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, fs::File, io::Read, path::Path};
 
 use serde_json::Value as Json;
+use strait_compile::rules::{RuleErrors, matches_layer, unmatched_layers};
 use strait_container::{Digest, sha256};
 use strait_core::{Module, Switches};
 use strait_document::nearest;
@@ -13,8 +14,6 @@ use crate::{
     failure::codes,
     stop::Stop,
 };
-
-use super::select::{matches_layer, unmatched_layers};
 
 /// The most bytes of a switch file.
 const MOST_BYTES: u64 = 1 << 20;
@@ -40,12 +39,9 @@ pub(super) fn switches(loaded: &Loaded, module: &Module) -> Result<(Switches, Op
         let finding = loaded.error(codes::RULE, &path, unknown(name), "");
         findings.push(finding.help(nearest::help(name, names.iter().copied())));
     }
-    findings.extend(unmatched_layers(
-        module,
-        loaded,
-        &["rewrite", "skip_fusion_layers"],
-        &rewrite.skip_fusion_layers,
-    ));
+    let key = KeyPath::of(&["rewrite", "skip_fusion_layers"]);
+    let unknown = unmatched_layers(module, &key, &rewrite.skip_fusion_layers, "layer is called");
+    findings.extend(loaded.told(RuleErrors(unknown)).0);
     if !findings.is_empty() {
         return Err(Diagnostics(findings).into());
     }

@@ -1,6 +1,7 @@
 //! Settings of one layer, value or operand. What they do not say, the defaults do.
 
 use crate::observers::ObserverChoice;
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use strait_target::spec::{Activation, Alignment, Integer, Observer, WeightPer};
 
@@ -100,16 +101,17 @@ pub enum Run {
     Integer,
 }
 
-/// Choice where a bias does not fit into its type on the grid of the sums, or the scale of a channel's weights is too small
-/// for an f32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Consequence where a bias or a scale of weights does not fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum Unfit {
-    /// The scale of these weights is raised until it serves.
+    /// The scale of the channel's weights is raised until it fits; the report names the channel and the factor.
     #[default]
     Coarser,
-    /// The node runs on the host.
+    /// The layer runs in float, on the host, and the report warns of it.
     Float,
-    /// The same, which whoever compiles takes for an error.
+    /// The compilation fails; it names the layer and the channel.
     Error,
 }
 

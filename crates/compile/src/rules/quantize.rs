@@ -1,15 +1,21 @@
-//! `[quantize]` and its rules.
+//! The tables that people write: for all layers, and rules for some. Their documentation is the reference of a configuration's
+//! `[quantize]`.
 
 use std::num::NonZeroU32;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strait_quantize::annotate::Unfit;
 use strait_target::spec::{Activation, Alignment as Align, Integer, Observer, ObserverOptions, ScaleSet, WeightPer};
 
-use super::leaf::{ActivationWord, CodesWord, Pattern, Range};
+#[cfg(feature = "schema")]
+use super::leaf::schema::{ActivationWord, CodesWord};
+use super::leaf::{Pattern, Range};
 
 /// Quantization, where the target leaves a choice.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
     /// Weights. Absent keys: the target's default.
@@ -29,7 +35,8 @@ pub struct Quantize {
 }
 
 /// Grids that a quantized model comes with and that the target cannot have. Those that it can have are kept as they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum GivenGrids {
     /// The layers whose grids these are run in float, on the host; the report names each, and why.
@@ -39,13 +46,14 @@ pub enum GivenGrids {
 }
 
 /// Quantization of weights.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
     /// Their type, one that the target has.
     #[serde(rename = "type")]
-    #[schemars(with = "Option<CodesWord>")]
-    pub codes: Option<Integer>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<CodesWord>"))]
+    pub ty: Option<Integer>,
     /// True: the zero point is 0. False, where the target has others: it need not be.
     pub symmetric: Option<bool>,
     /// Which scales they have, of those that the target has.
@@ -63,26 +71,15 @@ pub struct Weights {
     pub unfit: Option<Unfit>,
 }
 
-/// Consequence where a bias or a scale of weights does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Unfit {
-    /// The scale of the channel's weights is raised until it fits; the report names the channel and the factor.
-    Coarser,
-    /// The layer runs in float, on the host, and the report warns of it.
-    Float,
-    /// The compilation fails; it names the layer and the channel.
-    Error,
-}
-
 /// Quantization of activations.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Activations {
     /// Their type, one that the target has. `"float32"`: layers with weights compute on real numbers, with weights that have
     /// codes, on the host where the target has no row for that; all other layers run in float.
     #[serde(rename = "type")]
-    #[schemars(with = "Option<ActivationWord>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<ActivationWord>"))]
     pub ty: Option<Activation>,
     /// True: the zero point is 0. False, where the target has others: it need not be. A grid that a definition fixes, as
     /// that of a softmax's result, stays.
@@ -91,8 +88,18 @@ pub struct Activations {
     pub scale: Option<ScaleSet>,
 }
 
+impl<T: Into<Activation>> From<T> for Activations {
+    fn from(ty: T) -> Activations {
+        Activations {
+            ty: Some(ty.into()),
+            ..Activations::default()
+        }
+    }
+}
+
 /// Which grids the operands and results of some layers share.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Alignment {
     /// Of functions such as ReLU that become a clamp of their producer's requantization.
@@ -123,7 +130,8 @@ pub struct Alignment {
 /// `results` need a result or an operand that the named layer has kept. A rule that matches nothing is an
 /// error, which lists the nearest names, and so is a name without wildcards in it. A key that nothing of what is matched has a
 /// use for is an error, too, as weights of layers that have none; of several layers one is enough.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Reason for the rule; printed in the report.
@@ -182,19 +190,21 @@ pub struct Rule {
 }
 
 /// All layers on a way from one to another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Between {
     /// Source names of the first layers.
-    #[schemars(length(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub from: Vec<Pattern>,
     /// Source names of the last layers.
-    #[schemars(length(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub to: Vec<Pattern>,
 }
 
 /// Where a layer computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Run {
     /// In float, on the host. Weights of convolutions and Gemms keep codes if this rule or a later one gives them a type.

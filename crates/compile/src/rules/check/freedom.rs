@@ -1,21 +1,17 @@
-//! Freedoms of grids that a configuration may ask for, and a target's table may not leave: a zero point, any scale; and
+//! Freedoms of grids that rules may ask for, and a target's table may not leave: a zero point, any scale; and
 //! scales of weights that are powers of two, where the table makes them from others.
 
 use std::collections::BTreeSet;
 
+use strait_document::KeyPath;
 use strait_target::{
     TargetSpec,
     spec::{Integer, Pair, RecipeName, ScaleSet, WeightGrid},
 };
 
-use super::Side;
-use crate::{
-    config::{
-        KeyPath, Loaded,
-        types::{Activations, Weights},
-    },
-    diagnostic::Diagnostic,
-    failure::codes,
+use super::{
+    super::{Activations, RuleError, Weights},
+    Side,
 };
 
 /// A freedom of grids that is asked for.
@@ -29,7 +25,7 @@ pub(super) enum Freedom {
     Powers,
 }
 
-/// Those that the tables of the configuration ask for.
+/// Those that tables of activations and weights ask for.
 pub(super) fn freedoms(activations: &Activations, weights: &Weights) -> Vec<(Freedom, Side)> {
     let of = |side: Side, symmetric: Option<bool>, scale: Option<ScaleSet>| {
         let zeros = (symmetric == Some(false)).then_some(Freedom::ZeroPoints);
@@ -68,16 +64,14 @@ impl Freedom {
         }
     }
 
-    /// The finding for codes of a type that the target does not leave it to.
+    /// The error for codes of a type that the target does not leave it to.
     pub(super) fn denied(
         self,
-        loaded: &Loaded,
-        path: &KeyPath,
+        key: KeyPath,
         spec: &TargetSpec,
-        side: Side,
-        t: Integer,
+        (side, t): (Side, Integer),
         pairs: &[Pair],
-    ) -> Diagnostic {
+    ) -> RuleError {
         let (what, id) = (side.name(), &spec.id);
         let (message, instead) = match self {
             Freedom::ZeroPoints => (
@@ -96,8 +90,7 @@ impl Freedom {
         let types: BTreeSet<Integer> = pairs.iter().filter_map(|&pair| side.of(pair)).collect();
         let others = types.into_iter().filter(|&t| self.is_left(spec, side, t));
         let others: Vec<&str> = others.map(Integer::name).collect();
-        let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
-        finding.help(match others.is_empty() {
+        RuleError::unsupported(key, message).help(match others.is_empty() {
             true => instead.to_owned(),
             false => format!(
                 "{instead}, or choose a type of {what} that has others: {}",

@@ -4,17 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use strait_core::{Graph, Kind, Module, Node, NodeId, Port, Symbol};
 
-use crate::{
-    config::{Glob, KeyPath, Loaded, leaf::Pattern, types::Rule},
-    diagnostic::Diagnostic,
-    failure::codes,
-};
+use strait_document::Glob;
+
+use super::{Pattern, Rule, RuleError, keys::rule_place};
 
 /// The layers of a model as it was read, by their source names: what they read, and which comes behind which.
-#[derive(Debug)]
-pub(super) struct Layers(BTreeMap<Symbol, Layer>);
+#[derive(Clone, Debug, Default)]
+pub struct Layers(BTreeMap<Symbol, Layer>);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Layer {
     /// Of its last node in topological order.
     rank: usize,
@@ -31,7 +29,7 @@ pub(super) enum Part {
 
 impl Layers {
     /// Those of a module behind which nothing was rewritten.
-    pub(super) fn of(module: &Module) -> Layers {
+    pub fn of(module: &Module) -> Layers {
         let graph = module.main();
         let mut layers: BTreeMap<Symbol, Layer> = BTreeMap::new();
         let order = graph.topological_order().unwrap_or_default();
@@ -80,15 +78,14 @@ impl Layers {
     }
 
     /// Of the nodes that a rule chooses, those that have this part of a layer which it names: all where it names none. And the
-    /// finding, if there are layers of which no node has it.
+    /// error, if there are layers of which no node has it.
     pub(super) fn left(
         &self,
         part: Part,
         module: &Module,
-        loaded: &Loaded,
         (index, rule): (usize, &Rule),
         nodes: &BTreeSet<NodeId>,
-    ) -> (BTreeSet<NodeId>, Option<Diagnostic>) {
+    ) -> (BTreeSet<NodeId>, Option<RuleError>) {
         if rule.layers.is_empty() {
             return (nodes.clone(), None);
         }
@@ -111,48 +108,50 @@ impl Layers {
         }
         gone.retain(|source, _| !had.contains(source));
         let first = gone.iter().min_by_key(|(_, (at, _))| *at);
-        let finding = first.map(|(&source, &(at, node))| {
-            let path = KeyPath::of(&["quantize", "rule"]).index(index).key("layers").index(at);
-            let name = module.name(source);
+        let error = first.map(|(&source, &(at, node))| {
+            let (what, name) = (part.name(), module.name(source));
             let others = match gone.len() - 1 {
                 0 => String::new(),
                 1 => ", and so does one more".to_owned(),
                 others => format!(", and so do {others} more"),
             };
             let into = module.name(self.last(node).unwrap_or(node.name));
-            let message = match part {
-                Part::Results => {
-                    format!("the result of `{name}` is not in the graph any more: it has gone into `{into}`{others}")
-                }
-                Part::Operands => {
-                    format!("the operand of `{name}` is not in the graph any more: it has gone into `{into}`{others}")
-                }
-            };
-            let finding = loaded.error(codes::RULE, &path, message, "");
-            self.help(part, module, node, finding)
+            let message =
+                format!("the {what} of `{name}` is not in the graph any more: it has gone into `{into}`{others}");
+            let error = RuleError::wrong(rule_place(index).key("layers").index(at), message);
+            help(part, module, node, error)
         });
-        (left, finding)
+        (left, error)
     }
+}
 
-    fn help(&self, part: Part, module: &Module, node: &Node, finding: Diagnostic) -> Diagnostic {
-        let graph = module.main();
-        let name = |value| graph.value(value).map(|value| module.name(value.name));
-        let first = match part {
-            Part::Results => node.outputs.first().copied(),
-            Part::Operands => node.inputs.first().copied().flatten(),
-        };
-        let finding = match (first.and_then(name), part) {
-            (Some(name), Part::Results) => {
-                finding.help(format!("the result that is left is `{name}`: `tensors = [\"{name}\"]`"))
-            }
-            (Some(name), Part::Operands) => finding.help(format!(
-                "the {} that is left is `{name}`: name a layer of the model that reads it",
-                Port::Operand(0)
-            )),
-            (None, _) => finding,
-        };
-        finding.help("`optional = true` leaves such layers out")
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Part::Operands => "operand",
+            Part::Results => "result",
+        }
     }
+}
+
+fn help(part: Part, module: &Module, node: &Node, error: RuleError) -> RuleError {
+    let graph = module.main();
+    let name = |value| graph.value(value).map(|value| module.name(value.name));
+    let first = match part {
+        Part::Results => node.outputs.first().copied(),
+        Part::Operands => node.inputs.first().copied().flatten(),
+    };
+    let error = match (first.and_then(name), part) {
+        (Some(name), Part::Results) => {
+            error.help(format!("the result that is left is `{name}`: `tensors = [\"{name}\"]`"))
+        }
+        (Some(name), Part::Operands) => error.help(format!(
+            "the {} that is left is `{name}`: name a layer of the model that reads it",
+            Port::Operand(0)
+        )),
+        (None, _) => error,
+    };
+    error.help("`optional = true` leaves such layers out")
 }
 
 /// The node of a layer whose result nodes of the layer only move up to this one.
@@ -203,12 +202,9 @@ fn enters(graph: &Graph, node: &Node, source: Symbol) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::{
-        config,
-        pipeline::{select::select, selection::Selection},
+    use super::{
+        super::{Quantize, Selection, select},
+        *,
     };
 
     /// A convolution with its normalization, behind an identity and in front of another; a SiLU, the sigmoid of which is read
@@ -229,14 +225,13 @@ mod tests {
             data @w: f32[2,1,1,1] = inline [1.0,10.0]
             data @ones: f32[2] = inline [1.0,1.0]";
         let float = strait_core::text::parse(&text.replace("OUT", if elsewhere { "sig" } else { "silu" })).unwrap();
-        let file = format!(
-            "schema = 1\nmodel.file = \"m.onnx\"\ntarget.use = [\"t\"]\ncalibration.data = \"x.npy\"\noutput.dir = \"out\"\n\
-             [[quantize.rule]]\n{rule}\n"
-        );
-        let loaded = config::parse("deploy.toml", file, Path::new(""), &[]).unwrap();
+        let quantize = Quantize {
+            rule: vec![toml::from_str(rule).unwrap()],
+            ..Quantize::default()
+        };
         let layers = Layers::of(&float);
-        let (module, _) = strait_compile::canonicalise(float, &strait_core::Switches::default()).unwrap();
-        let selection = select(&module, &layers, &loaded).map_err(|error| error.to_string())?;
+        let (module, _) = crate::canonicalise(float, &strait_core::Switches::default()).unwrap();
+        let selection = select(&module, &layers, &quantize, &["t"]).map_err(|errors| format!("{errors:?}"))?;
         Ok((module, selection))
     }
 

@@ -2,46 +2,18 @@
 //! chosen, one is enough.
 
 use strait_core::{Elem, Node, NodeId, ValueId};
+use strait_document::KeyPath;
 use strait_target::spec::Observer;
 
-use crate::{
-    config::KeyPath,
-    failure::codes,
-    pipeline::{selection::weighs, settings::observer},
+use super::{
+    super::{
+        KEYS, Rule, RuleError,
+        consistent::named,
+        keys::{Need, place},
+        selection::weighs,
+    },
+    Check,
 };
-
-use super::Check;
-
-/// Need of a key, of a layer or a tensor.
-#[derive(Clone, Copy, PartialEq)]
-enum Need {
-    Weights,
-    /// Operands or results that may share a grid.
-    Sharing,
-    /// An op that the target computes, or weights that are read by real numbers.
-    Types,
-    /// Activations with codes.
-    Codes,
-    /// Values that have a grid: those of layers with codes, and what stands beside such a layer.
-    Grid,
-}
-
-const KEYS: &[(&[&str], Need)] = &[
-    (&["range"], Need::Grid),
-    (&["observer"], Need::Grid),
-    (&["alignment"], Need::Sharing),
-    (&["simplify"], Need::Codes),
-    (&["weights", "type"], Need::Weights),
-    (&["weights", "symmetric"], Need::Weights),
-    (&["weights", "scale"], Need::Weights),
-    (&["weights", "per"], Need::Weights),
-    (&["weights", "block"], Need::Weights),
-    (&["weights", "observer"], Need::Weights),
-    (&["weights", "unfit"], Need::Weights),
-    (&["activations", "type"], Need::Types),
-    (&["activations", "symmetric"], Need::Codes),
-    (&["activations", "scale"], Need::Codes),
-];
 
 impl Need {
     fn lack(self) -> &'static str {
@@ -55,34 +27,27 @@ impl Need {
     }
 }
 
-fn within(table: KeyPath, keys: &[&str]) -> KeyPath {
-    keys.iter().fold(table, |path, key| path.key(key))
-}
-
 impl Check<'_> {
-    /// Findings where a key of a rule is of no use, or the option of an observer.
+    /// Refuses keys of rules that are of no use, and settings of observers.
     pub(super) fn unused(&mut self) {
-        let (loaded, selection) = (self.loaded, self.selection);
-        let required = loaded.config.quantize.rule.iter().enumerate();
+        let quantize = self.quantize;
+        let required = quantize.rule.iter().enumerate();
         for (index, rule) in required.filter(|(_, rule)| !rule.optional) {
-            let table = KeyPath::of(&["quantize", "rule"]).index(index);
-            let nodes = selection.nodes.iter().filter(|(_, rules)| rules.contains(&index));
-            let operands = selection.operands.iter().filter(|(_, rules)| rules.contains(&index));
-            let values = selection.values.iter().filter(|(_, rules)| rules.contains(&index));
-            let ids = nodes.map(|(&id, _)| id).chain(operands.map(|(&(id, _), _)| id));
-            let nodes: Vec<NodeId> = ids.collect();
-            let values: Vec<ValueId> = values.map(|(&value, _)| value).collect();
+            let (mut nodes, operands, values) = self.selection.of_rule(index);
+            nodes.extend(operands.into_iter().map(|(id, _)| id));
             if nodes.is_empty() && values.is_empty() {
                 continue;
             }
-            for &(keys, need) in KEYS {
-                let path = within(table.clone(), keys);
-                if loaded.has(&path) && !self.has_use(need, &nodes, &values) {
+            let needs = KEYS.iter().filter_map(|key| Some((key, key.need?)));
+            for (key, need) in needs.filter(|(key, _)| key.is_given(rule)) {
+                if !self.has_use(need, &nodes, &values) {
                     let message = format!("nothing that the rule chooses {}", need.lack());
-                    self.useless(path, message);
+                    let error = RuleError::wrong(place(Some(index), key.name), message);
+                    self.found
+                        .tell(error.help("leave it out, or choose others; `optional = true` allows it"));
                 }
             }
-            let table = table.key("observer_options");
+            let table = place(Some(index), "observer_options");
             for (key, readers) in rule.observer_options.given() {
                 // A rule that names the observer and its settings is overruled as a whole.
                 let own = rule.observer.is_some_and(|observer| readers.contains(&observer));
@@ -91,33 +56,18 @@ impl Check<'_> {
                 }
             }
         }
-        for (key, readers) in loaded.config.calibration.observer_options.given() {
-            let default = observer(loaded, self.spec, &Default::default());
+        for (key, readers) in self.rules.observer_options.given() {
+            let default = self.rules.observer_of(&Rule::default(), self.spec);
             if !readers.contains(&default.observer) && !self.reads(None, readers) {
                 self.unread(KeyPath::of(&["calibration", "observer_options", key]), readers);
             }
         }
     }
 
-    fn useless(&mut self, path: KeyPath, message: String) {
-        let loaded = self.loaded;
-        self.findings.tell(path, |path| {
-            let finding = loaded.error(codes::RULE, path, message, "");
-            finding.help("leave it out, or choose others; `optional = true` allows it")
-        });
-    }
-
-    fn unread(&mut self, path: KeyPath, readers: &[Observer]) {
-        let readers: Vec<String> = readers.iter().map(|reader| format!("{:?}", reader.name())).collect();
-        let message = format!(
-            "`{path}` needs the observer {}, and another one is used",
-            readers.join(" or ")
-        );
-        let loaded = self.loaded;
-        self.findings.tell(path, |path| {
-            let finding = loaded.error(codes::RULE, path, message, "");
-            finding.help("set the observer, or leave it out")
-        });
+    fn unread(&mut self, key: KeyPath, readers: &[Observer]) {
+        let message = format!("`{key}` needs the observer {}, and another one is used", named(readers));
+        let error = RuleError::wrong(key, message);
+        self.found.tell(error.help("set the observer, or leave it out"));
     }
 
     /// True if one of these observers makes the range of something that a rule chooses, or any rule.
@@ -128,9 +78,9 @@ impl Check<'_> {
         let operands = operands.filter_map(|&at| Some(selection.read(graph, at)?.1));
         let mut all = values.chain(operands);
         all.any(|rules| {
-            let settings = self.loaded.config.quantize.settings(&rules);
-            let chosen = observer(self.loaded, self.spec, &settings);
-            let meant = rule.is_none_or(|rule| rules.contains(&rule)) && settings.range.is_none();
+            let said = self.quantize.together(&rules);
+            let chosen = self.rules.observer_of(&said, self.spec);
+            let meant = rule.is_none_or(|rule| rules.contains(&rule)) && said.range.is_none();
             meant && readers.contains(&chosen.observer)
         })
     }

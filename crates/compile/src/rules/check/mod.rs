@@ -1,9 +1,7 @@
-//! Rules of the configuration, held against what the target's table and the layers have.
+//! Rules, held against what the target's table and the layers have.
 //!
 //! What `[quantize]` says holds as far as the table has it for an op; a rule is held to its word. Of several rules for one
 //! layer, what they say together is looked at: that is what the layer gets.
-
-use std::collections::BTreeSet;
 
 use strait_core::{Module, Node, NodeId};
 use strait_quantize::Settings;
@@ -13,20 +11,11 @@ use strait_target::{
     spec::{Activation, Codes, Integer, Observed, Observer, OpRow, Pair, WeightGrid, WeightPer},
 };
 
-use crate::{
-    config::{
-        KeyPath, Loaded,
-        types::{Activations, Run, Weights},
-    },
-    diagnostic::{Diagnostic, Diagnostics},
-    failure::codes,
-};
-
 use super::{
-    blocks,
-    selection::{Selection, weighs},
+    Activations, Quantize, RuleError, RuleErrors, Rules, Run, Selection, Weights, keys::place, selection::weighs,
 };
 
+mod blocks;
 mod edges;
 mod freedom;
 mod unused;
@@ -37,18 +26,19 @@ mod unused;
 /// Each of them, with what there is.
 pub(super) fn check(
     module: &Module,
-    loaded: &Loaded,
+    rules: &Rules,
     selection: &Selection,
     spec: &TargetSpec,
     settings: &Settings,
-) -> Result<(), Diagnostics> {
+) -> Result<(), RuleErrors> {
     let mut check = Check {
         module,
-        loaded,
+        rules,
+        quantize: &rules.quantize,
         selection,
         spec,
         settings,
-        findings: Findings::default(),
+        found: RuleErrors::default(),
     };
     check.everywhere();
     check.reals();
@@ -60,43 +50,27 @@ pub(super) fn check(
     check.operands();
     check.results();
     check.weight_observers();
-    if check.findings.list.is_empty() {
-        blocks::check(module, loaded, selection, spec, settings)?;
+    if check.found.0.is_empty() {
+        check.blocks();
+    }
+    if check.found.0.is_empty() {
         check.unused();
     }
-    match check.findings.list {
-        none if none.is_empty() => Ok(()),
-        findings => Err(Diagnostics(findings)),
-    }
+    check.found.or(())
 }
 
-/// Findings, one for each key.
-#[derive(Default)]
-struct Findings {
-    told: BTreeSet<KeyPath>,
-    list: Vec<Diagnostic>,
-}
-
-impl Findings {
-    fn tell(&mut self, path: KeyPath, finding: impl FnOnce(&KeyPath) -> Diagnostic) {
-        if !self.told.contains(&path) {
-            self.list.push(finding(&path));
-            self.told.insert(path);
-        }
-    }
-}
-
-/// Material of the checks, and what they find.
+/// Material of the checks, and what they find, once for each key.
 struct Check<'a> {
     module: &'a Module,
-    loaded: &'a Loaded,
+    rules: &'a Rules,
+    quantize: &'a Quantize,
     selection: &'a Selection,
     spec: &'a TargetSpec,
     settings: &'a Settings,
-    findings: Findings,
+    found: RuleErrors,
 }
 
-/// One of the two tables of the configuration that ask for codes, in the order of a pair.
+/// One of the two tables that ask for codes, in the order of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Activations,
@@ -140,15 +114,11 @@ struct Said<'a> {
 }
 
 impl Check<'_> {
-    fn error(&self, path: &KeyPath, message: String) -> Diagnostic {
-        self.loaded.error(codes::UNSUPPORTED, path, message, "")
-    }
-
-    /// Findings in `[quantize]`, which is for all layers.
+    /// Errors in what is said of all layers.
     fn everywhere(&mut self) {
-        let quantize = &self.loaded.config.quantize;
+        let quantize = self.quantize;
         let pairs = self.spec.types.pairs.clone();
-        let types = (quantize.activations.ty, quantize.weights.codes);
+        let types = (quantize.activations.ty, quantize.weights.ty);
         let fits = |pair: &&Pair| {
             let reals = !pair.is_weight_only() || types.0 == Some(Activation::Float32);
             reals && types.0.is_none_or(|t| t == pair.activation) && types.1.is_none_or(|t| t == pair.weight)
@@ -166,24 +136,21 @@ impl Check<'_> {
         self.codes(&said);
     }
 
-    /// Findings in the rules for a layer, taken together.
+    /// Errors in the rules for a layer, taken together.
     fn layer(&mut self, id: NodeId, node: &Node, rules: &[usize]) {
-        let (quantize, spec, term) = (&self.loaded.config.quantize, self.spec, node.op.term());
+        let (quantize, spec, term) = (self.quantize, self.spec, node.op.term());
         let types = self.settings.types(id);
         if types.is_plain {
             return;
         }
-        let settings = quantize.settings(rules);
+        let said = quantize.together(rules);
         let reals = types.own.0 == Some(Activation::Float32);
         let name = self.module.name(node.name);
-        if settings.run == Some(Run::Integer) && types.activation() == Some(Activation::Float32) {
-            let path = self.loaded.asks(rules, &["run"]);
-            let loaded = self.loaded;
-            self.findings.tell(path, |path| {
-                let message = format!("`{name}` is to run in integers, and to compute on activations of float32");
-                let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
-                finding.help("leave `run` out, or give its activations a type of codes")
-            });
+        if said.run == Some(Run::Integer) && types.activation() == Some(Activation::Float32) {
+            let message = format!("`{name}` is to run in integers, and to compute on activations of float32");
+            let error = RuleError::unsupported(quantize.asks(rules, "run"), message);
+            self.found
+                .tell(error.help("leave `run` out, or give its activations a type of codes"));
         }
         let runs = spec.op_row(term).is_some_and(|(_, row)| !row.is_host());
         let alone = reals && types.own.1.is_some();
@@ -202,8 +169,8 @@ impl Check<'_> {
         let symmetric = quantize.weights.symmetric.filter(|&symmetric| symmetric);
         let weights = match weighs(node) {
             true => Weights {
-                symmetric: settings.weights.symmetric.or(symmetric),
-                ..settings.weights
+                symmetric: said.weights.symmetric.or(symmetric),
+                ..said.weights
             },
             false => Weights::default(),
         };
@@ -211,7 +178,7 @@ impl Check<'_> {
             of: format!(" for `{name}`"),
             rules,
             types: types.own,
-            activations: settings.activations,
+            activations: said.activations,
             weights,
             pairs,
             pair: own.or_else(|| types.pair_on_host(spec, term)),
@@ -219,73 +186,70 @@ impl Check<'_> {
         });
     }
 
-    /// Findings where types, zero points or scales are none that there are.
+    /// Refuses types, zero points, scales and granularities that there are not.
     fn codes(&mut self, said: &Said<'_>) {
-        let (loaded, spec, of) = (self.loaded, self.spec, &said.of);
-        let id = &spec.id;
-        let path = |side: Side, key: &str| loaded.asks(said.rules, &[side.name(), key]);
+        self.types(said);
+        let (quantize, spec, of) = (self.quantize, self.spec, &said.of);
+        let key = |side: Side, name: &str| quantize.asks(said.rules, &format!("{}.{name}", side.name()));
+        let Some(pair) = said.pair else { return };
+        let weight = pair.weight;
+        if said.weights.symmetric == Some(true) && IntType::from(weight).min() == 0 {
+            let message = format!("weights of {weight} with the zero point 0 hold no negative numbers{of}");
+            let error = RuleError::unsupported(key(Side::Weights, "symmetric"), message);
+            self.found.tell(error.help("leave it out, or write false"));
+        }
+        for (freedom, side) in freedom::freedoms(&said.activations, &said.weights) {
+            if let Some(t) = side.of(pair).filter(|&t| !freedom.is_left(spec, side, t)) {
+                let key = key(side, freedom.key());
+                self.found.tell(freedom.denied(key, spec, (side, t), &said.pairs));
+            }
+        }
+        let having = spec.weight_granularities(said.row, weight);
+        // What is said of blocks depends on the layers' sizes, too.
+        let per = said.weights.per.filter(|per| *per != WeightPer::Block);
+        if let Some(per) = per.filter(|per| !having.contains(per)) {
+            let message = format!(
+                "the target `{}` has no scales by {per} of {weight} weights{of}",
+                spec.id
+            );
+            let having: Vec<String> = having.iter().map(|per| format!("{:?}", per.to_string())).collect();
+            let error = RuleError::unsupported(key(Side::Weights, "per"), message);
+            self.found.tell(error.help(format!("it has {}", having.join(", "))));
+        }
+    }
+
+    /// Refuses types that the pairs do not have, alone or together.
+    fn types(&mut self, said: &Said<'_>) {
+        let (quantize, id, of) = (self.quantize, &self.spec.id, &said.of);
+        let key = |side: Side| quantize.asks(said.rules, &format!("{}.type", side.name()));
         let names = [said.types.0.map(Activation::name), said.types.1.map(Integer::name)];
         let lacking = said.lacking();
         for &side in &lacking {
             let name = names[side as usize].unwrap_or_default();
             let message = format!("the target `{id}` has no {name} {}{of}", side.name());
-            self.findings.tell(path(side, "type"), |path| {
-                let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
-                finding.help(those(&said.pairs))
-            });
+            let error = RuleError::unsupported(key(side), message);
+            self.found.tell(error.help(those(&said.pairs)));
         }
         if let (Some(activation), Some(weight)) = said.types
             && lacking.is_empty()
             && !said.pairs.contains(&Pair { activation, weight })
         {
-            let [first, second] = Side::BOTH.map(|side| (path(side, "type"), side));
+            let [first, second] = Side::BOTH.map(|side| (key(side), side));
             let (later, (earlier, side)) = match first.0 > second.0 {
                 true => (first.0, second),
                 false => (second.0, first),
             };
-            self.findings.tell(later, |path| {
-                let message = format!("the target `{id}` has no {activation} activations with {weight} weights{of}");
-                let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
-                let note = format!("the {} are those of `{earlier}`", side.name());
-                finding.note(note).help(those(&said.pairs))
-            });
-        }
-        let Some(pair) = said.pair else { return };
-        if said.weights.symmetric == Some(true) && IntType::from(pair.weight).min() == 0 {
-            self.findings.tell(path(Side::Weights, "symmetric"), |path| {
-                let weight = pair.weight;
-                let message = format!("weights of {weight} with the zero point 0 hold no negative numbers{of}");
-                let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
-                finding.help("leave it out, or write false")
-            });
-        }
-        for (freedom, side) in freedom::freedoms(&said.activations, &said.weights) {
-            if let Some(t) = side.of(pair).filter(|&t| !freedom.is_left(spec, side, t)) {
-                self.findings.tell(path(side, freedom.key()), |path| {
-                    freedom.denied(loaded, path, spec, side, t, &said.pairs)
-                });
-            }
-        }
-        let having = spec.weight_granularities(said.row, pair.weight);
-        // What is said of blocks depends on the layers' sizes, too.
-        let per = said.weights.per.filter(|per| *per != WeightPer::Block);
-        if let Some(per) = per.filter(|per| !having.contains(per)) {
-            self.findings.tell(path(Side::Weights, "per"), |path| {
-                let message = format!(
-                    "the target `{id}` has no scales by {per} of {} weights{of}",
-                    pair.weight
-                );
-                let having: Vec<String> = having.iter().map(|per| format!("{:?}", per.to_string())).collect();
-                let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
-                finding.help(format!("it has {}", having.join(", ")))
-            });
+            let message = format!("the target `{id}` has no {activation} activations with {weight} weights{of}");
+            let note = format!("the {} are those of `{earlier}`", side.name());
+            let error = RuleError::unsupported(later, message);
+            self.found.tell(error.note(note).help(those(&said.pairs)));
         }
     }
 
     /// Refuses observers that make no ranges of integers for weights, and all but the extremes where scales of weights follow
     /// from those of activations.
     fn weight_observers(&mut self) {
-        let quantize = &self.loaded.config.quantize;
+        let quantize = self.quantize;
         let shifts = (self.spec.op.values()).any(|row| row.weight_grid.is_some_and(WeightGrid::leaves_a_shift));
         let rules = quantize.rule.iter().enumerate();
         let rules = rules.map(|(index, rule)| (Some(index), rule.weights.observer));
@@ -296,11 +260,10 @@ impl Check<'_> {
                 (shifts && observer != Observer::MinMax).then(|| format!("the target `{}` {text}", self.spec.id))
             });
             let Some(text) = text else { continue };
-            let path = self.loaded.asks(rule.as_slice(), &["weights", "observer"]);
-            let finding = self.error(&path, text);
-            self.findings.list.push(match shifts {
-                true => finding.help("leave it out, or write \"minmax\""),
-                false => finding,
+            let error = RuleError::unsupported(place(rule, "weights.observer"), text);
+            self.found.0.push(match shifts {
+                true => error.help("leave it out, or write \"minmax\""),
+                false => error,
             });
         }
     }

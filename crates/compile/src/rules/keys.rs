@@ -1,0 +1,232 @@
+//! The keys that rules set, as one table; and what several rules say together, of which later ones win.
+
+use strait_document::KeyPath;
+use strait_target::spec::{Integer, ObserverOptions};
+
+use super::{Quantize, Rule, Run};
+
+/// A key that rules set.
+pub struct Key {
+    /// Its way through the tables of a rule: `weights.type`.
+    pub name: &'static str,
+    /// The things that it is for.
+    pub of: Of,
+    /// The need without which it is of no use.
+    pub(super) need: Option<Need>,
+    is_given: fn(&Rule) -> bool,
+    /// Takes what a later rule says.
+    take: fn(&mut Rule, &Rule),
+}
+
+/// Things that a key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Layers.
+    Layers,
+    /// Weights of layers.
+    Weights,
+    /// Activations that layers compute on, and tensors as they leave the layers that make them.
+    Activations,
+    /// Results of layers, tensors and operands.
+    Ranges,
+}
+
+/// Need of a key, of a layer or a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    Weights,
+    /// Operands or results that may share a grid.
+    Sharing,
+    /// An op that the target computes, or weights that are read by real numbers.
+    Types,
+    /// Activations with codes.
+    Codes,
+    /// Values that have a grid: those of layers with codes, and what stands beside such a layer.
+    Grid,
+}
+
+/// A value of a key, or none.
+trait Given {
+    fn is_given(&self) -> bool;
+    fn overlay(&mut self, later: &Self);
+}
+
+impl<T: Clone> Given for Option<T> {
+    fn is_given(&self) -> bool {
+        self.is_some()
+    }
+
+    fn overlay(&mut self, later: &Self) {
+        if later.is_some() {
+            self.clone_from(later);
+        }
+    }
+}
+
+impl Given for ObserverOptions {
+    fn is_given(&self) -> bool {
+        *self != ObserverOptions::default()
+    }
+
+    fn overlay(&mut self, later: &Self) {
+        *self = later.clone().or(self);
+    }
+}
+
+macro_rules! keys {
+    ($($name:literal: $($field:ident).+, $of:ident, $need:expr;)*) => {
+        /// All keys that rules set.
+        pub static KEYS: &[Key] = &[$(Key {
+            name: $name,
+            of: Of::$of,
+            need: $need,
+            is_given: |rule| rule.$($field).+.is_given(),
+            take: |rule, later| rule.$($field).+.overlay(&later.$($field).+),
+        }),*];
+    };
+}
+
+keys! {
+    "run": run, Layers, None;
+    "range": range, Ranges, Some(Need::Grid);
+    "observer": observer, Ranges, Some(Need::Grid);
+    "observer_options": observer_options, Ranges, None;
+    "alignment": alignment, Layers, Some(Need::Sharing);
+    "simplify": simplify, Layers, Some(Need::Codes);
+    "activations.type": activations.ty, Activations, Some(Need::Types);
+    "activations.symmetric": activations.symmetric, Activations, Some(Need::Codes);
+    "activations.scale": activations.scale, Activations, Some(Need::Codes);
+    "weights.type": weights.ty, Weights, Some(Need::Weights);
+    "weights.symmetric": weights.symmetric, Weights, Some(Need::Weights);
+    "weights.scale": weights.scale, Weights, Some(Need::Weights);
+    "weights.per": weights.per, Weights, Some(Need::Weights);
+    "weights.block": weights.block, Weights, Some(Need::Weights);
+    "weights.observer": weights.observer, Weights, Some(Need::Weights);
+    "weights.unfit": weights.unfit, Weights, Some(Need::Weights);
+}
+
+impl Key {
+    /// True if a rule sets it.
+    pub fn is_given(&self, rule: &Rule) -> bool {
+        (self.is_given)(rule)
+    }
+}
+
+/// The place of a key of a rule, or of `[quantize]`, in a configuration.
+pub(super) fn place(rule: Option<usize>, name: &str) -> KeyPath {
+    let quantize = KeyPath::of(&["quantize"]);
+    let table = rule.map_or(quantize.clone(), |index| quantize.key("rule").index(index));
+    name.split('.').fold(table, KeyPath::key)
+}
+
+/// The place of a rule in a configuration.
+pub(super) fn rule_place(index: usize) -> KeyPath {
+    KeyPath::of(&["quantize", "rule"]).index(index)
+}
+
+impl Rule {
+    /// True if it chooses layers, not only tensors.
+    pub fn selects_layers(&self) -> bool {
+        !self.layers.is_empty() || !self.op.is_empty() || self.between.is_some()
+    }
+
+    /// True if it is for a target.
+    pub fn is_for(&self, target: &str) -> bool {
+        self.target.is_empty() || self.target.iter().any(|id| id == target)
+    }
+
+    /// True if it is for some operands or results of the layers that it chooses, and not for these.
+    pub fn selects_ports(&self) -> bool {
+        !self.operands.is_empty() || !self.results.is_empty()
+    }
+
+    /// True if it says where the ranges of results, or of the operands that it names, come from.
+    pub fn ranges(&self) -> bool {
+        self.range.is_some() || self.observer.is_some() || self.observer_options.is_given()
+    }
+
+    /// Key by key, what `later` says wins, with its reason for where the layers run.
+    fn overlay(&mut self, later: &Rule) {
+        if later.run.is_some() {
+            self.reason.clone_from(&later.reason);
+        }
+        // A range and an observer are two answers to one question.
+        if later.observer.is_some() {
+            self.range = None;
+        }
+        KEYS.iter().for_each(|key| (key.take)(self, later));
+    }
+}
+
+impl Quantize {
+    /// All that the rules at these positions set together, in rising order, as one rule.
+    pub fn together<'a>(&self, matched: impl IntoIterator<Item = &'a usize>) -> Rule {
+        let rules = matched.into_iter().filter_map(|&index| self.rule.get(index));
+        rules.fold(Rule::default(), |mut together, rule| {
+            together.overlay(rule);
+            together
+        })
+    }
+
+    /// The position of the last of these rules that sets a key.
+    pub fn last(&self, matched: &[usize], key: &Key) -> Option<usize> {
+        let sets = |index: &usize| self.rule.get(*index).is_some_and(|rule| key.is_given(rule));
+        matched.iter().copied().rfind(sets)
+    }
+
+    /// The rule by which a layer runs in float, if it does by the last one that says where it runs.
+    pub fn in_float(&self, matched: &[usize]) -> Option<usize> {
+        let says = |index: &usize| Some((*index, self.rule.get(*index)?.run?));
+        let (index, run) = matched.iter().rev().find_map(says)?;
+        (run == Run::Float).then_some(index)
+    }
+
+    /// The place of a key of one of these rules, in rising order: where the last of them gives it, which wins; else that
+    /// of `[quantize]`.
+    pub fn asks(&self, matched: &[usize], name: &str) -> KeyPath {
+        let key = KEYS.iter().find(|key| key.name == name);
+        place(key.and_then(|key| self.last(matched, key)), name)
+    }
+
+    /// The type of a layer's weights. Where the layer runs in float, that is said by the rule which says so or a later one:
+    /// what was said of it in integers is not meant of it in float.
+    pub(super) fn weight_type(&self, matched: &[usize]) -> Option<Integer> {
+        let first = self.in_float(matched).unwrap_or(0);
+        let meant = matched.iter().filter(|&&index| index >= first);
+        self.together(meant).weights.ty
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strait_target::spec::Observer;
+
+    use super::{super::Range, *};
+
+    #[test]
+    fn the_later_rule_wins_key_by_key() {
+        let rule = |run, observer, range: Option<[f64; 2]>| Rule {
+            run,
+            observer,
+            range: range.map(Range),
+            ..Rule::default()
+        };
+        let quantize = Quantize {
+            rule: vec![
+                rule(Some(Run::Float), Some(Observer::Mse), None),
+                rule(None, None, Some([0.0, 1.0])),
+                rule(Some(Run::Auto), None, None),
+                rule(None, Some(Observer::MinMax), None),
+            ],
+            ..Quantize::default()
+        };
+        let expected = rule(Some(Run::Float), Some(Observer::Mse), Some([0.0, 1.0]));
+        assert_eq!(quantize.together(&[0, 1]), expected);
+        let run = Some(Run::Auto);
+        assert_eq!(quantize.together(&[0, 1, 2]), Rule { run, ..expected });
+        // A range is taken from an observer, or stated.
+        let observed = rule(run, Some(Observer::MinMax), None);
+        assert_eq!(quantize.together(&[0, 1, 2, 3]), observed);
+        assert_eq!(quantize.together(&[]), Rule::default());
+    }
+}

@@ -1,0 +1,86 @@
+//! The values of keys that are more than a number or a word.
+
+use serde::{Deserialize, Serialize};
+use strait_document::Glob;
+
+/// A pattern over source names: see [`Glob`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pattern(String);
+
+impl Pattern {
+    /// Every text is a pattern.
+    pub fn new(text: impl Into<String>) -> Pattern {
+        Pattern(text.into())
+    }
+
+    /// The text as written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Ready to be matched.
+    pub fn glob(&self) -> Glob {
+        Glob::new(&self.0)
+    }
+}
+
+/// `[lowest, highest]`, both of them finite in `f32`, the first below the second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Range(pub [f64; 2]);
+
+impl Range {
+    /// The limits as they are computed with.
+    pub(super) fn limits(self) -> [f32; 2] {
+        self.0.map(|limit| limit as f32)
+    }
+}
+
+/// The forms of these values in a JSON schema.
+#[cfg(feature = "schema")]
+pub(super) mod schema {
+    use std::borrow::Cow;
+
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+    use strait_requantize::IntType;
+    use strait_target::spec::{Activation, Integer};
+
+    use super::{Pattern, Range};
+
+    /// The words for a type of codes: those of weights and activations have up to 16 bits.
+    pub(crate) struct CodesWord;
+
+    /// The same with real numbers.
+    pub(crate) struct ActivationWord;
+
+    fn words(others: &[&'static str]) -> Vec<&'static str> {
+        let codes = Integer::ALL.iter().filter(|&&word| IntType::from(word).bits() <= 16);
+        codes.map(|word| word.name()).chain(others.iter().copied()).collect()
+    }
+
+    macro_rules! leaf_schema {
+        ($($type:ident: $schema:tt;)*) => {$(
+            impl JsonSchema for $type {
+                fn inline_schema() -> bool {
+                    true
+                }
+
+                fn schema_name() -> Cow<'static, str> {
+                    stringify!($type).into()
+                }
+
+                fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                    json_schema!($schema)
+                }
+            }
+        )*};
+    }
+
+    leaf_schema! {
+        Pattern: { "type": "string", "format": "glob", "minLength": 1 };
+        Range: { "type": "array", "format": "range", "items": { "type": "number", "minimum": f32::MIN, "maximum": f32::MAX }, "minItems": 2, "maxItems": 2 };
+        CodesWord: { "type": "string", "enum": words(&[]) };
+        ActivationWord: { "type": "string", "enum": words(&[Activation::FLOAT32]) };
+    }
+}

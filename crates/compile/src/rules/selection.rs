@@ -1,0 +1,163 @@
+//! The rules that hold for each layer, operand and tensor.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strait_core::{Graph, Module, Node, NodeId, Op, Symbol, ValueId};
+use strait_target::{TargetSpec, spec::RecipeName};
+
+use super::Quantize;
+
+/// The positions of the rules that match, in rising order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Of layers.
+    pub nodes: BTreeMap<NodeId, Vec<usize>>,
+    /// Of operands by their position, which are activations.
+    pub operands: BTreeMap<(NodeId, usize), Vec<usize>>,
+    /// Of values: of the results of those nodes, too.
+    pub values: BTreeMap<ValueId, Vec<usize>>,
+}
+
+impl Selection {
+    /// Choice of the rules for a target alone.
+    #[must_use]
+    pub fn of_target(&self, quantize: &Quantize, target: &str) -> Selection {
+        let is_for = |index: usize| quantize.rule.get(index).is_some_and(|rule| rule.is_for(target));
+        Selection {
+            nodes: those(&self.nodes, is_for),
+            operands: those(&self.operands, is_for),
+            values: those(&self.values, is_for),
+        }
+    }
+
+    /// The layers, operands and values that one rule is for.
+    pub fn of_rule(&self, index: usize) -> (Vec<NodeId>, Vec<(NodeId, usize)>, Vec<ValueId>) {
+        (
+            having(&self.nodes, index),
+            having(&self.operands, index),
+            having(&self.values, index),
+        )
+    }
+
+    /// The value of an operand, and the rules for its range: those for the value and those for the operand.
+    pub fn read(&self, graph: &Graph, (id, index): (NodeId, usize)) -> Option<(ValueId, Vec<usize>)> {
+        let value = graph.node(id)?.inputs.get(index).copied().flatten()?;
+        let rules = united(self.values.get(&value), self.operands.get(&(id, index)));
+        Some((value, rules))
+    }
+
+    /// The rules for an operand and for its layer.
+    pub fn of_operand(&self, (id, index): (NodeId, usize)) -> Vec<usize> {
+        united(self.nodes.get(&id), self.operands.get(&(id, index)))
+    }
+
+    /// The rules that choose the type of what each node computes on: those for the node, for its operands, and, where these
+    /// share their grid with the results, for its results.
+    pub(super) fn computing(&self, graph: &Graph, spec: &TargetSpec) -> BTreeMap<NodeId, Vec<usize>> {
+        let mut computing: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
+        let nodes = self.nodes.iter().map(|(&id, rules)| (id, rules));
+        let operands = self.operands.iter().map(|(&(id, _), rules)| (id, rules));
+        let moved = self.values.iter().filter_map(|(&value, rules)| {
+            let (id, node) = graph.producer(value)?;
+            moves_codes(spec, node).then_some((id, rules))
+        });
+        for (id, rules) in nodes.chain(operands).chain(moved) {
+            let known = computing.entry(id).or_default();
+            *known = united(Some(known), Some(rules));
+        }
+        computing
+    }
+
+    /// The selection in the graph that a target's rules have made of the canonical one: a rule holds for a new node if it holds
+    /// for one of the nodes that the new one answers for, and for a new value if it holds for the one whose name that has. Ids
+    /// that are in both modules mean the same.
+    #[must_use]
+    pub fn carried(self, canonical: &Module, module: &Module) -> Selection {
+        if std::ptr::eq(canonical, module) {
+            return self;
+        }
+        let (before, after) = (canonical.main(), module.main());
+        let mut by_source: BTreeMap<Symbol, BTreeSet<usize>> = BTreeMap::new();
+        for (&id, rules) in &self.nodes {
+            let sources = before.node(id).into_iter().flat_map(|node| node.sources.iter());
+            sources.for_each(|&source| by_source.entry(source).or_default().extend(rules));
+        }
+        let mut carried = Selection::default();
+        for (id, node) in after.nodes() {
+            let rules: Vec<usize> = match before.node(id) {
+                Some(_) => self.nodes.get(&id).cloned().unwrap_or_default(),
+                None => {
+                    let rules = node.sources.iter().filter_map(|source| by_source.get(source)).flatten();
+                    rules.copied().collect::<BTreeSet<usize>>().into_iter().collect()
+                }
+            };
+            if !rules.is_empty() {
+                carried.nodes.insert(id, rules);
+            }
+        }
+        let named = (self.values.iter()).filter_map(|(&value, rules)| Some((before.value(value)?.name, rules)));
+        let by_name: BTreeMap<Symbol, &Vec<usize>> = named.collect();
+        for (id, value) in after.values() {
+            let rules = match before.value(id) {
+                Some(_) => self.values.get(&id),
+                None => by_name.get(&value.name).copied(),
+            };
+            carried.values.extend(rules.map(|rules| (id, rules.clone())));
+        }
+        self.carry_operands(before, after, &mut carried);
+        carried
+    }
+
+    fn carry_operands(&self, before: &Graph, after: &Graph, carried: &mut Selection) {
+        for (&(id, index), rules) in &self.operands {
+            if after.node(id).is_some() {
+                carried.operands.insert((id, index), rules.clone());
+                continue;
+            }
+            // A node that stands for it reads the same value, in whatever position.
+            let Some(node) = before.node(id) else { continue };
+            let Some(value) = node.inputs.get(index).copied().flatten() else {
+                continue;
+            };
+            for at in after.uses(value).filter(|at| before.node(at.node).is_none()) {
+                let sources = after.node(at.node).map(|node| &node.sources);
+                if sources.is_some_and(|sources| sources.iter().any(|source| node.sources.contains(source))) {
+                    let known = carried.operands.entry((at.node, at.operand.into())).or_default();
+                    *known = united(Some(known), Some(rules));
+                }
+            }
+        }
+    }
+}
+
+/// True if operands and results of a node share a grid on the target.
+pub(super) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
+    let row = spec.op_row(node.op.term()).map(|(_, row)| row);
+    row.and_then(|row| row.recipe).is_some_and(RecipeName::keeps_grid)
+}
+
+/// True if a node has weights that rules speak of.
+pub fn weighs(node: &Node) -> bool {
+    matches!(node.op, Op::Conv(_) | Op::Gemm(_))
+}
+
+/// The rules of both lists, in rising order.
+fn united(one: Option<&Vec<usize>>, other: Option<&Vec<usize>>) -> Vec<usize> {
+    let rules: BTreeSet<usize> = one.into_iter().chain(other).flatten().copied().collect();
+    rules.into_iter().collect()
+}
+
+/// Those that rules of a kind are for, with these.
+fn those<K: Ord + Copy>(all: &BTreeMap<K, Vec<usize>>, is_kind: impl Fn(usize) -> bool) -> BTreeMap<K, Vec<usize>> {
+    let kept = all.iter().filter_map(|(&of, rules)| {
+        let kept: Vec<usize> = rules.iter().copied().filter(|&index| is_kind(index)).collect();
+        (!kept.is_empty()).then_some((of, kept))
+    });
+    kept.collect()
+}
+
+/// Those that a rule is for.
+fn having<K: Copy>(all: &BTreeMap<K, Vec<usize>>, index: usize) -> Vec<K> {
+    let having = all.iter().filter(|(_, rules)| rules.contains(&index));
+    having.map(|(&of, _)| of).collect()
+}

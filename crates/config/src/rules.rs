@@ -1,0 +1,34 @@
+//! The rules of a configuration for the compiler, and the lines of what is wrong with them.
+
+use strait_compile::rules::{RuleErrors, Rules};
+use strait_document::{Diagnostic, Diagnostics};
+
+use super::{Loaded, types::Config};
+
+impl Config {
+    /// All that it says of layers, operands and tensors.
+    pub fn rules(&self) -> Rules {
+        let ranges = self
+            .input
+            .iter()
+            .filter_map(|(name, input)| Some((name.clone(), input.range?)));
+        Rules {
+            quantize: self.quantize.clone(),
+            observer: self.calibration.observer,
+            observer_options: self.calibration.observer_options.clone(),
+            inputs: ranges.collect(),
+        }
+    }
+}
+
+impl Loaded {
+    /// Errors in rules, each with its line.
+    pub fn told(&self, found: RuleErrors) -> Diagnostics {
+        let told = found.0.into_iter().map(|found| Diagnostic {
+            notes: found.notes,
+            help: found.help,
+            ..self.error(found.code, &found.key, found.message, "")
+        });
+        Diagnostics(told.collect())
+    }
+}
