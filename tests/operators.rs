@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use strait_builtin as _;
 use strait_core::Term;
