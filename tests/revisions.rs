@@ -226,3 +226,55 @@ fn values_that_are_not_kept_are_made_again() {
     assert_eq!((all.revisions, all.all), (few.revisions, few.all));
     assert!(few.simulated > all.simulated, "{few:?} {all:?}");
 }
+
+/// The body doubles its operand in integers, and runs twice.
+const LOOP: &str = "strait 1 float main=@main
+graph @main(%x: f32[1,4]) stage=float {
+  %y: f32[1,4] = loop @body(_, _, %x) {carried=1, trips=2}
+  %z: f32[1,4] = gemm(%y, @two) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+  return %z
+}
+graph @body(%n: i64[], %more: bool[], %v: f32[1,4]) stage=float {
+  %w: f32[1,4] = gemm(%v, @two) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+  return %more, %w
+}
+data @two: f32[4,4] = random 3";
+
+/// A model that came in integers.
+const QUANTIZED: &str = "strait 1 float
+graph @main(%x: f32[1,4] scale=0.5 zero=3 codes=i8) {
+  %y: f32[1,4] scale=0.5 zero=-5 codes=i8 = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+  return %y
+}
+data @w: f32[4,4] scale=0.5 zero=0 codes=i8 = splat 0.5";
+
+#[test]
+fn models_with_bodies_or_grids_of_their_own_are_revised_and_simulated_as_wholes() {
+    for (text, anew) in [(LOOP, None), (QUANTIZED, Some(Anew::OwnGrids))] {
+        let float = parse(text).unwrap();
+        let sample = |at: usize| vec![Tensor::from_values(&[1, 4], &[0.25 * at as f32, 1.0, -1.5, 0.5]).unwrap()];
+        let samples: Arc<dyn Samples> = Arc::new(InMemory((0..3).map(sample).collect()));
+        let model = Model::new(float, &Switches::default()).unwrap();
+        let observed = model.observe(samples.clone(), Means::default(), &Silent).unwrap();
+        let target = target("generic-int8").unwrap();
+        let resolved = Resolved::new(target.spec());
+        let first = observed.compile(&target, |_| Ok::<_, CompileError>(resolved.clone()), &Silent);
+        let first = first.unwrap();
+        first.simulate(&samples, &Silent).unwrap();
+        let last = first.annotated.main().nodes().last().unwrap().0;
+        let mut other = resolved.clone();
+        other.settings.layers.entry(last).or_default().run = Some(Run::Float("a rule says so".into()));
+        let revised = observed
+            .revise(&first, |_| Ok::<_, CompileError>(other.clone()), &Silent)
+            .unwrap();
+        let whole = observed
+            .compile(&target, |_| Ok::<_, CompileError>(other), &Silent)
+            .unwrap();
+        assert_same(Ok(&revised), Ok(&whole), text);
+        assert_eq!(revised.revision.unwrap().anew, anew, "{text}");
+        assert_ne!(places(&revised), places(&first), "{text}");
+        let [one, another] = [&revised, &whole].map(|built| built.simulate(&samples, &Silent).unwrap());
+        assert!(bits(&one.outputs) == bits(&another.outputs), "{text}");
+        assert_eq!(one.nodes, another.nodes, "{text}");
+    }
+}

@@ -8,7 +8,6 @@ use std::{
 
 use strait_container::{Digest, Integrity};
 use strait_core::{CertificateRecord, Module, Placement};
-use strait_execute::Standard;
 
 use crate::{Error, Session, SessionOptions};
 
@@ -150,6 +149,6 @@ impl Artifact {
     /// # Errors
     /// As for [`Artifact::session`].
     pub fn session_with(&self, options: &SessionOptions) -> Result<Session, Error> {
-        Session::new(self.module(), &Standard, options)
+        Session::new(self.module(), options)
     }
 }

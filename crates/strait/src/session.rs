@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, num::NonZeroUsize, sync::Arc};
 
 use strait_core::Module;
-use strait_execute::{Demand, LoopsFor, Plan, PlanOptions, Threads, Workspace, cost};
+use strait_execute::{Demand, Plan, PlanOptions, Threads, Workspace, cost};
 
 use crate::{Elem, Error, Limits, Tensor, TensorView};
 
@@ -98,17 +98,10 @@ impl Clone for Session {
 pub type Outputs = BTreeMap<String, Tensor>;
 
 impl Session {
-    pub(crate) fn new(module: &Module, loops: &dyn LoopsFor, options: &SessionOptions) -> Result<Session, Error> {
+    pub(crate) fn new(module: &Module, options: &SessionOptions) -> Result<Session, Error> {
         let demand = Demand::new(cost(module, module.main)?);
         options.limits.admit(&demand, options.threads)?;
-        let plan = Plan::new(
-            module,
-            module.main,
-            &PlanOptions {
-                loops,
-                ..PlanOptions::default()
-            },
-        )?;
+        let plan = Plan::new(module, module.main, &PlanOptions::default())?;
         let threads = Threads::new(options.threads)?;
         Ok(Session {
             workspace: Workspace::new(&plan, &threads),
