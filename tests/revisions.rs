@@ -151,7 +151,7 @@ fn held(seed: u64, name: &str, (count, memory): (u64, Option<u64>), seen: &mut S
     means.limits.memory = memory;
     let mut observed: Observed = model.observe(calibration, means, &Silent).unwrap();
     let mut random = SplitMix64::new(seed);
-    if seed % 3 == 0 {
+    if seed.is_multiple_of(3) {
         observed.observation = observation(&observed.model.module, &mut random);
     }
     let target = target(name).unwrap();

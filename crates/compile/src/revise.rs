@@ -75,7 +75,7 @@ impl Revision {
 
 impl Built {
     /// Compiles by other rules: the result is what [`compile`](crate::compile()) makes of `task`, which is the one that this was
-    /// compiled by, but for the rules.
+    /// compiled by, but for the rules and the statistics that they ask for.
     ///
     /// # Errors
     /// As for [`compile`](crate::compile()).

@@ -8,7 +8,7 @@ use strait_core::{Graph, GraphId, Module, NodeId, Placement, ValueId};
 
 impl Progress {
     /// Lets a graph that was placed by `after`, which this is the progress of, go on from where it was annotated by `before`:
-    /// for the same target, with the same statistics, and with no node refused. `module` has all tensors of `annotated`, and
+    /// for the same target, on statistics of the same samples, and with no node refused. `module` has all tensors of `annotated`, and
     /// the same main graph but for where nodes run. The next [`annotate`](super::annotate()) makes anew the regions around what
     /// differs, around nodes that run elsewhere, and of values of which something else matters now. Where that refuses no node
     /// either, the result is what annotating the whole graph would make.
