@@ -45,7 +45,9 @@ fn bad_configurations_are_told_what_is_wrong() {
         };
         let found = format!("{findings}\n");
         assert!(!found.contains("C999"), "{name}: {found}");
-        let expected = Path::new("crates/config/tests/config/bad").join(&*name).with_extension("txt");
+        let expected = Path::new("crates/config/tests/config/bad")
+            .join(&*name)
+            .with_extension("txt");
         strait_testkit::is_current(&expected.to_string_lossy(), &found);
     }
 }

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-
 use strait_config as config;
 use strait_testkit::is_current;
 

@@ -224,7 +224,7 @@ impl Artifact {
             target,
             ..
         } = self.compiled("revised", AGAIN)?;
-        let settings = |module: &Module| rules.resolved(module, target.target.spec());
+        let settings = |module: &Module| rules.resolved(&observed.observed.model, module, target.target.spec());
         let built = observed.observed.revise(built, settings, &Silent)?;
         Ok(Compiled::artifact(built, observed, target, rules))
     }

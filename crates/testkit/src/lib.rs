@@ -27,7 +27,10 @@ pub fn is_current(path: &str, found: &str) {
     let same = expected.lines().zip(found.lines()).take_while(|(old, new)| old == new);
     let line = same.count();
     let [old, new] = [&expected, found].map(|text| text.lines().nth(line).unwrap_or("(the end)"));
-    panic!("{path}, line {}: expected\n  {old}\nand found\n  {new}\nif it is meant, run `cargo xtask bless`", line + 1);
+    panic!(
+        "{path}, line {}: expected\n  {old}\nand found\n  {new}\nif it is meant, run `cargo xtask bless`",
+        line + 1
+    );
 }
 
 #[cfg(test)]
