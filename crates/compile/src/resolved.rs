@@ -56,7 +56,7 @@ impl Resolved {
         }
     }
 
-    /// What rules make of the float graph that a target's table has made of a model.
+    /// Rules, resolved to the float graph that a target's table has made of a model.
     ///
     /// # Errors
     /// All that is wrong with the rules.

@@ -163,9 +163,15 @@ fn rules_of_the_library_mean_what_those_of_a_configuration_mean() {
     let own = folder.path().join("built");
     let rules = built.into_iter().fold(of_all.clone(), Rules::layer);
     observed.compile(&target, &rules).unwrap().write(&own).unwrap();
+    // Statistics that the rules' observers read are measured where the model was compiled without them before.
+    let (without, revised) = (
+        observed.compile(&target, &Rules::new()).unwrap(),
+        folder.path().join("revised"),
+    );
+    without.revise(&rules).unwrap().write(&revised).unwrap();
     for file in ["model.strait", "quantization.json"] {
-        let [one, other] = [&out, &own].map(|folder| fs::read(folder.join(file)).unwrap());
-        assert!(one == other, "{file} differs");
+        let [words, built, again] = [&out, &own, &revised].map(|folder| fs::read(folder.join(file)).unwrap());
+        assert!(words == built && built == again, "{file} differs");
     }
 
     // Each is refused in the same words.
