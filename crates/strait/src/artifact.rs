@@ -12,6 +12,32 @@ use strait_core::{CertificateRecord, Module, Placement};
 use crate::{Error, Session, SessionOptions};
 
 /// The integer model of one target, with the claims of its fusions.
+///
+/// ```
+/// # #[cfg(all(feature = "onnx", feature = "generic-int8"))] {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");
+/// # let image = strait::Tensor::new(&[1, 1, 8, 8], &[0.5f32; 64])?;
+/// # let samples = strait::Samples::new([vec![image.clone()]]);
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let folder = folder.path().join("digits");
+/// # let (model, target) = (strait::Model::open(path)?, strait::Target::named("generic-int8")?);
+/// use strait::{Artifact, Rules, SessionOptions};
+///
+/// let built = strait::compile(&model, &target, &samples, &Rules::new())?;
+/// let digest = built.write(&folder)?;
+///
+/// let opened = Artifact::open(&folder)?;
+/// assert_eq!((opened.target(), opened.digest()), ("generic-int8", Some(digest)));
+/// for layer in opened.layers()? {
+///     println!("{} from {:?}: {}", layer.name, layer.sources, layer.host.unwrap_or(layer.op));
+/// }
+/// let (all, exact) = opened.fusions();
+/// assert!(exact <= all);
+/// let mut session = opened.session_with(&SessionOptions::default())?;
+/// let outputs = session.run(&[("image", image.view())])?;
+/// # }
+/// # Ok::<(), strait::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Artifact {
     pub(crate) content: Arc<Content>,

@@ -23,6 +23,27 @@ use crate::{
 const AGAIN: &str = "an artifact in a folder has no float model and no statistics: compile it again";
 
 /// A model and what was observed of it on samples, for any number of targets.
+///
+/// ```
+/// # #[cfg(all(feature = "onnx", feature = "generic-int8"))] {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");
+/// # let image = strait::Tensor::new(&[1, 1, 8, 8], &[0.5f32; 64])?;
+/// # let samples = strait::Samples::new([vec![image.clone()]]);
+/// use strait::{LayerRule, Model, Rules, SessionOptions, Target};
+///
+/// let observed = Model::open(path)?.observe(&samples, &SessionOptions::default())?;
+/// for note in observed.notes() {
+///     println!("{note}");
+/// }
+/// let target = Target::named("generic-int8")?;
+/// let built = observed.compile(&target, &Rules::new())?;
+/// // The same from the same statistics, but for what other rules touch.
+/// let rules = Rules::new().layer(LayerRule::of("/head/**").float("it is looked at"));
+/// let better = built.revise(&rules)?;
+/// # assert!(better.layers()?.iter().any(|layer| layer.host.is_some()));
+/// # }
+/// # Ok::<(), strait::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Observed {
     observed: Arc<strait_compile::Observed>,
@@ -48,6 +69,7 @@ pub(crate) struct Compiled {
 
 /// Observes a model on samples, compiles it for a target, and verifies the result: on one thread, and with as much memory as it
 /// takes. For models of others set [`Limits::memory`](crate::Limits) in the options of [`Model::observe`].
+/// The example of this [crate] shows it.
 ///
 /// # Errors
 /// As for [`Model::observe`] and [`Observed::compile`].

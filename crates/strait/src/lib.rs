@@ -69,23 +69,26 @@ pub use tensor::{Tensor, TensorView};
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");
 /// # let (model, target) = (strait::Model::open(path)?, strait::Target::named("generic-int8")?);
 /// # let samples = strait::Samples::new([vec![strait::Tensor::new(&[1, 1, 8, 8], &[0.5f32; 64])?]]);
-/// use std::cell::RefCell;
-/// use strait::{Rules, SessionOptions, extend::{Step, Watch}};
+/// use std::cell::Cell;
+/// use strait::{Fault, Rules, SessionOptions, extend::Watch};
 ///
-/// #[derive(Default)]
-/// struct Steps(RefCell<Vec<Step>>);
+/// /// Stops the work when so many steps are done.
+/// struct After(Cell<usize>);
 ///
-/// impl Watch for Steps {
-///     fn begin(&self, step: Step, _: Option<usize>) {
-///         self.0.borrow_mut().push(step);
+/// impl Watch for After {
+///     fn end(&self) {
+///         self.0.set(self.0.get().saturating_sub(1));
+///     }
+///
+///     fn interrupted(&self) -> bool {
+///         self.0.get() == 0
 ///     }
 /// }
 ///
-/// let steps = Steps::default();
-/// let observed = model.observe_watched(&samples, &SessionOptions::default(), &steps)?;
-/// observed.compile_watched(&target, &Rules::new(), &steps)?;
-/// assert_eq!(steps.0.borrow().first(), Some(&Step::Observe));
-/// assert_eq!(steps.0.borrow().last(), Some(&Step::Verify));
+/// let watch = After(Cell::new(2));
+/// let observed = model.observe_watched(&samples, &SessionOptions::default(), &watch)?;
+/// let error = observed.compile_watched(&target, &Rules::new(), &watch).unwrap_err();
+/// assert_eq!(error.fault(), Fault::Interrupted);
 /// # }
 /// # Ok::<(), strait::Error>(())
 /// ```
