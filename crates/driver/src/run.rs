@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value as Json, json};
 use strait_container::{Beside, artifact_around};
 use strait_core::{Op, ValueId};
-use strait_execute::{Plan, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order};
+use strait_execute::{Plan, Tensor, TensorView, Threads, Workspace, map_in_order};
 use strait_requantize::Per;
 use strait_samples::{NumberType, Sample, Samples, Scratch, Writer, escape};
 
@@ -112,11 +112,7 @@ pub fn on_samples(
             }
             Ok(done(index + 1))
         };
-        map_in_order(samples.count(), threads, worker, work, sink).map_err(|error| match error {
-            SampleError::Sample { source, .. } => source,
-            SampleError::Worker(error) => failure::execute(error),
-            SampleError::Stopped { .. } => Stop::Interrupted,
-        })
+        map_in_order(samples.count(), threads, worker, work, sink).map_err(|error| error.or(Stop::Interrupted))
     })?;
     let mut outputs = outputs;
     for (writer, output) in writers.into_iter().zip(&mut outputs) {

@@ -1,9 +1,7 @@
 //! Runs of both graphs on samples, random ones and those that are given.
 
 use strait_compile::{CompileError, Means, Watch};
-use strait_execute::{
-    Demand, LoopsFor, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order,
-};
+use strait_execute::{Demand, LoopsFor, PlanOptions, Tensor, TensorView, Threads, Workspace, map_in_order};
 use strait_verify::{Analysis, Comparison, ComparisonSpace, Finding, VerifyError, merge};
 
 use super::{Graphs, Request, Runs, inside::Inside};
@@ -110,11 +108,8 @@ impl Work<'_> {
                 }
                 Ok(done(index + 1))
             };
-            map_in_order(count, threads, worker, work, sink).map_err(|error| match error {
-                SampleError::Sample { source, .. } => source,
-                SampleError::Worker(error) => error.into(),
-                SampleError::Stopped { .. } => CompileError::Interrupted.into(),
-            })
+            let ran = map_in_order(count, threads, worker, work, sink);
+            ran.map_err(|error| error.or(CompileError::Interrupted.into()))
         })?;
         Ok(ran)
     }
