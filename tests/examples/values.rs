@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (module, graph) = (opened.whole(), opened.whole().main());
     let options = PlanOptions {
         context: session.context,
-        loops: opened.loops(),
+        loops: opened.loops.as_ref(),
         join: false,
     };
     let plan = Plan::new(module, module.main, &options)?;

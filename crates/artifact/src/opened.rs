@@ -18,21 +18,22 @@ pub struct Opened<P> {
     pub artifact: Artifact,
     /// The graphs, with the bodies of control flow open in them.
     pub model: Model,
-    /// The bodies of the main graph.
-    bodies: Bodies,
+    /// The bodies of control flow that lie open in the main graph of [`Opened::module`].
+    pub bodies: Bodies,
     /// The module as it runs, where there are bodies.
     whole: Option<Module>,
     /// Deployment of the model.
     pub deployment: Deployment<P>,
-    /// Who computes its requantizations.
-    loops: Box<dyn LoopsFor>,
-    computed: Computed,
-    /// True where the target's kernels are asked for by name.
-    own_kernels: bool,
-    /// The layers that the target's own model computes, where it is asked to.
-    own_model: Option<Shares>,
-    /// Where the target comes from that is registered, if it is another place than the artifact's.
-    elsewhere: Option<String>,
+    /// Computes its requantizations.
+    pub loops: Box<dyn LoopsFor>,
+    /// Who that is.
+    pub computed: Computed,
+    /// True where the target's kernels are asked for, and nobody else may compute in their stead.
+    pub own_kernels: bool,
+    /// The layers that the target's own model computes, where it is asked to, and those that the host does.
+    pub own_model: Option<Shares>,
+    /// Where the registered target comes from, if that is not where the artifact's came from.
+    pub elsewhere: Option<String>,
 }
 
 /// Who computes the requantizations of an artifact.
@@ -109,51 +110,9 @@ impl<P: DeserializeOwned> Opened<P> {
 }
 
 impl<P> Opened<P> {
-    /// The same with requantizations by the target's kernels alone, of which its own model computes these.
-    #[must_use]
-    pub fn by(self, loops: Box<dyn LoopsFor>, computed: Computed, own_model: Option<Shares>) -> Opened<P> {
-        Opened {
-            loops,
-            computed,
-            own_kernels: true,
-            own_model,
-            ..self
-        }
-    }
-
-    /// Where the registered target comes from, if that is not where the artifact's came from.
-    pub fn elsewhere(&self) -> Option<&str> {
-        self.elsewhere.as_deref()
-    }
-
-    /// Who computes the requantizations.
-    pub fn computed(&self) -> &Computed {
-        &self.computed
-    }
-
-    /// True where the target's kernels were asked for ([`Opened::by`]).
-    pub fn own_kernels(&self) -> bool {
-        self.own_kernels
-    }
-
-    /// The layers that the target's own model computes, where it is asked to, and those that the host does.
-    pub fn own_model(&self) -> Option<Shares> {
-        self.own_model
-    }
-
-    /// Who computes the requantizations, for a plan.
-    pub fn loops(&self) -> &dyn LoopsFor {
-        self.loops.as_ref()
-    }
-
     /// The integer module, with the bodies of control flow open in its graphs.
     pub fn module(&self) -> &Module {
         &self.model.module
-    }
-
-    /// The bodies of control flow that lie open in the main graph of [`Opened::module`].
-    pub fn bodies(&self) -> &Bodies {
-        &self.bodies
     }
 
     /// The integer module as it runs.

@@ -43,7 +43,7 @@ pub enum Kernels {
 /// # Errors
 /// A target that is neither registered nor in the library; a library that the artifact was not made with, that fails, or
 /// that computes no layer of it.
-pub fn by(opened: Opened, kernels: &Kernels, registry: &Registry, session: &Session<'_>) -> Result<Opened, Stop> {
+pub fn by(mut opened: Opened, kernels: &Kernels, registry: &Registry, session: &Session<'_>) -> Result<Opened, Stop> {
     let Kernels::Target(library) = kernels else {
         return Ok(opened);
     };
@@ -59,7 +59,7 @@ pub fn by(opened: Opened, kernels: &Kernels, registry: &Registry, session: &Sess
             let text = "the artifact was not made with a plugin in a library, so that none can be held against it";
             return Err(refused(text.to_owned()));
         }
-        (None, _) => match opened.computed() {
+        (None, _) => match &opened.computed {
             Computed::Host(reason) => {
                 let found = Diagnostic::error(codes::TARGET, format!("the target's kernels are not here: {reason}"));
                 return Err(found.help("name the library of its plugin with --plugin").into());
@@ -94,7 +94,10 @@ pub fn by(opened: Opened, kernels: &Kernels, registry: &Registry, session: &Sess
         }
         own_model = Some(found);
     }
-    Ok(opened.by(Box::new(OwnLoops(target)), computed, own_model))
+    opened.loops = Box::new(OwnLoops(target));
+    opened.own_kernels = true;
+    (opened.computed, opened.own_model) = (computed, own_model);
+    Ok(opened)
 }
 
 /// The plan of the main graph; with `join` off every value can be seen.
@@ -104,7 +107,7 @@ pub fn by(opened: Opened, kernels: &Kernels, registry: &Registry, session: &Sess
 pub fn plan(opened: &Opened, session: &Session<'_>, join: bool) -> Result<Side, Stop> {
     let options = PlanOptions {
         context: session.context,
-        loops: opened.loops(),
+        loops: opened.loops.as_ref(),
         join,
     };
     Side::new(opened.whole(), &options, session)
@@ -121,7 +124,7 @@ pub fn inputs(opened: &Opened) -> Result<Vec<InputSpec>, Diagnostics> {
         let deployed = deployed.find(|deployed| deployed.name == input.name);
         of_graph::spec(input, deployed.map_or(&none, |input| &input.preprocess))
     };
-    let inputs = of_graph::inputs(opened.module(), opened.bodies());
+    let inputs = of_graph::inputs(opened.module(), &opened.bodies);
     inputs.iter().map(spec).collect()
 }
 

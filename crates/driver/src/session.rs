@@ -144,18 +144,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Does both, at the same time where the session has threads for it.
-    ///
-    /// # Errors
-    /// Those of `first`, or else those of `second`; a thread that cannot be made.
-    pub fn both<T: Send>(
-        &self,
-        first: impl FnOnce() -> Result<T, Stop> + Send,
-        second: impl FnOnce() -> Result<T, Stop>,
-    ) -> Result<[T; 2], Stop> {
-        strait_execute::both(self.threads, first, second)
-    }
-
     /// Number of `samples` that may run at a time ([`Limits::admit`]). Work that takes long is told.
     ///
     /// # Errors

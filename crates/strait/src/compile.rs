@@ -11,7 +11,7 @@ use strait_artifact::{
 use strait_compile::{Built, Silent, Watch};
 use strait_container::{ArtifactWriter, Digest, Sources, sha256};
 use strait_core::{Module, Switches, codes};
-use strait_report::{Material, Report};
+use strait_report::Report;
 use strait_target::Registry;
 
 use crate::{
@@ -183,18 +183,8 @@ impl Artifact {
             ..
         } = self.compiled("reported", "its report is the file `report.json` in the folder")?;
         let model = &observed.observed.model;
-        let mut report = strait_report::build(Material {
-            spec: target.target.spec(),
-            canonical: &model.module,
-            integer: built.open(),
-            fusion: &built.fusion,
-            origins: &built.origins,
-            nearness: &built.nearness,
-            findings: &built.findings,
-            rewrites: &model.rewritten.counts(),
-        });
-        report.own_model = built.own_model;
-        Ok(report)
+        let (spec, rewrites) = (target.target.spec(), model.rewritten.counts());
+        Ok(strait_report::of_built(spec, &model.module, built, &rewrites))
     }
 
     /// Compiles by other rules: what these do not touch is taken from this artifact. The result is that of

@@ -152,18 +152,18 @@ impl Verification {
         means: &Means<'_>,
         watch: &dyn Watch,
     ) -> Result<Verification, Error> {
-        self.elsewhere = opened.elsewhere().map(str::to_owned);
-        self.computed = Some(opened.computed().clone());
-        self.own_model = opened.own_model();
+        self.elsewhere.clone_from(&opened.elsewhere);
+        self.computed = Some(opened.computed.clone());
+        self.own_model = opened.own_model;
         let graphs = Graphs {
             open: opened.module(),
             whole: opened.whole(),
-            bodies: opened.bodies(),
+            bodies: &opened.bodies,
             certificates: &opened.model.certificates,
             ranges: &opened.ranges(),
         };
-        let kernels = opened.own_kernels().then(|| kernels(opened));
-        self.hold(&graphs, opened.loops(), kernels, request, means, watch)?;
+        let kernels = opened.own_kernels.then(|| kernels(opened));
+        self.hold(&graphs, opened.loops.as_ref(), kernels, request, means, watch)?;
         Ok(self)
     }
 

@@ -22,7 +22,7 @@ use crate::{
     dialect::expanded,
     evaluation::{Judge, Side, Subject, doubts, grid, judges, notes, unexpected, whole_of},
     failure::{self, codes},
-    report::{self, DataReport, Material, Report},
+    report::{self, DataReport, Report},
     sanity::{self, Reference},
     session::{Session, Steps},
     stop::Stop,
@@ -240,7 +240,6 @@ fn for_target(
     let mut report = report_of(&job, &lowered, &rewritten);
     report.data.clone_from(&before.data);
     report.not_for_deployment.clone_from(&before.sources.not_for_deployment);
-    report.own_model = lowered.built.own_model;
     let loops = TargetLoops(target.clone());
     let integer = before.reference.as_ref().map(|reference| {
         let integer = integer_side(&lowered, &loops, session)?;
@@ -562,17 +561,8 @@ fn images(samples: &Samples) -> Option<DataReport> {
 }
 
 fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report {
-    let spec = job.target.spec();
-    let mut report = report::build(Material {
-        spec,
-        canonical: job.canonical,
-        integer: lowered.built.open(),
-        fusion: &lowered.built.fusion,
-        origins: &lowered.built.origins,
-        nearness: &lowered.built.nearness,
-        findings: &lowered.built.findings,
-        rewrites: &rewritten.counts(),
-    });
+    let (spec, rewrites) = (job.target.spec(), rewritten.counts());
+    let mut report = report::of_built(spec, job.canonical, &lowered.built, &rewrites);
     (report.rules, report.quantize) = effects(job, &lowered.built.annotated);
     report
 }
