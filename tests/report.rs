@@ -113,16 +113,14 @@ fn what_a_runtime_makes_of_scales_is_told_with_what_could_be_gained() {
 
     // Where the details of layers are shown.
     let artifact = folder.path().join("artifact");
-    let shown = inspect::Inspected::open(&artifact, Some("/head/conv/**"))
-        .unwrap()
-        .summary();
+    let shown = inspect::open(&artifact, Some("/head/conv/**")).unwrap().summary();
     let head = shown
         .layers
         .iter()
         .find(|layer| layer.name == "/head/conv/Conv:accumulate")
         .unwrap();
     assert_eq!(head.from_scales.as_ref(), Some(conv));
-    let text = shown.to_string();
+    let text = Shown(&shown).to_string();
     assert!(
         text.contains("the runtime's integers: off the ideal by 1 LSB on up to "),
         "{text}"

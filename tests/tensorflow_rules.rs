@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use strait_core::{Module, Rewritten, Rule};
 use strait_execute::Tensor;
-use strait_import::ReadOptions;
+use strait_import::{Decoded, ReadOptions};
 use strait_kernels::Isa;
 use strait_samples::{Array, read_arrays};
 use strait_tests::numeric::run;

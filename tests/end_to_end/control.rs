@@ -115,7 +115,7 @@ fn the_layers_of_a_body_are_on_the_accelerator_and_hold_like_any_others() {
             Placement::Host(reason) => assert_eq!(reason.code, ReasonCode::NotObserved, "{target}"),
             Placement::Accelerator => panic!("{target}: a layer that no sample reached has no grid"),
         }
-        assert_eq!(opened.inputs().unwrap().len(), 1, "{target}");
+        assert_eq!(strait_driver::artifact::inputs(&opened).unwrap().len(), 1, "{target}");
         let verified = given.verified(&opened);
         assert!(verified.findings.is_empty(), "{target}: {:?}", verified.findings);
         let outputs = given.run(&opened, &[("x", "samples/x.npy")]).unwrap();

@@ -123,7 +123,7 @@ impl Given {
         let loaded = config::parse("test.toml", text, self.folder.path(), &[])?;
         let registry = targets::registry([]).unwrap();
         let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session())?;
-        Opened::open(&compiled[0].folder, &registry)
+        Ok(Opened::open(&compiled[0].folder, &registry)?)
     }
 
     pub(super) fn verified(&self, opened: &Opened) -> verification::Verification {

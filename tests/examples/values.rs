@@ -11,7 +11,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use strait_builtin as _;
-use strait_driver::artifact::{Opened, named_files};
+use strait_driver::artifact::{Opened, inputs, named_files};
 use strait_driver::session::{Session, Silent};
 use strait_driver::stop::Stop;
 use strait_driver::targets;
@@ -28,13 +28,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
     let opened = Opened::open(Path::new(artifact), &targets::registry([])?)?;
-    let inputs = opened.inputs().map_err(Stop::from)?;
+    let inputs = inputs(&opened).map_err(Stop::from)?;
     let files = named_files(files, &inputs).map_err(Stop::from)?;
     let samples = Samples::open_by_name(&files, &inputs)?;
     let (module, graph) = (opened.whole(), opened.whole().main());
     let options = PlanOptions {
         context: session.context,
-        loops: opened.loops(),
+        loops: opened.loops.as_ref(),
         join: false,
     };
     let plan = Plan::new(module, module.main, &options)?;

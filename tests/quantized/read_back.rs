@@ -13,7 +13,10 @@ fn repository() -> PathBuf {
 fn outputs(artifact: &Path, samples: &Path, folder: &Path) -> Vec<Vec<u8>> {
     let opened = Opened::open(artifact, &targets::registry([]).unwrap()).unwrap();
     let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
-    let files = BTreeMap::from([(opened.inputs().unwrap()[0].name.clone(), samples.to_owned())]);
+    let files = BTreeMap::from([(
+        strait_driver::artifact::inputs(&opened).unwrap()[0].name.clone(),
+        samples.to_owned(),
+    )]);
     fs::create_dir_all(folder).unwrap();
     let written = run::run(&opened, &files, folder, true, &session).unwrap();
     let arrays = written

@@ -15,7 +15,7 @@ use strait_target::{Target, spec::Nearness};
 use strait_verify::{Ranges, VerifyError, VerifyOptions, verify_module};
 
 use crate::{
-    CompileError, OwnGrids, Resolved, Shares, Step, TargetLoops, Watch, blame, check_invariants,
+    CompileError, OwnGrids, Resolved, Shares, TargetLoops, Watch, blame, check_invariants,
     fuse::{certificates, closed, fused},
     own_model,
     quantize::quantize_from,
@@ -98,7 +98,7 @@ pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<(),
     let demand = Demand::comparing(built.open())?;
     task.limits.admit(&demand, task.threads)?;
     watch.admitted(&demand, 1);
-    built.own_model = watch.step(Step::Verify, None, |_| {
+    built.own_model = watch.step("verify", None, |_| {
         let held = own_model::hold(task.target.as_ref(), built.open())?;
         verify(task, built)?;
         Ok::<_, CompileError>(held)
@@ -117,10 +117,10 @@ pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> 
 /// [`build`], by way of what was built before.
 pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Watch) -> Result<Built, CompileError> {
     let first = before.and_then(|before| before.kept.first.as_ref());
-    let quantized = watch.step(Step::Quantize, None, |_| quantize_from(task, first))?;
+    let quantized = watch.step("quantize", None, |_| quantize_from(task, first))?;
     let revision = before.map(|before| Revision::new(before, &quantized));
     let lowered = quantized.lowered;
-    let (module, fusion) = watch.step(Step::Fuse, None, |_| fused(task, lowered.module))?;
+    let (module, fusion) = watch.step("fuse", None, |_| fused(task, lowered.module))?;
     let (module, open) = closed(task.bodies, module)?;
     Ok(Built {
         module,

@@ -1,6 +1,6 @@
 //! Reasons why nothing was compiled, by whose fault it is.
 
-use strait_core::{NodeId, PassError, Reason};
+use strait_core::{NodeId, PassError, Reason, codes};
 use strait_execute::{Excess, ExecuteError};
 use strait_quantize::ObserveError;
 
@@ -77,6 +77,25 @@ fn denied(nodes: &[Denied]) -> String {
 }
 
 impl CompileError {
+    /// The code by which programs know it: a letter and three digits, or a word where no input is at fault.
+    pub fn code(&self) -> &'static str {
+        match self {
+            CompileError::Interrupted => "interrupted",
+            CompileError::Model(_) => codes::MODEL,
+            CompileError::Denied(_) => codes::UNSUPPORTED,
+            CompileError::Excess(excess) => excess.code(),
+            CompileError::Execute(error) => error.code(),
+            CompileError::Observe(ObserveError::NoSamples) => codes::NO_SAMPLES,
+            CompileError::Observe(ObserveError::Run { source, .. }) => match source {
+                ExecuteError::Input { .. } | ExecuteError::InputCount { .. } => codes::SAMPLE_SHAPE,
+                source => source.code(),
+            },
+            CompileError::Observe(_) | CompileError::Sample { .. } => codes::SAMPLE,
+            CompileError::Target(_) | CompileError::OwnModel(_) | CompileError::Kernels(_) => codes::TARGET,
+            CompileError::Defect(_) => "defect",
+        }
+    }
+
     /// A promise of an earlier step that does not hold.
     pub(crate) fn defect(error: impl std::fmt::Display) -> CompileError {
         CompileError::Defect(error.to_string())

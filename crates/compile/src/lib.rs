@@ -35,4 +35,4 @@ pub use revise::{Anew, Revision};
 pub use shares::{Shares, shares};
 pub use simulated::Simulated;
 pub use strait_quantize::Settings;
-pub use watch::{Silent, Step, Watch};
+pub use watch::{Silent, Watch};

@@ -10,7 +10,7 @@ use strait_quantize::{
     statistics::Coverage,
 };
 
-use crate::{CompileError, Step, Watch, rules::Layers};
+use crate::{CompileError, Watch, rules::Layers};
 
 /// A canonical model.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ pub fn observe(
     let demand = Demand::new(cost(&running, running.main)?).observed(gathered);
     let threads = means.limits.admit(&demand, means.threads)?;
     watch.admitted(&demand, covered.count() as usize);
-    watch.step(Step::Observe, Some(covered.count() as usize), |done| {
+    watch.step("observe", Some(covered.count() as usize), |done| {
         observe::observe(
             module,
             bodies,

@@ -6,7 +6,7 @@ use strait_core::{Module, Rewritten, Switches};
 use strait_quantize::{Observation, Requests};
 use strait_target::TargetSpec;
 
-use crate::{CompileError, Step, Watch, check_invariants};
+use crate::{CompileError, Watch, check_invariants};
 
 /// The canonical graph as a target wants it, with what the samples say of it.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl<'a> OfTarget<'a> {
         if spec.rules.is_empty() {
             return Ok(found);
         }
-        let (module, rewritten) = watch.step(Step::Rewrite, None, |_| {
+        let (module, rewritten) = watch.step("rewrite", None, |_| {
             let mut module = canonical.clone();
             let (rules, main) = (strait_rewrite::of_target(&spec.rules), module.main);
             let rewritten = rules.switched(switches).run(&mut module, main);

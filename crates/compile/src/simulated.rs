@@ -18,7 +18,7 @@ use strait_execute::{
 use strait_lower::{LowerError, Parameters, Resimulated, resimulate, simulate};
 use strait_quantize::observe::Samples;
 
-use crate::{Built, CompileError, Step, Watch, revise::Last};
+use crate::{Built, CompileError, Watch, revise::Last};
 
 /// Bytes of values that are kept where nobody says how much memory there is.
 const KEPT: u64 = 1 << 30;
@@ -209,7 +209,7 @@ impl Built {
             let results = results.map_err(Failure::Run)?;
             Ok((results.into_iter().map(Arc::new).collect(), values))
         };
-        watch.step(Step::Simulate, Some(count), |done| {
+        watch.step("simulate", Some(count), |done| {
             let run = map_in_order(count, threads, worker, work, |at, (results, values)| {
                 take(at, results, values);
                 Ok(done(at + 1))

@@ -6,27 +6,11 @@ use strait_execute::Demand;
 
 use crate::CompileError;
 
-/// A step that is worth a line on a console.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Runs of the float graph on samples.
-    Observe,
-    /// The rules of a target's table.
-    Rewrite,
-    /// Placing, annotating and lowering, in as many turns as refusals ask for.
-    Quantize,
-    /// Fusions, row by row.
-    Fuse,
-    /// The fused graph held against the lowered one.
-    Verify,
-    /// Runs of the fake-quantized model on samples.
-    Simulate,
-}
-
 /// Somebody who watches the work and may stop it. Methods are called from one thread at a time.
 pub trait Watch {
-    /// A step begins; `total` is the number of its parts, where it has any.
-    fn begin(&self, step: Step, total: Option<usize>) {
+    /// A step begins, which people know by this word or these; `total` is the number of its parts, where it has any. The compiler
+    /// has the steps `observe`, `rewrite`, `quantize`, `fuse`, `verify` and `simulate`.
+    fn begin(&self, step: &str, total: Option<usize>) {
         let _ = (step, total);
     }
 
@@ -60,9 +44,9 @@ impl dyn Watch + '_ {
     ///
     /// # Errors
     /// Those of `work`, and [`CompileError::Interrupted`] where the step need not begin.
-    pub(crate) fn step<T, E: From<CompileError>>(
+    pub fn step<T, E: From<CompileError>>(
         &self,
-        step: Step,
+        step: &str,
         total: Option<usize>,
         work: impl FnOnce(&mut dyn FnMut(usize) -> ControlFlow<()>) -> Result<T, E>,
     ) -> Result<T, E> {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strait_images as images;
+use strait_images::{self as images, Anchor, Filter, Like, Rounding};
 
 /// Reading of an image: three channels, red first, of 8 bits each, `"NHWC"`. Gray becomes three equal channels, alpha is left
 /// out, of 16 bits the upper 8 are taken, and of several frames the first.
@@ -54,10 +54,10 @@ pub struct Letterbox {
     pub fill: u32,
     /// The place of the image.
     #[serde(default)]
-    pub at: At,
+    pub at: Anchor,
     /// The whole number of pixels that a side of the scaled image gets.
     #[serde(default)]
-    pub round: Round,
+    pub round: Rounding,
     /// As of `resize`.
     #[serde(default)]
     pub filter: Filter,
@@ -78,7 +78,7 @@ pub struct Crop {
     pub size: Extent,
     /// The place of the part.
     #[serde(default)]
-    pub at: At,
+    pub at: Anchor,
 }
 
 /// One channel of three: their luma by Recommendation BT.601.
@@ -95,102 +95,10 @@ pub struct Gray {
 #[serde(transparent)]
 pub struct Extent(#[schemars(inner(range(min = 1, max = 16384)))] pub [u32; 2]);
 
-/// The place of a part in a whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum At {
-    /// In the middle.
-    #[default]
-    Center,
-    /// At the top, on the left.
-    TopLeft,
-}
-
-/// A whole number of pixels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Round {
-    /// Rounded down.
-    #[default]
-    Down,
-    /// The nearest, ties to even.
-    Nearest,
-}
-
-/// The library whose arithmetic a step has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Like {
-    /// Pillow, and so torchvision on its images. Filters widen where an image becomes smaller.
-    #[default]
-    Pillow,
-    /// OpenCV. Filters but `area` look at as many neighbours whatever the factor.
-    Opencv,
-}
-
-/// Weights of the pixels around a place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Filter {
-    /// The pixel that the place is in.
-    Nearest,
-    /// Pillow's `BOX`.
-    Box,
-    /// Pillow's `BILINEAR`, OpenCV's `INTER_LINEAR`.
-    #[default]
-    Bilinear,
-    /// Pillow's `HAMMING`.
-    Hamming,
-    /// Pillow's `BICUBIC`, OpenCV's `INTER_CUBIC`.
-    Bicubic,
-    /// Pillow's `LANCZOS`.
-    Lanczos,
-    /// OpenCV's `INTER_AREA`.
-    Area,
-}
-
 impl Extent {
     fn pixels(self) -> [usize; 2] {
         self.0.map(|side| side as usize)
     }
-}
-
-impl From<Like> for images::Like {
-    fn from(like: Like) -> images::Like {
-        match like {
-            Like::Pillow => images::Like::Pillow,
-            Like::Opencv => images::Like::Opencv,
-        }
-    }
-}
-
-impl From<Filter> for images::Filter {
-    fn from(filter: Filter) -> images::Filter {
-        match filter {
-            Filter::Nearest => images::Filter::Nearest,
-            Filter::Box => images::Filter::Box,
-            Filter::Bilinear => images::Filter::Bilinear,
-            Filter::Hamming => images::Filter::Hamming,
-            Filter::Bicubic => images::Filter::Bicubic,
-            Filter::Lanczos => images::Filter::Lanczos,
-            Filter::Area => images::Filter::Area,
-        }
-    }
-}
-
-impl From<At> for images::Anchor {
-    fn from(at: At) -> images::Anchor {
-        match at {
-            At::Center => images::Anchor::Center,
-            At::TopLeft => images::Anchor::TopLeft,
-        }
-    }
-}
-
-/// A filter of a library; none where the library lacks it.
-fn filter(filter: Filter, like: Like) -> Option<(images::Filter, images::Like)> {
-    let (filter, like) = (filter.into(), images::Like::from(like));
-    like.filters().contains(&filter).then_some((filter, like))
 }
 
 const NO_FILTER: (&str, &str) = (
@@ -211,27 +119,26 @@ impl Resize {
                 ));
             }
         };
-        let (filter, like) = filter(self.filter, self.like).ok_or(NO_FILTER)?;
-        Ok(images::Step::Resize(images::Resize { size, filter, like }))
+        let &Resize { filter, like, .. } = self;
+        let step = images::Step::Resize(images::Resize { size, filter, like });
+        like.filters().contains(&filter).then_some(step).ok_or(NO_FILTER)
     }
 }
 
 impl Letterbox {
     /// As [`Resize::step`].
     pub(super) fn step(&self) -> Result<images::Step, (&'static str, &'static str)> {
-        let (filter, like) = filter(self.filter, self.like).ok_or(NO_FILTER)?;
-        Ok(images::Step::Letterbox(images::Letterbox {
+        let &Letterbox { filter, like, .. } = self;
+        let step = images::Step::Letterbox(images::Letterbox {
             size: self.size.pixels(),
             // The schema has held it against the range.
             fill: self.fill.min(255) as u8,
-            anchor: self.at.into(),
-            rounding: match self.round {
-                Round::Down => images::Rounding::Down,
-                Round::Nearest => images::Rounding::Nearest,
-            },
+            anchor: self.at,
+            rounding: self.round,
             filter,
             like,
-        }))
+        });
+        like.filters().contains(&filter).then_some(step).ok_or(NO_FILTER)
     }
 }
 
@@ -240,7 +147,7 @@ impl Crop {
     pub(super) fn step(&self) -> images::Step {
         images::Step::Crop(images::Crop {
             size: self.size.pixels(),
-            anchor: self.at.into(),
+            anchor: self.at,
         })
     }
 }

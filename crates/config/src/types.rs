@@ -22,7 +22,7 @@ pub use super::plugins::{Pin, PinnedFile, Plugin, TableFile, Trust, Unpinned};
 pub use super::{
     data::{Data, NotANumber, Unreadable},
     gate::{FusionGate, Gate, SanityGate},
-    images::{At, Crop, Decode, Filter, Gray, Letterbox, Like, Orientation, Resize, Round},
+    images::{Crop, Decode, Gray, Letterbox, Orientation, Resize},
     rewrite::Rewrite,
 };
 

@@ -2,6 +2,7 @@
 
 use crate::model::ModelError;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use strait_core::CertificateRecord;
 
 /// The most bytes that the section may have: four kilobytes for each of 65536 channels.
@@ -10,23 +11,20 @@ const MAX_BYTES: usize = 1 << 28;
 /// The section: JSON, because it is small and people want to read it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Content {
-    certificates: Vec<CertificateRecord>,
+struct Content<'a> {
+    certificates: Cow<'a, [CertificateRecord]>,
 }
 
 /// The bytes of the section. Floats are written with as many digits as it takes to read the same ones back.
 pub(crate) fn encode(records: &[CertificateRecord]) -> Result<Vec<u8>, ModelError> {
-    #[derive(Serialize)]
-    struct Content<'a> {
-        certificates: &'a [CertificateRecord],
-    }
-    serde_json::to_vec(&Content { certificates: records }).map_err(ModelError::Certificates)
+    let certificates = Cow::Borrowed(records);
+    serde_json::to_vec(&Content { certificates }).map_err(ModelError::Certificates)
 }
 
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<CertificateRecord>, ModelError> {
     if bytes.len() > MAX_BYTES {
         return Err(ModelError::TooManyCertificates(bytes.len()));
     }
-    let content: Content = serde_json::from_slice(bytes).map_err(ModelError::Certificates)?;
-    Ok(content.certificates)
+    let content: Content<'_> = serde_json::from_slice(bytes).map_err(ModelError::Certificates)?;
+    Ok(content.certificates.into_owned())
 }

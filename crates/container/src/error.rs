@@ -1,6 +1,7 @@
 use crate::ModelError;
 use std::io;
 use std::path::{Path, PathBuf};
+use strait_core::codes;
 
 /// Reason why an artifact cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +75,17 @@ pub enum ArtifactError {
 }
 
 impl ArtifactError {
+    /// The code by which programs know it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            // A manifest of this version speaks of files that this version reads.
+            ArtifactError::Damaged { .. } | ArtifactError::Model { .. } | ArtifactError::NoSuchFile { .. } => {
+                codes::DAMAGED
+            }
+            _ => codes::ARTIFACT,
+        }
+    }
+
     /// Adds the path to what the system said.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> ArtifactError {
         move |source| ArtifactError::Io {

@@ -113,7 +113,7 @@ impl Quantization {
             if !configs.is_empty() {
                 layers.push(QuantizedLayer {
                     name: module.name(node.name).to_owned(),
-                    sources: node.sources.iter().map(|&name| module.name(name).to_owned()).collect(),
+                    sources: module.sources(node),
                     op: node.op.term().name().to_owned(),
                     configs,
                 });

@@ -50,6 +50,12 @@ pub const UNEXPECTED: &str = "E005";
 pub const COMMANDS: &str = "E006";
 /// A command failed, or printed what cannot be used.
 pub const COMMAND: &str = "E007";
+/// A sample has another shape, or another number of tensors, than the model takes.
+pub const SAMPLE_SHAPE: &str = "D005";
+/// There are no samples, or not as many as there have to be.
+pub const NO_SAMPLES: &str = "D006";
+/// A sample cannot be used.
+pub const SAMPLE: &str = "D008";
 /// All numbers of the calibration samples of an input are the same. A warning.
 pub const CONSTANT: &str = "D011";
 /// Files of statistics cannot be joined: they are none, damaged, or do not belong together.

@@ -72,6 +72,7 @@ pub use reason_code::ReasonCode;
 pub use rule::{Counts, Outcome, Rewritten, Rule, RuleSet, Switches};
 pub use shape::{Dim, MAX_RANK, Shape, TensorType};
 pub use stage::Stage;
+pub use strait_requantize::certificate::counted;
 pub use strait_requantize::half_float::{BF16, F16, HalfFloat};
 pub use tensor::{TensorData, TensorError};
 pub use term::{Kind, Term};

@@ -1,7 +1,7 @@
 //! A module: graphs, one tensor pool, one table of names.
 
 use crate::elem::Elem;
-use crate::graph::{Def, Graph};
+use crate::graph::{Def, Graph, Node};
 use crate::ids::{DataId, GraphId, Symbol};
 use crate::names::Names;
 use crate::tensor::TensorData;
@@ -53,6 +53,14 @@ impl Module {
     /// The text of a name.
     pub fn name(&self, symbol: Symbol) -> &str {
         self.names.text(symbol)
+    }
+
+    /// The layers of the float model that a node was made from.
+    pub fn sources(&self, node: &Node) -> Vec<String> {
+        node.sources
+            .iter()
+            .map(|&source| self.name(source).to_owned())
+            .collect()
     }
 
     /// Puts a tensor into the pool. Its bytes are shared, not copied.

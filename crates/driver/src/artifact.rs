@@ -1,53 +1,32 @@
-//! An artifact, opened to be run.
+//! Artifacts as configurations and commands name them: their samples, and who computes them.
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
-use serde::Serialize;
-use strait_compile::{CompileError, OwnLoops, Shares, TargetLoops, shares};
-use strait_container::{Artifact, Digest, Integrity, Model, TargetOrigin};
-use strait_core::{Bodies, Module};
+use strait_artifact::Computed;
+use strait_compile::{CompileError, OwnLoops, shares};
+use strait_container::{Digest, TargetOrigin};
 use strait_document::nearest;
-use strait_execute::{LoopsFor, PlanOptions, Standard};
+use strait_execute::PlanOptions;
 use strait_samples::{InputSpec, Kind, Samples, Set};
 use strait_target::Registry;
-use strait_verify::Ranges;
 
 use crate::{
     config::types::Preprocess,
-    deployment::{DEPLOYMENT_FILE, Deployment, SCHEMA},
     diagnostic::{Diagnostic, Diagnostics},
     evaluation::Side,
     failure::{self, codes},
-    pipeline::inputs,
+    pipeline::inputs as of_graph,
     plugins,
     session::Session,
     stop::Stop,
-    table, targets,
+    table,
 };
 
-/// See the module.
-pub struct Opened {
-    /// The folder's content.
-    pub artifact: Artifact,
-    /// The graphs, with the bodies of control flow open in them.
-    pub model: Model,
-    /// The bodies of the main graph.
-    bodies: Bodies,
-    /// The module as it runs, where there are bodies.
-    whole: Option<Module>,
-    /// Deployment of the model.
-    pub deployment: Deployment,
-    /// Who computes its requantizations.
-    loops: Box<dyn LoopsFor>,
-    computed: Computed,
-    /// The layers that the target's own model computes, where it is asked to.
-    own_model: Option<Shares>,
-    /// Where the target comes from that is registered, if it is another place than the artifact's.
-    elsewhere: Option<String>,
-}
+/// An artifact with the preprocessing of a configuration.
+pub type Opened = strait_artifact::Opened<Preprocess>;
 
 /// Who is to compute the requantizations of an artifact instead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,223 +38,94 @@ pub enum Kernels {
     Target(Option<PathBuf>),
 }
 
-/// Who computes the requantizations of an artifact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "by", content = "because")]
-pub enum Computed {
-    /// The kernels that the registry has for its forms: the target's own, or the host's.
-    Target,
-    /// The target's own model of its arithmetic, out of the library of its plugin.
-    OwnModel,
-    /// The host, by the definition of the forms, and why.
-    Host(String),
+/// Has the requantizations computed by these kernels, and says what of them a library leaves to the host.
+///
+/// # Errors
+/// A target that is neither registered nor in the library; a library that the artifact was not made with, that fails, or
+/// that computes no layer of it.
+pub fn by(mut opened: Opened, kernels: &Kernels, registry: &Registry, session: &Session<'_>) -> Result<Opened, Stop> {
+    let Kernels::Target(library) = kernels else {
+        return Ok(opened);
+    };
+    let version = &opened.artifact.manifest().target;
+    let refused = |text: String| Stop::from(Diagnostic::error(codes::TARGET, text));
+    let options = &opened.deployment.options;
+    let (target, computed) = match (library, &version.origin) {
+        (Some(path), Some(TargetOrigin::Library { sha256, .. })) => {
+            let target = plugins::with_own_model(path, sha256, &version.id, options)?;
+            (target, Computed::OwnModel)
+        }
+        (Some(_), _) => {
+            let text = "the artifact was not made with a plugin in a library, so that none can be held against it";
+            return Err(refused(text.to_owned()));
+        }
+        (None, _) => match &opened.computed {
+            Computed::Host(reason) => {
+                let found = Diagnostic::error(codes::TARGET, format!("the target's kernels are not here: {reason}"));
+                return Err(found.help("name the library of its plugin with --plugin").into());
+            }
+            computed => {
+                let target = registry.get(&version.id, options);
+                (target.map_err(|error| failure::registry(&error))?, computed.clone())
+            }
+        },
+    };
+    if Digest(target.spec().digest) != version.table {
+        return Err(refused(format!(
+            "the table of `{}` is another than the artifact's",
+            version.id
+        )));
+    }
+    let mut own_model = None;
+    if let (Computed::OwnModel, Some(TargetOrigin::Library { package, .. })) = (&computed, &version.origin) {
+        let found = shares(target.as_ref(), opened.module())
+            .map_err(CompileError::from)?
+            .unwrap_or_default();
+        if found.own == 0 {
+            let layers = table::count(found.host, "layer");
+            let text = format!("the plugin {package} computes none of the {layers} by its own model");
+            let help =
+                "it answers STRAIT_UNSUPPORTED to all of their forms: the host computes them, without `--kernels`";
+            return Err(Diagnostic::error(codes::TARGET, text).help(help).into());
+        }
+        if found.host > 0 {
+            let text = format!("the plugin {package} computes {found}");
+            session.remark(&Diagnostic::remark(codes::TARGET, text));
+        }
+        own_model = Some(found);
+    }
+    opened.loops = Box::new(OwnLoops(target));
+    opened.own_kernels = true;
+    (opened.computed, opened.own_model) = (computed, own_model);
+    Ok(opened)
 }
 
-impl Opened {
-    /// Opens the artifact in a folder.
-    ///
-    /// The target computes the requantizations if it is registered with the table that the artifact was made with;
-    /// otherwise the host does. The bits are the same: forms are data.
-    ///
-    /// # Errors
-    /// A folder that is no artifact, or a damaged one.
-    pub fn open(folder: &Path, registry: &Registry) -> Result<Opened, Stop> {
-        let artifact = Artifact::open(folder).map_err(failure::reading)?;
-        let model = artifact.model(Integrity::Full).map_err(failure::reading)?;
-        Opened::new(artifact, model, registry)
-    }
+/// The plan of the main graph; with `join` off every value can be seen.
+///
+/// # Errors
+/// A graph that cannot be run, or that takes more than it may.
+pub fn plan(opened: &Opened, session: &Session<'_>, join: bool) -> Result<Side, Stop> {
+    let options = PlanOptions {
+        context: session.context,
+        loops: opened.loops.as_ref(),
+        join,
+    };
+    Side::new(opened.whole(), &options, session)
+}
 
-    /// The same, of an artifact whose graphs have been read.
-    ///
-    /// # Errors
-    /// A damaged `deployment.json`.
-    pub fn new(artifact: Artifact, mut model: Model, registry: &Registry) -> Result<Opened, Stop> {
-        let bytes = artifact.file(DEPLOYMENT_FILE).map_err(failure::reading)?;
-        let damaged = |what: String| {
-            let message = format!("{}: {DEPLOYMENT_FILE} {what}", artifact.folder().display());
-            Diagnostics::from(Diagnostic::error(codes::DAMAGED, message))
-        };
-        let deployment: Deployment =
-            serde_json::from_slice(&bytes).map_err(|error| damaged(format!("cannot be read: {error}")))?;
-        if deployment.schema != SCHEMA {
-            return Err(damaged(format!(
-                "is of schema {}, this version reads {SCHEMA}",
-                deployment.schema
-            ))
-            .into());
-        }
-        let version = &artifact.manifest().target;
-        let recorded = registry
-            .entry(&version.id)
-            .ok()
-            .map(|entry| targets::recorded(entry.origin(), entry.table().bases()));
-        let told = |origin: &Option<TargetOrigin>| {
-            origin
-                .as_ref()
-                .map_or("a table in a file".to_owned(), ToString::to_string)
-        };
-        let elsewhere = recorded.filter(|here| *here != version.origin).map(|here| told(&here));
-        let computed = match registry.entry(&version.id) {
-            Ok(entry) if Digest(entry.table().digest()) == version.table => Computed::Target,
-            Ok(_) => Computed::Host(format!("the target `{}` is registered with another table", version.id)),
-            Err(_) => Computed::Host(format!("no target `{}` is registered", version.id)),
-        };
-        let loops: Box<dyn LoopsFor> = if computed == Computed::Target {
-            let target = registry.get(&version.id, &deployment.options);
-            Box::new(TargetLoops(target.map_err(|error| failure::registry(&error))?))
-        } else {
-            Box::new(Standard)
-        };
-        let whole = model.module.clone();
-        let bodies = strait_verify::lay_open(&mut model.module);
-        Ok(Opened {
-            artifact,
-            model,
-            whole: Some(whole).filter(|_| !bodies.is_empty()),
-            bodies,
-            deployment,
-            loops,
-            computed,
-            own_model: None,
-            elsewhere,
-        })
-    }
-
-    /// Has the requantizations computed by these kernels, and says what of them a library leaves to the host.
-    ///
-    /// # Errors
-    /// A target that is neither registered nor in the library; a library that the artifact was not made with, that fails, or
-    /// that computes no layer of it.
-    pub fn by(mut self, kernels: &Kernels, registry: &Registry, session: &Session<'_>) -> Result<Opened, Stop> {
-        let Kernels::Target(library) = kernels else {
-            return Ok(self);
-        };
-        let version = &self.artifact.manifest().target;
-        let refused = |text: String| Stop::from(Diagnostic::error(codes::TARGET, text));
-        let options = &self.deployment.options;
-        let (target, computed) = match (library, &version.origin) {
-            (Some(path), Some(TargetOrigin::Library { sha256, .. })) => {
-                let target = plugins::with_own_model(path, sha256, &version.id, options)?;
-                (target, Computed::OwnModel)
-            }
-            (Some(_), _) => {
-                let text = "the artifact was not made with a plugin in a library, so that none can be held against it";
-                return Err(refused(text.to_owned()));
-            }
-            (None, _) => match &self.computed {
-                Computed::Host(reason) => {
-                    let found =
-                        Diagnostic::error(codes::TARGET, format!("the target's kernels are not here: {reason}"));
-                    return Err(found.help("name the library of its plugin with --plugin").into());
-                }
-                computed => {
-                    let target = registry.get(&version.id, options);
-                    (target.map_err(|error| failure::registry(&error))?, computed.clone())
-                }
-            },
-        };
-        if Digest(target.spec().digest) != version.table {
-            return Err(refused(format!(
-                "the table of `{}` is another than the artifact's",
-                version.id
-            )));
-        }
-        if let (Computed::OwnModel, Some(TargetOrigin::Library { package, .. })) = (&computed, &version.origin) {
-            let found = shares(target.as_ref(), &self.model.module)
-                .map_err(CompileError::from)?
-                .unwrap_or_default();
-            if found.own == 0 {
-                let layers = table::count(found.host, "layer");
-                let text = format!("the plugin {package} computes none of the {layers} by its own model");
-                let help =
-                    "it answers STRAIT_UNSUPPORTED to all of their forms: the host computes them, without `--kernels`";
-                return Err(Diagnostic::error(codes::TARGET, text).help(help).into());
-            }
-            if found.host > 0 {
-                let text = format!("the plugin {package} computes {found}");
-                session.remark(&Diagnostic::remark(codes::TARGET, text));
-            }
-            self.own_model = Some(found);
-        }
-        self.loops = Box::new(OwnLoops(target));
-        self.computed = computed;
-        Ok(self)
-    }
-
-    /// Where the registered target comes from, if that is not where the artifact's came from.
-    pub fn elsewhere(&self) -> Option<&str> {
-        self.elsewhere.as_deref()
-    }
-
-    /// Who computes the requantizations.
-    pub fn computed(&self) -> &Computed {
-        &self.computed
-    }
-
-    /// The layers that the target's own model computes, where it is asked to, and those that the host does.
-    pub fn own_model(&self) -> Option<Shares> {
-        self.own_model
-    }
-
-    /// Who computes the requantizations, for a plan.
-    pub fn loops(&self) -> &dyn LoopsFor {
-        self.loops.as_ref()
-    }
-
-    /// The integer module, with the bodies of control flow open in its graphs.
-    pub fn module(&self) -> &Module {
-        &self.model.module
-    }
-
-    /// The bodies of control flow that lie open in the main graph of [`Opened::module`].
-    pub fn bodies(&self) -> &Bodies {
-        &self.bodies
-    }
-
-    /// The integer module as it runs.
-    pub fn whole(&self) -> &Module {
-        self.whole.as_ref().unwrap_or(&self.model.module)
-    }
-
-    /// The plan of the main graph; with `join` off every value can be seen.
-    ///
-    /// # Errors
-    /// A graph that cannot be run, or that takes more than it may.
-    pub fn plan(&self, session: &Session<'_>, join: bool) -> Result<Side, Stop> {
-        let options = PlanOptions {
-            context: session.context,
-            loops: self.loops.as_ref(),
-            join,
-        };
-        Side::new(self.whole(), &options, session)
-    }
-
-    /// Samples that each input takes.
-    ///
-    /// # Errors
-    /// Preprocessing that is not possible, which no artifact of ours has.
-    pub fn inputs(&self) -> Result<Vec<InputSpec>, Diagnostics> {
-        let none = Preprocess::default();
-        let spec = |input: &inputs::Input| {
-            let deployed = self
-                .deployment
-                .inputs
-                .iter()
-                .find(|deployed| deployed.name == input.name);
-            inputs::spec(input, deployed.map_or(&none, |input| &input.preprocess))
-        };
-        inputs::inputs(self.module(), &self.bodies).iter().map(spec).collect()
-    }
-
-    /// The integers that random inputs are drawn from.
-    pub fn ranges(&self) -> Ranges {
-        let inputs = self.deployment.inputs.iter();
-        Ranges(
-            inputs
-                .filter_map(|input| Some((input.name.clone(), input.range?)))
-                .collect(),
-        )
-    }
+/// Samples that each input takes.
+///
+/// # Errors
+/// Preprocessing that is not possible, which no artifact of ours has.
+pub fn inputs(opened: &Opened) -> Result<Vec<InputSpec>, Diagnostics> {
+    let none = Preprocess::default();
+    let spec = |input: &of_graph::Input| {
+        let mut deployed = opened.deployment.inputs.iter();
+        let deployed = deployed.find(|deployed| deployed.name == input.name);
+        of_graph::spec(input, deployed.map_or(&none, |input| &input.preprocess))
+    };
+    let inputs = of_graph::inputs(opened.module(), &opened.bodies);
+    inputs.iter().map(spec).collect()
 }
 
 /// The samples of arguments `[NAME=]PATH`, and the files: one path for all inputs, as the calibration takes it, or a file for

@@ -10,7 +10,7 @@ use strait_samples::{Samples, Set};
 use strait_target::Registry;
 
 use crate::{
-    artifact::Opened,
+    artifact::{self, Opened},
     config::{Loaded, types::MetricTable},
     diagnostic::Diagnostic,
     evaluation::{Side, Subject, doubts, judges, notes, whole_of},
@@ -110,9 +110,9 @@ fn measured(
     simulated: Option<SimulatedSide>,
     session: &Session<'_>,
 ) -> Result<Accuracy, Stop> {
-    let inputs = opened.inputs()?;
+    let inputs = artifact::inputs(opened)?;
     let samples = Samples::open(&request.data, &inputs).map_err(failure::data)?;
-    let integer = opened.plan(session, true)?;
+    let integer = artifact::plan(opened, session, true)?;
     let outputs = integer.outputs();
     let compares = float.is_some() || simulated.is_some();
     let both = [(request.labels.is_some(), Metric::Top1), (compares, Metric::Agreement)];

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use strait_artifact::Error;
 use strait_compile::CompileError;
 use strait_container::ArtifactError;
 pub use strait_core::codes;
 use strait_document::KeyPath;
 use strait_evaluate::EvaluateError;
-use strait_execute::{Excess, ExecuteError, Share, StepError};
+use strait_execute::{Excess, ExecuteError, Share};
 use strait_import::{FreeDimension, NodeFault, ReadError};
-use strait_kernels::KernelError;
 
 use strait_samples::DataError;
 use strait_target::{RegistryError, TableError};
@@ -32,17 +32,10 @@ pub fn data(error: DataError) -> Diagnostics {
 
 /// A run that failed.
 pub fn execute(error: ExecuteError) -> Stop {
-    match &error {
-        ExecuteError::Ours(text)
-        | ExecuteError::Node {
-            source: StepError::Ours(text),
-            ..
-        } => Stop::Defect(text.clone()),
-        ExecuteError::Node {
-            source: StepError::Target(_) | StepError::Kernel(KernelError::Tile(_)),
-            ..
-        } => of_target(error.to_string()).into(),
-        _ => Diagnostic::error(codes::RUN, format!("the model cannot be run: {error}")).into(),
+    match (error.defect(), error.code()) {
+        (Some(text), _) => Stop::Defect(text.to_owned()),
+        (None, codes::TARGET) => of_target(error.to_string()).into(),
+        (None, code) => Diagnostic::error(code, format!("the model cannot be run: {error}")).into(),
     }
 }
 
@@ -64,13 +57,8 @@ pub fn compile(error: CompileError) -> Stop {
         CompileError::Defect(text) => Stop::Defect(text),
         CompileError::Execute(error) => execute(error),
         CompileError::Excess(found) => excess(&found).into(),
-        CompileError::Target(text) => Diagnostic::error(codes::TARGET, text).into(),
-        CompileError::OwnModel(error) => Diagnostic::error(codes::TARGET, error.to_string()).into(),
         CompileError::Kernels(layers) => Diagnostics(layers.into_iter().map(of_target).collect()).into(),
-        CompileError::Model(_) | CompileError::Observe(_) | CompileError::Sample { .. } => {
-            Diagnostic::error(codes::MODEL, error.to_string()).into()
-        }
-        CompileError::Denied(_) => Diagnostic::error(codes::UNSUPPORTED, error.to_string()).into(),
+        other => Diagnostic::error(other.code(), other.to_string()).into(),
     }
 }
 
@@ -113,7 +101,7 @@ pub(crate) fn excess(found: &Excess) -> Diagnostic {
                 table::bytes(*values),
                 table::bytes(*results)
             );
-            Diagnostic::error(codes::MEMORY, message).note(note).help(
+            Diagnostic::error(found.code(), message).note(note).help(
                 "`--memory SIZE` sets another limit, by default four fifths of what the machine or its container has; a \
                  smaller input or batch (`bind` in [model]) takes less",
             )
@@ -129,7 +117,7 @@ pub(crate) fn excess(found: &Excess) -> Diagnostic {
                 table::figure(*allowed),
                 table::figure(*amount)
             );
-            Diagnostic::error(codes::WORK, message).help(format!(
+            Diagnostic::error(found.code(), message).help(format!(
                 "if the model is meant so, `--operations {}` or `--operations unlimited` lifts the limit",
                 table::figure(operations.saturating_add(operations / 10))
             ))
@@ -150,29 +138,6 @@ pub fn of_target(message: String) -> Diagnostic {
     Diagnostic::error(codes::TARGET, message)
         .note("this is the target's code, and neither Strait's nor the model's")
         .help("the crate strait-conformance holds every kernel of a target against the form that it is for")
-}
-
-/// An artifact that cannot be read: because it is damaged, or because it is none, or one of another version.
-pub fn reading(error: ArtifactError) -> Stop {
-    let code = match &error {
-        // A manifest of this version speaks of files that this version reads.
-        ArtifactError::Damaged { .. } | ArtifactError::Model { .. } | ArtifactError::NoSuchFile { .. } => {
-            codes::DAMAGED
-        }
-        _ => codes::ARTIFACT,
-    };
-    let recognised = match &error {
-        ArtifactError::NotAnArtifact { path, .. } => recognise::no_artifact(path),
-        _ => None,
-    };
-    recognised
-        .unwrap_or_else(|| Diagnostic::error(code, error.to_string()))
-        .into()
-}
-
-/// An artifact that cannot be written.
-pub fn writing(error: ArtifactError) -> Stop {
-    Diagnostic::error(codes::ARTIFACT, error.to_string()).into()
 }
 
 /// A dimension without a size: which, and the key that gives it one.
@@ -279,7 +244,7 @@ pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
     match error {
         ReadError::Unsupported(nodes) => {
             let message = format!("{} of the layers of {file} cannot be read", nodes.len());
-            let finding = Diagnostic::error(codes::OPERATOR, message);
+            let finding = Diagnostic::error(error.code(), message);
             (alike(nodes).into_iter()).fold(finding, Diagnostic::note).into()
         }
         ReadError::FreeDimensions { reason, free } => {
@@ -291,12 +256,12 @@ pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
         }
         ReadError::UnknownName { .. } | ReadError::Options { .. } => {
             let key = KeyPath::of(&["model", error.option().unwrap_or("file")]);
-            Diagnostic::error(codes::CUT, error.to_string()).about(key).into()
+            Diagnostic::error(error.code(), error.to_string()).about(key).into()
         }
         ReadError::Decode { format, words } => recognise::refused_model(path, format, words).into(),
         ReadError::DataFiles(faults) => {
             let message = format!("the weights of {file} are in other files, which cannot all be read");
-            let finding = Diagnostic::error(codes::DATA_FILES, message)
+            let finding = Diagnostic::error(error.code(), message)
                 .help("they belong beside the model, under the names that it gives them: copy or download them too");
             let pointers = faults.iter().any(|fault| fault.is_pointer);
             let finding = match pointers {
@@ -308,8 +273,37 @@ pub fn model_findings(error: &ReadError, path: &Path) -> Diagnostics {
                 .into()
         }
         // It names the file already, which may be one beside the model.
-        ReadError::File { .. } => Diagnostic::error(codes::MODEL, error.to_string()).into(),
-        _ => Diagnostic::error(codes::MODEL, format!("{file}: {error}")).into(),
+        ReadError::File { .. } => Diagnostic::error(error.code(), error.to_string()).into(),
+        _ => Diagnostic::error(error.code(), format!("{file}: {error}")).into(),
+    }
+}
+
+impl From<ArtifactError> for Stop {
+    fn from(error: ArtifactError) -> Stop {
+        let recognised = match &error {
+            ArtifactError::NotAnArtifact { path, .. } => recognise::no_artifact(path),
+            _ => None,
+        };
+        recognised
+            .unwrap_or_else(|| Diagnostic::error(error.code(), error.to_string()))
+            .into()
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        let found = Diagnostic::error(error.code(), error.to_string());
+        match error {
+            Error::Container(error) => error.into(),
+            Error::Target(error) => registry(&error).into(),
+            Error::Compile(error) => error.into(),
+            Error::Kernels(layers) => {
+                let note = "by the host the artifact is as it should be";
+                Diagnostics(layers.into_iter().map(|layer| of_target(layer).note(note)).collect()).into()
+            }
+            Error::NoLayer { near, .. } => found.help(format!("near it are `{}`", near.join("`, `"))).into(),
+            Error::Json { .. } | Error::Sample { .. } => found.into(),
+        }
     }
 }
 
@@ -335,6 +329,7 @@ impl From<CompileError> for Stop {
 mod tests {
     use super::*;
     use strait_core::{Reason, ReasonCode};
+    use strait_execute::StepError;
 
     #[test]
     fn what_is_to_be_said_of_several_nodes_is_said_once() {

@@ -6,7 +6,6 @@ pub use strait_report as report;
 
 pub mod artifact;
 pub mod catalogue;
-pub mod deployment;
 pub mod dialect;
 pub mod eval;
 pub mod evaluation;

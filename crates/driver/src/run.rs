@@ -10,12 +10,12 @@ use std::{
 use serde_json::{Value as Json, json};
 use strait_container::{Beside, artifact_around};
 use strait_core::{Op, ValueId};
-use strait_execute::{Plan, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order};
+use strait_execute::{Plan, Tensor, TensorView, Threads, Workspace, map_in_order};
 use strait_requantize::Per;
 use strait_samples::{NumberType, Sample, Samples, Scratch, Writer, escape};
 
 use crate::{
-    artifact::Opened,
+    artifact::{self, Opened},
     diagnostic::{Diagnostic, Diagnostics},
     evaluation::{Side, views},
     failure::{self, codes},
@@ -56,7 +56,7 @@ pub fn run(
     raw: bool,
     session: &Session<'_>,
 ) -> Result<Vec<PathBuf>, Stop> {
-    let samples = Samples::open_by_name(files, &opened.inputs()?).map_err(failure::data)?;
+    let samples = Samples::open_by_name(files, &artifact::inputs(opened)?).map_err(failure::data)?;
     let files: Vec<PathBuf> = files.values().cloned().collect();
     on_samples(opened, (&samples, &files), output, raw, session)
 }
@@ -76,7 +76,7 @@ pub fn on_samples(
     raw: bool,
     session: &Session<'_>,
 ) -> Result<Vec<PathBuf>, Stop> {
-    let Side { plan, demand, .. } = opened.plan(session, !raw)?;
+    let Side { plan, demand, .. } = artifact::plan(opened, session, !raw)?;
     let threads = session.admit(&demand, samples.count())?;
     let outputs = outputs(opened, &plan, raw);
     let folder = outputs.len() != 1 || output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
@@ -112,11 +112,7 @@ pub fn on_samples(
             }
             Ok(done(index + 1))
         };
-        map_in_order(samples.count(), threads, worker, work, sink).map_err(|error| match error {
-            SampleError::Sample { source, .. } => source,
-            SampleError::Worker(error) => failure::execute(error),
-            SampleError::Stopped { .. } => Stop::Interrupted,
-        })
+        map_in_order(samples.count(), threads, worker, work, sink).map_err(|error| error.or(Stop::Interrupted))
     })?;
     let mut outputs = outputs;
     for (writer, output) in writers.into_iter().zip(&mut outputs) {

@@ -2,20 +2,19 @@
 //! None of them changes a bit of any result.
 
 use std::{
-    cell::RefCell,
     num::NonZeroUsize,
     ops::ControlFlow,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 
 use serde::Serialize;
-use strait_compile::{Step, Watch};
+use strait_compile::{CompileError, Means, Watch};
+use strait_execute::PlanOptions;
 use strait_kernels::Context;
 
 use crate::{
     diagnostic::Diagnostic,
-    failure,
     limits::{self, Demand, Limits},
     stop::Stop,
     table,
@@ -84,7 +83,14 @@ pub struct Session<'a> {
     /// True where commands that a configuration names may be started.
     pub commands: bool,
     progress: &'a dyn Progress,
-    phases: Mutex<Vec<Phase>>,
+    phases: Mutex<Phases>,
+}
+
+/// The phases that have begun, each inside of the one before, and those that are over.
+#[derive(Default)]
+struct Phases {
+    begun: Vec<(String, Instant)>,
+    over: Vec<Phase>,
 }
 
 impl<'a> Session<'a> {
@@ -122,32 +128,20 @@ impl<'a> Session<'a> {
         total: Option<usize>,
         work: impl FnOnce(&mut dyn FnMut(usize) -> ControlFlow<()>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
-        if self.interrupted() {
-            return Err(Stop::Interrupted);
-        }
-        self.begin(name, total);
-        let begun = Instant::now();
-        let result = work(&mut |done| {
-            self.advance(done);
-            match self.interrupted() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        });
-        self.end(name, begun);
-        result
+        let watch: &dyn Watch = self;
+        watch.step(name, total, work)
     }
 
-    /// Does both, at the same time where the session has threads for it.
-    ///
-    /// # Errors
-    /// Those of `first`, or else those of `second`; a thread that cannot be made.
-    pub fn both<T: Send>(
-        &self,
-        first: impl FnOnce() -> Result<T, Stop> + Send,
-        second: impl FnOnce() -> Result<T, Stop>,
-    ) -> Result<[T; 2], Stop> {
-        strait_execute::both(self.threads, first, second)
+    /// The means of runs.
+    pub(crate) fn means(&self) -> Means<'static> {
+        Means {
+            threads: self.threads,
+            limits: self.limits,
+            options: PlanOptions {
+                context: self.context,
+                ..PlanOptions::default()
+            },
+        }
     }
 
     /// Number of `samples` that may run at a time ([`Limits::admit`]). Work that takes long is told.
@@ -155,24 +149,9 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Not even one fits; or one takes more operations than is allowed.
     pub(crate) fn admit(&self, demand: &Demand, samples: usize) -> Result<NonZeroUsize, Stop> {
-        let at_a_time = self.limits.admit(demand, self.threads);
-        let at_a_time = at_a_time.map_err(|found| Stop::from(failure::excess(&found)))?;
-        self.tell_of(demand, samples);
+        let at_a_time = self.limits.admit(demand, self.threads).map_err(CompileError::from)?;
+        self.admitted(demand, samples);
         Ok(at_a_time)
-    }
-
-    /// Tells of work that takes long.
-    pub(crate) fn tell_of(&self, demand: &Demand, samples: usize) {
-        if demand.operations().saturating_mul(samples as u64) > WORTH_SAYING {
-            let busiest = demand.busiest();
-            self.say(&format!(
-                "{} of about {} operations each, most of them ({}) in `{}`: this takes a while",
-                table::count(samples, "sample"),
-                table::figure(demand.operations()),
-                table::figure(busiest.amount),
-                busiest.node
-            ));
-        }
     }
 
     /// Says something worth knowing.
@@ -185,89 +164,82 @@ impl<'a> Session<'a> {
         self.progress.remark(found);
     }
 
+    fn noted(&self) -> MutexGuard<'_, Phases> {
+        // A list is whole after each statement.
+        self.phases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The phases that are over, in their order.
+    pub fn phases(&self) -> Vec<Phase> {
+        self.noted().over.clone()
+    }
+}
+
+impl Watch for Session<'_> {
     fn begin(&self, name: &str, total: Option<usize>) {
         self.progress.begin(name, total);
+        self.noted().begun.push((name.to_owned(), Instant::now()));
     }
 
     fn advance(&self, done: usize) {
         self.progress.advance(done);
     }
 
-    fn interrupted(&self) -> bool {
-        self.progress.interrupted()
+    /// Tells of work that takes long.
+    fn admitted(&self, demand: &Demand, samples: usize) {
+        if demand.operations().saturating_mul(samples as u64) > WORTH_SAYING {
+            let busiest = demand.busiest();
+            self.say(&format!(
+                "{} of about {} operations each, most of them ({}) in `{}`: this takes a while",
+                table::count(samples, "sample"),
+                table::figure(demand.operations()),
+                table::figure(busiest.amount),
+                busiest.node
+            ));
+        }
     }
 
-    /// The end of a phase that has begun then.
-    fn end(&self, name: &str, begun: Instant) {
-        let phase = Phase {
-            name: name.to_owned(),
+    fn end(&self) {
+        let mut phases = self.noted();
+        let over = phases.begun.pop().map(|(name, begun)| Phase {
+            name,
             seconds: begun.elapsed().as_secs_f64(),
             peak_bytes: peak_bytes(),
-        };
-        let mut phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
-        phases.push(phase);
+        });
+        phases.over.extend(over);
         self.progress.end();
     }
 
-    /// The phases that are over, in their order.
-    pub fn phases(&self) -> Vec<Phase> {
-        let phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
-        phases.clone()
+    fn interrupted(&self) -> bool {
+        self.progress.interrupted()
     }
 }
 
-/// Shows the steps of the compiler as phases of a session.
+/// Shows the steps of the compiler as phases of a session, with the target that they are for.
 pub(crate) struct Steps<'a> {
-    session: &'a Session<'a>,
-    /// The target that they are for.
-    target: &'a str,
-    begun: RefCell<Option<(String, Instant)>>,
-}
-
-impl<'a> Steps<'a> {
-    pub(crate) fn new(session: &'a Session<'a>, target: &'a str) -> Steps<'a> {
-        Steps {
-            session,
-            target,
-            begun: RefCell::default(),
-        }
-    }
+    pub(crate) session: &'a Session<'a>,
+    pub(crate) target: &'a str,
 }
 
 impl Watch for Steps<'_> {
-    fn begin(&self, step: Step, total: Option<usize>) {
-        let word = match step {
-            Step::Observe => "observe",
-            Step::Rewrite => "rewrite",
-            Step::Quantize => "quantize",
-            Step::Fuse => "fuse",
-            Step::Verify => "verify",
-            Step::Simulate => "simulate",
-        };
-        let name = match step {
-            Step::Observe => word.to_owned(),
-            _ => format!("{word} ({})", self.target),
-        };
-        self.session.begin(&name, total);
-        self.begun.replace(Some((name, Instant::now())));
+    fn begin(&self, step: &str, total: Option<usize>) {
+        self.session.begin(&format!("{step} ({})", self.target), total);
     }
 
     fn advance(&self, done: usize) {
         self.session.advance(done);
     }
 
+    fn admitted(&self, demand: &Demand, samples: usize) {
+        self.session.admitted(demand, samples);
+    }
+
     fn end(&self) {
-        if let Some((name, begun)) = self.begun.take() {
-            self.session.end(&name, begun);
-        }
+        self.session.end();
     }
 
     fn interrupted(&self) -> bool {
         self.session.interrupted()
-    }
-
-    fn admitted(&self, demand: &Demand, samples: usize) {
-        self.session.tell_of(demand, samples);
     }
 }
 

@@ -5,6 +5,8 @@ use std::{
     fmt::{self, Write as _},
 };
 
+pub(crate) use strait_core::counted as count;
+
 /// Longer names are shortened in the middle.
 const WIDEST_NAME: usize = 48;
 
@@ -109,11 +111,6 @@ fn shortened_to(name: &str, widest: usize) -> String {
     let half = (widest - 1) / 2;
     let (start, end) = (&letters[..half], &letters[letters.len() - half..]);
     start.iter().chain(&['…']).chain(end).collect()
-}
-
-/// A number of things.
-pub(crate) fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A large number: three digits and an exponent.

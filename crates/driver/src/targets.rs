@@ -2,8 +2,8 @@
 
 use std::{path::Path, sync::Arc};
 
-use strait_container::{Digest, ExtendedTable, TargetOrigin};
-use strait_target::{Origin, Registry, RegistryError, TableError, Target, spec::Base};
+use strait_container::Digest;
+use strait_target::{Origin, Registry, RegistryError, TableError, Target};
 
 use crate::{
     config::{KeyPath, Loaded, types::TableFile},
@@ -127,29 +127,5 @@ fn table(loaded: &Loaded, file: &TableFile, path: &KeyPath, registry: &mut Regis
             file.path()
         ))),
         _ => Ok(()),
-    }
-}
-
-/// An origin as manifests record it, with the tables that the target's own stands on: without paths, which differ from
-/// machine to machine.
-pub(crate) fn recorded(origin: &Origin, bases: &[Base]) -> Option<TargetOrigin> {
-    match origin {
-        Origin::BuiltIn(package) => Some(TargetOrigin::Package(package.clone())),
-        Origin::File(_) => (!bases.is_empty()).then(|| TargetOrigin::Table {
-            extends: bases.iter().map(extended).collect(),
-        }),
-        Origin::Library(library) => Some(TargetOrigin::Library {
-            interface: library.interface,
-            package: library.package.clone(),
-            sha256: library.sha256.clone(),
-        }),
-    }
-}
-
-fn extended(base: &Base) -> ExtendedTable {
-    ExtendedTable {
-        id: base.id.clone(),
-        sha256: base.sha256.clone(),
-        version: base.version.clone(),
     }
 }

@@ -1,6 +1,6 @@
 //! Errors, and whose fault they are.
 
-use strait_core::{Graph, Module, NodeId, TensorError};
+use strait_core::{Graph, Module, NodeId, TensorError, codes};
 use strait_kernels::KernelError;
 use strait_requantize::{FormError, OutsideDomain};
 
@@ -66,6 +66,29 @@ pub enum ExecuteError {
 }
 
 impl ExecuteError {
+    /// The code by which programs know it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ExecuteError::Node {
+                source: StepError::Target(_) | StepError::Kernel(KernelError::Tile(_)),
+                ..
+            } => codes::TARGET,
+            _ => codes::RUN,
+        }
+    }
+
+    /// The text of an error that is our own fault.
+    pub fn defect(&self) -> Option<&str> {
+        match self {
+            ExecuteError::Ours(text)
+            | ExecuteError::Node {
+                source: StepError::Ours(text),
+                ..
+            } => Some(text),
+            _ => None,
+        }
+    }
+
     /// The error of a node.
     pub(crate) fn at(module: &Module, graph: &Graph, id: NodeId, source: StepError) -> ExecuteError {
         let node = graph.node(id);

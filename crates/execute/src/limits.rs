@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use crate::{Cost, ExecuteError, Share, cost};
-use strait_core::{Def, Graph, GraphId, Module, shape::element_count};
+use strait_core::{Def, Graph, GraphId, Module, codes, shape::element_count};
 
 /// The most that runs may take; by default any memory, and a sensible number of operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +68,14 @@ pub enum Excess {
 }
 
 impl Excess {
+    /// The code by which programs know it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Excess::Memory { .. } => codes::MEMORY,
+            Excess::Work { .. } => codes::WORK,
+        }
+    }
+
     /// The node that takes the most.
     pub fn layer(&self) -> &str {
         match self {

@@ -29,6 +29,17 @@ pub enum SampleError<E> {
     },
 }
 
+impl<E: From<ExecuteError>> SampleError<E> {
+    /// The error itself; `stopped` where `sink` has stopped the run.
+    pub fn or(self, stopped: E) -> E {
+        match self {
+            SampleError::Sample { source, .. } => source,
+            SampleError::Worker(error) => error.into(),
+            SampleError::Stopped { .. } => stopped,
+        }
+    }
+}
+
 /// Progress of the workers, and the request to stop.
 struct Progress {
     /// The next sample to start.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 use strait_core::Module;
 use strait_execute::{Plan, PlanOptions, TensorView, Threads, Workspace};
-use strait_import::{ReadOptions, free_dimensions};
+use strait_import::{Decoded, ReadOptions, free_dimensions};
 use strait_onnx::Model;
 use strait_samples::Array;
 

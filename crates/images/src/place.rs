@@ -1,11 +1,12 @@
 //! Where an image lies in another: crops and letterboxes.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{ImageError, Pixels};
 
-/// The place of a part in a whole, of which one is smaller in each direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// The place of a part in a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "At"))]
 #[serde(rename_all = "snake_case")]
 pub enum Anchor {
     /// In the middle.
@@ -15,15 +16,16 @@ pub enum Anchor {
     TopLeft,
 }
 
-/// The side of a scaled image, of which a whole number of pixels is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// A whole number of pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Round"))]
 #[serde(rename_all = "snake_case")]
 pub enum Rounding {
-    /// To the nearest, ties to even, as Python's `round`.
-    Nearest,
-    /// Down, as Python's `int`.
+    /// Rounded down.
     #[default]
     Down,
+    /// The nearest, ties to even.
+    Nearest,
 }
 
 impl Rounding {

@@ -1,7 +1,7 @@
 //! Errors, and whose fault they are.
 
 use std::path::PathBuf;
-use strait_core::{Reason, ReasonCode};
+use strait_core::{Reason, ReasonCode, codes};
 use strait_document::nearest::closest;
 
 /// Number of names that are suggested for an unknown one.
@@ -121,6 +121,17 @@ pub enum ReadError {
 }
 
 impl ReadError {
+    /// The code by which programs know it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ReadError::Unsupported(_) => codes::OPERATOR,
+            ReadError::FreeDimensions { .. } => codes::FREE_DIMENSION,
+            ReadError::UnknownName { .. } | ReadError::Options { .. } => codes::CUT,
+            ReadError::DataFiles(_) => codes::DATA_FILES,
+            _ => codes::MODEL,
+        }
+    }
+
     /// A graph that contradicts itself.
     pub fn model(code: ReasonCode, text: impl Into<String>) -> ReadError {
         ReadError::Model(Reason::new(code, text))

@@ -67,6 +67,15 @@ pub fn recognised<'f>(formats: &[&'f dyn Format], bytes: &[u8]) -> Option<&'f dy
     formats.iter().copied().find(|format| format.recognises(bytes))
 }
 
+/// The most bytes that a file of one of `formats` can have.
+pub fn most_bytes(formats: &[&dyn Format]) -> u64 {
+    formats
+        .iter()
+        .map(|format| format.most_bytes())
+        .max()
+        .unwrap_or(u64::MAX)
+}
+
 /// Decodes a model of one of `formats`. What none of them recognises is left to the last one, whose reader says best what is
 /// wrong with it.
 ///

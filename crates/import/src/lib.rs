@@ -41,7 +41,7 @@ pub use cut::{Cut, between, cut};
 pub use declared::{Declared, Extent, Source, check_bind};
 pub use einsum::einsum;
 pub use error::{DataFault, FreeDimension, NodeFault, ReadError};
-pub use format::{Decoded, Format, MOST_BYTES_OF_PROTOBUF, decode, recognised};
+pub use format::{Decoded, Format, MOST_BYTES_OF_PROTOBUF, decode, most_bytes, recognised};
 pub use layer::{Arg, Layer};
 pub use numbers::{has_nan, is_finite, narrowed_float, widened_float};
 pub use options::{Assumed, ReadOptions, free_dimensions};

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use strait_core::Module;
 use strait_import::{
-    Assumed, Decoded, Format, ReadError, ReadOptions,
+    Decoded, Format, ReadError,
     wire::{Value, fields},
 };
 
@@ -32,27 +31,5 @@ impl Format for Onnx {
 
     fn decode(&self, bytes: Bytes, folder: Option<&Path>) -> Result<Box<dyn Decoded>, ReadError> {
         Ok(Box::new(Model::decode_in(bytes, folder)?))
-    }
-}
-
-impl Decoded for Model {
-    fn tensors(&self) -> Vec<&str> {
-        Model::tensors(self).collect()
-    }
-
-    fn nodes(&self) -> Vec<&str> {
-        Model::nodes(self).collect()
-    }
-
-    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
-        Model::read(self, options)
-    }
-
-    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
-        Model::read_single(self, options)
-    }
-
-    fn data_files(&self) -> Vec<(String, Bytes)> {
-        Model::data_files(self)
     }
 }

@@ -1,7 +1,7 @@
 //! ONNX in and out.
 //!
 //! [`Model::open`] maps a file and decodes its structure; the weights stay in the file and become slices of the map.
-//! [`Model::read`] builds a module of the float stage out of it: opsets 7 to 28, of the standard domain and of ONNX
+//! [`Decoded::read`](strait_import::Decoded::read) builds a module of the float stage out of it: opsets 7 to 28, of the standard domain and of ONNX
 //! Runtime's own. What it does not know is reported all at once. Types and shapes come from the inference functions of
 //! `strait-core`, and from nowhere else.
 //!

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use strait_core::verifier::verify;
-use strait_import::{ReadError, ReadOptions, free_dimensions};
+use strait_import::{Decoded, ReadError, ReadOptions, free_dimensions};
 use strait_onnx::{Model, read};
 
 const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use strait_compile::Built;
 use strait_core::{Counts, Module, Node};
 use strait_lower::{Fused, Fusion};
 use strait_quantize::annotate::Findings;
@@ -34,6 +35,29 @@ pub struct Material<'a> {
     pub findings: &'a Findings,
     /// Numbers of matches and applications of the rules over the float graph.
     pub rewrites: &'a BTreeMap<&'static str, Counts>,
+}
+
+/// The report of what was compiled, by as many steps of the rules over the float graph.
+pub fn of_built(
+    spec: &TargetSpec,
+    canonical: &Module,
+    built: &Built,
+    rewrites: &BTreeMap<&'static str, Counts>,
+) -> Report {
+    let report = build(Material {
+        spec,
+        canonical,
+        integer: built.open(),
+        fusion: &built.fusion,
+        origins: &built.origins,
+        nearness: &built.nearness,
+        findings: &built.findings,
+        rewrites,
+    });
+    Report {
+        own_model: built.own_model,
+        ..report
+    }
 }
 
 /// The report, without remarks, accuracy, gates and rules.

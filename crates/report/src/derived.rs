@@ -98,11 +98,7 @@ pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Opti
     let fused = node.fused.as_ref();
     Layer {
         name: module.name(node.name).to_owned(),
-        sources: node
-            .sources
-            .iter()
-            .map(|&source| module.name(source).to_owned())
-            .collect(),
+        sources: module.sources(node),
         op: node.op.term().to_string(),
         host: match &node.place {
             Placement::Accelerator => None,

@@ -30,7 +30,7 @@ use strait_document::Diagnostic;
 use strait_evaluate::Accuracy;
 
 pub use agreed::contradictions;
-pub use build::{Material, build};
+pub use build::{Material, build, of_built};
 pub use data::DataReport;
 pub use derived::disagreements;
 pub use evidence::{Counts, EvidenceReport, Ground, Outside, claim};

@@ -1,5 +1,7 @@
 //! The errors of stored samples.
 
+use strait_core::codes;
+
 /// The stored data cannot be used. The fault is the data's, or that of the configuration that names the data; it is never
 /// Strait's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,10 +49,10 @@ impl Kind {
             Kind::File => "D001",
             Kind::Format => "D002",
             Kind::Type => "D003",
-            Kind::Shape => "D005",
-            Kind::Count | Kind::Wanted => "D006",
+            Kind::Shape => codes::SAMPLE_SHAPE,
+            Kind::Count | Kind::Wanted => codes::NO_SAMPLES,
             Kind::Name => "D007",
-            Kind::NotFinite => "D008",
+            Kind::NotFinite => codes::SAMPLE,
             Kind::Preprocess => "D009",
             Kind::Label => "D010",
         }
@@ -87,9 +89,4 @@ impl DataError {
             .collect();
         all.join("; ")
     }
-}
-
-/// `1 sample`, `2 samples`.
-pub(crate) fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

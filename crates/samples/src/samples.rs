@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use strait_core::{Elem, F16};
+use strait_core::{Elem, F16, counted};
 
 use crate::{
-    error::{DataError, Kind, count as counted},
+    error::{DataError, Kind},
     files::{self, Found},
     images::Images,
     layout,

@@ -137,11 +137,7 @@ impl Artifact {
         let nodes = order.into_iter().filter_map(|id| graph.node(id));
         let layer = |node: &strait_core::Node| Layer {
             name: module.name(node.name).to_owned(),
-            sources: node
-                .sources
-                .iter()
-                .map(|&source| module.name(source).to_owned())
-                .collect(),
+            sources: module.sources(node),
             op: node.op.term().to_string(),
             host: match &node.place {
                 Placement::Host(reason) => Some(reason.text.clone()),

@@ -1,18 +1,18 @@
 //! From a model and samples to artifacts.
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{fmt, num::NonZeroUsize, path::Path, sync::Arc};
 
-use serde::Serialize;
+use serde::{Serialize, de::IgnoredAny};
 
-use strait_compile::{Built, Means, Silent, Watch};
-use strait_container::{
-    ArtifactWriter, DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, Digest, Provenance,
-    QUANTIZATION_FILE, Quantization, Reading, Sources, TargetOrigin, TargetVersion, ToolVersion, sha256,
+use strait_artifact::{
+    DEPLOYMENT_SCHEMA, DeployedInput, Deployment, Parts, Reading, Request, Verification, verify_built, verify_files,
+    write,
 };
+use strait_compile::{Built, Silent, Watch};
+use strait_container::{ArtifactWriter, Digest, Sources, sha256};
 use strait_core::{Module, Switches, codes};
-use strait_execute::PlanOptions;
-use strait_report::{Material, REPORT_FILE, Report};
-use strait_target::{Options, Origin as TargetFrom};
+use strait_report::Report;
+use strait_target::Registry;
 
 use crate::{
     Artifact, Error, Fault, Model, Outputs, Rules, Samples, SessionOptions, Target, Tensor,
@@ -21,6 +21,9 @@ use crate::{
 
 /// Help for what only an artifact can do that was compiled by this program.
 const AGAIN: &str = "an artifact in a folder has no float model and no statistics: compile it again";
+
+/// Random inputs of a verification.
+const RANDOM: usize = 3;
 
 /// A model and what was observed of it on samples, for any number of targets.
 ///
@@ -99,13 +102,8 @@ impl Model {
         watch: &dyn Watch,
     ) -> Result<Observed, Error> {
         let model = strait_compile::Model::new(self.module.clone(), &Switches::default())?;
-        let means = Means {
-            threads: options.threads,
-            limits: options.limits,
-            options: PlanOptions::default(),
-        };
         Ok(Observed {
-            observed: Arc::new(model.observe(samples.0.clone(), means, watch)?),
+            observed: Arc::new(model.observe(samples.0.clone(), options.means(), watch)?),
             model: self.digest,
             reading: self.reading.clone(),
         })
@@ -167,7 +165,7 @@ impl Compiled {
 struct AsTheyAre {}
 
 impl Observed {
-    fn deployment<'a>(&self, target: &'a Target) -> Deployment<AsTheyAre, &'a Options> {
+    fn deployment(&self, target: &Target) -> Deployment<AsTheyAre> {
         let inputs = crate::model::ports(&self.observed.model.module, self.observed.model.module.main().inputs());
         let input = |port: crate::Port| DeployedInput {
             range: self.observed.ranges.0.get(&port.name).copied(),
@@ -178,21 +176,8 @@ impl Observed {
             schema: DEPLOYMENT_SCHEMA,
             reading: self.reading.clone(),
             inputs: inputs.into_iter().map(input).collect(),
-            options: &target.options,
+            options: target.options.clone(),
         }
-    }
-}
-
-/// An origin as manifests record it: without paths, which differ from machine to machine.
-fn recorded(origin: &TargetFrom) -> Option<TargetOrigin> {
-    match origin {
-        TargetFrom::BuiltIn(package) => Some(TargetOrigin::Package(package.clone())),
-        TargetFrom::File(_) => None,
-        TargetFrom::Library(library) => Some(TargetOrigin::Library {
-            interface: library.interface,
-            package: library.package.clone(),
-            sha256: library.sha256.clone(),
-        }),
     }
 }
 
@@ -220,18 +205,8 @@ impl Artifact {
             ..
         } = self.compiled("reported", "its report is the file `report.json` in the folder")?;
         let model = &observed.observed.model;
-        let mut report = strait_report::build(Material {
-            spec: target.target.spec(),
-            canonical: &model.module,
-            integer: built.open(),
-            fusion: &built.fusion,
-            origins: &built.origins,
-            nearness: &built.nearness,
-            findings: &built.findings,
-            rewrites: &model.rewritten.counts(),
-        });
-        report.own_model = built.own_model;
-        Ok(report)
+        let (spec, rewrites) = (target.target.spec(), model.rewritten.counts());
+        Ok(strait_report::of_built(spec, &model.module, built, &rewrites))
     }
 
     /// Compiles by other rules: what these do not touch is taken from this artifact. The result is that of
@@ -281,37 +256,54 @@ impl Artifact {
             rules,
         } = self.compiled("written again", "copy the folder")?;
         let writer = ArtifactWriter::create(folder.as_ref())?;
-        writer.add_model(&built.module, &built.certificates)?;
-        let report = self.report()?;
-        writer.add_with(REPORT_FILE, |out| report.write_json(out))?;
-        let quantization = Quantization::of(&built.annotated);
-        writer.add_with(QUANTIZATION_FILE, |out| quantization.write_json(out))?;
-        let mut deployment = serde_json::to_vec_pretty(&observed.deployment(target)).map_err(Error::defect)?;
-        deployment.push(b'\n');
-        writer.add_bytes(DEPLOYMENT_FILE, &deployment)?;
-        let samples = observed.observed.samples();
-        let spec = target.target.spec();
-        let provenance = Provenance {
-            sources: Sources {
-                config: sha256(rules.text()?.as_bytes()),
-                data: (samples.digest().into_iter())
-                    .map(|digest| ("calibration".to_owned(), Digest(digest)))
-                    .collect(),
-                model: observed.model,
-                not_for_deployment: None,
-                readers: Default::default(),
-            },
-            target: TargetVersion {
-                id: spec.id.to_string(),
-                origin: recorded(&target.origin),
-                table: Digest(spec.digest),
-                version: spec.version.to_string(),
-            },
-            tool: ToolVersion {
-                name: "strait".to_owned(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-            },
+        let parts = Parts {
+            built,
+            report: &self.report()?,
+            deployment: &observed.deployment(target),
         };
-        Ok(writer.commit(provenance)?.digest().to_string())
+        let samples = observed.observed.samples().digest().into_iter();
+        let sources = Sources {
+            config: sha256(rules.text()?.as_bytes()),
+            data: samples
+                .map(|digest| ("calibration".to_owned(), Digest(digest)))
+                .collect(),
+            model: observed.model,
+            not_for_deployment: None,
+            readers: Default::default(),
+        };
+        let of = (target.target.spec(), &target.origin);
+        let (digest, ()) = write(&parts, of, sources, writer, NonZeroUsize::MIN, |_| Ok::<_, Error>(()))?;
+        Ok(digest.to_string())
+    }
+
+    /// Verifies the artifact as `strait verify` does: the files of one in a folder against their digests and against each other;
+    /// every certificate, derived anew; and each fused layer against what it stands for, on these samples and on a few random ones.
+    /// What does not hold is in the answer.
+    ///
+    /// The target's kernels compute the fused layers where this program has the target, with the table that the artifact was made
+    /// with; otherwise the definitions of its forms do.
+    ///
+    /// # Errors
+    /// A folder that is no artifact any more; samples that do not fit; a run that takes more than it may.
+    pub fn verify(&self, samples: &Samples, options: &SessionOptions) -> Result<Verification, Error> {
+        let request = Request {
+            random: RANDOM,
+            seed: 0,
+            given: Some(samples.0.as_ref()),
+        };
+        let means = options.means();
+        match &self.content.origin {
+            Origin::Folder(folder, digest, _) => {
+                let found = verify_files::<IgnoredAny>(folder, &Registry::builtin()?, Some(*digest), &Silent)?;
+                match found {
+                    (found, Some(opened)) => Ok(found.with_model(&opened, &request, &means, &Silent)?),
+                    (found, None) => Ok(found),
+                }
+            }
+            Origin::Compiled(compiled) => {
+                let made_from = (&compiled.target.target, &compiled.observed.observed.ranges);
+                Ok(verify_built(&compiled.built, made_from, &request, &means, &Silent)?)
+            }
+        }
     }
 }

@@ -2,8 +2,7 @@
 
 use strait_container::ArtifactError;
 use strait_core::{TensorError, codes};
-use strait_execute::{Excess, ExecuteError, StepError};
-use strait_kernels::KernelError;
+use strait_execute::{Excess, ExecuteError};
 
 /// In the place of the code of a defect.
 const DEFECT: &str = "defect";
@@ -125,46 +124,38 @@ impl From<TensorError> for Error {
 
 impl From<ExecuteError> for Error {
     fn from(error: ExecuteError) -> Error {
-        match &error {
-            ExecuteError::Ours(text) => Error::defect(text),
-            ExecuteError::Node { node, source, .. } => match source {
-                StepError::Ours(text) => Error::defect(text).at(node),
-                StepError::Target(_) | StepError::Kernel(KernelError::Tile(_)) => {
-                    Error::new(Fault::Target, codes::TARGET, &error).at(node)
-                }
-                _ => Error::new(Fault::Model, codes::RUN, &error).at(node),
-            },
-            ExecuteError::Input { .. } | ExecuteError::InputCount { .. } => Error::call(error),
-            _ => Error::new(Fault::Model, codes::RUN, error),
+        let found = match (error.defect(), &error) {
+            (Some(text), _) => Error::defect(text),
+            (None, ExecuteError::Input { .. } | ExecuteError::InputCount { .. }) => Error::call(&error),
+            (None, _) => {
+                let fault = match error.code() {
+                    codes::TARGET => Fault::Target,
+                    _ => Fault::Model,
+                };
+                Error::new(fault, error.code(), &error)
+            }
+        };
+        match error {
+            ExecuteError::Node { node, .. } => found.at(node),
+            _ => found,
         }
     }
 }
 
 impl From<Box<Excess>> for Error {
     fn from(excess: Box<Excess>) -> Error {
-        let code = match *excess {
-            Excess::Memory { .. } => codes::MEMORY,
-            Excess::Work { .. } => codes::WORK,
-        };
-        let layer = excess.layer().to_owned();
-        Error::new(Fault::Limit, code, excess).at(layer)
+        Error::new(Fault::Limit, excess.code(), &excess).at(excess.layer())
     }
 }
 
 impl From<ArtifactError> for Error {
     fn from(error: ArtifactError) -> Error {
-        let code = match &error {
-            ArtifactError::Damaged { .. } | ArtifactError::Model { .. } | ArtifactError::NoSuchFile { .. } => {
-                codes::DAMAGED
-            }
-            _ => codes::ARTIFACT,
-        };
         let fault = match &error {
             ArtifactError::Io { .. } => Fault::System,
             ArtifactError::Occupied { .. } => Fault::Call,
             _ => Fault::Artifact,
         };
-        Error::new(fault, code, error)
+        Error::new(fault, error.code(), error)
     }
 }
 
@@ -179,23 +170,14 @@ mod compile {
 
     use super::{Error, Fault};
 
-    /// There are no samples.
-    const COUNT: &str = "D006";
-
-    /// A sample has another shape, or another number of tensors, than the model takes.
-    const SHAPE: &str = "D005";
-
-    /// A sample cannot be used.
-    const UNUSABLE: &str = "D008";
-
     impl From<CompileError> for Error {
         fn from(error: CompileError) -> Error {
-            let text = error.to_string();
+            let (text, code) = (error.to_string(), error.code());
             match error {
-                CompileError::Interrupted => Error::new(Fault::Interrupted, "interrupted", text),
-                CompileError::Model(_) => Error::new(Fault::Model, codes::MODEL, text),
+                CompileError::Interrupted => Error::new(Fault::Interrupted, code, text),
+                CompileError::Model(_) => Error::new(Fault::Model, code, text),
                 CompileError::Denied(denied) => {
-                    let found = Error::new(Fault::Rules, codes::UNSUPPORTED, text);
+                    let found = Error::new(Fault::Rules, code, text);
                     match denied.into_iter().next() {
                         Some(first) => found.at(first.name),
                         None => found,
@@ -203,20 +185,19 @@ mod compile {
                 }
                 CompileError::Excess(excess) => excess.into(),
                 CompileError::Execute(error) => error.into(),
-                CompileError::Observe(ObserveError::NoSamples) => Error::new(Fault::Samples, COUNT, text),
                 CompileError::Observe(ObserveError::Run { index, source }) => {
                     let is_sample = matches!(source, ExecuteError::Input { .. } | ExecuteError::InputCount { .. });
                     let found = Error::from(source);
                     Error {
                         fault: if is_sample { Fault::Samples } else { found.fault },
-                        code: if is_sample { SHAPE } else { found.code },
+                        code: if is_sample { code } else { found.code },
                         message: format!("calibration sample {index}: {}", found.message),
                         ..found
                     }
                 }
-                CompileError::Observe(_) | CompileError::Sample { .. } => Error::new(Fault::Samples, UNUSABLE, text),
-                CompileError::Target(_) | CompileError::Kernels(_) => Error::new(Fault::Target, codes::TARGET, text),
-                CompileError::OwnModel(error) => Error::new(Fault::Target, codes::TARGET, text).at(error.layer),
+                CompileError::Observe(_) | CompileError::Sample { .. } => Error::new(Fault::Samples, code, text),
+                CompileError::Target(_) | CompileError::Kernels(_) => Error::new(Fault::Target, code, text),
+                CompileError::OwnModel(error) => Error::new(Fault::Target, code, text).at(error.layer),
                 CompileError::Defect(text) => Error::defect(text),
             }
         }
@@ -235,24 +216,17 @@ mod compile {
 
     impl From<ReadError> for Error {
         fn from(error: ReadError) -> Error {
-            let code = match &error {
-                ReadError::Unsupported(_) => codes::OPERATOR,
-                ReadError::FreeDimensions { .. } => codes::FREE_DIMENSION,
-                ReadError::UnknownName { .. } | ReadError::Options { .. } => codes::CUT,
-                ReadError::DataFiles(_) => codes::DATA_FILES,
-                _ => codes::MODEL,
-            };
             let layer = match &error {
                 ReadError::Node(fault) => Some(fault.node.clone()),
                 ReadError::Unsupported(faults) => faults.first().map(|fault| fault.node.clone()),
                 _ => None,
             };
-            let fault = match (code, &error) {
+            let fault = match (error.code(), &error) {
                 (codes::CUT | codes::FREE_DIMENSION, _) => Fault::Call,
                 (_, ReadError::File { .. }) => Fault::System,
                 _ => Fault::Model,
             };
-            let found = Error::new(fault, code, error);
+            let found = Error::new(fault, error.code(), error);
             match layer {
                 Some(layer) => found.at(layer),
                 None => found,
@@ -263,6 +237,22 @@ mod compile {
     impl From<RegistryError> for Error {
         fn from(error: RegistryError) -> Error {
             Error::new(Fault::Target, codes::TARGET, error)
+        }
+    }
+
+    impl From<strait_artifact::Error> for Error {
+        fn from(error: strait_artifact::Error) -> Error {
+            use strait_artifact::Error as Of;
+            let (text, code) = (error.to_string(), error.code());
+            match error {
+                Of::Container(error) => error.into(),
+                Of::Target(error) => error.into(),
+                Of::Compile(error) => error.into(),
+                Of::Json { .. } => Error::new(Fault::Artifact, code, text),
+                Of::Kernels(_) => Error::new(Fault::Target, code, text),
+                Of::Sample { .. } => Error::new(Fault::Samples, code, text),
+                Of::NoLayer { .. } => Error::new(Fault::Call, code, text),
+            }
         }
     }
 }

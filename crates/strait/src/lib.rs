@@ -95,12 +95,21 @@ pub use tensor::{Tensor, TensorView};
 #[cfg(feature = "compile")]
 pub mod extend {
     pub use bytes::Bytes;
-    pub use strait_compile::{Silent, Step, Watch};
+    pub use strait_compile::{Silent, Watch};
     pub use strait_core::{Module, Reason};
     pub use strait_execute::Demand;
     pub use strait_import::{Assumed, Decoded, Format, NodeFault, ReadError, ReadOptions};
 }
 
+/// The parts of a [`Verification`].
+#[cfg(feature = "compile")]
+pub mod verification {
+    pub use strait_artifact::{Computed, FusionLine, Runs, Subject, Unsound};
+    pub use strait_compile::Shares;
+}
+
+#[cfg(feature = "compile")]
+pub use strait_artifact::Verification;
 #[cfg(feature = "compile")]
 pub use strait_import::ReadOptions;
 #[cfg(feature = "compile")]

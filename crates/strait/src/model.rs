@@ -3,14 +3,12 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use strait_container::{Digest, Reading, of_files, sha256};
+use strait_artifact::Reading;
+use strait_container::{Digest, of_files, sha256};
 use strait_core::{Module, Stage, bytes::decode as decode_ir, codes};
 use strait_import::{Format, FreeDimension, ReadOptions};
 
 use crate::{Elem, Error, Fault, Port};
-
-/// The most bytes of a file: one of TFLite may have its weights behind the 31 bits of its own offsets.
-const MOST_BYTES: u64 = 1 << 40;
 
 /// A float model with fixed shapes.
 ///
@@ -78,7 +76,7 @@ impl Model {
     /// As for [`Model::open`]; options that do not fit the model.
     pub fn open_with(path: impl AsRef<Path>, formats: &[&dyn Format], options: &ReadOptions) -> Result<Model, Error> {
         let path = path.as_ref();
-        let bytes = strait_mapped::map(path, MOST_BYTES)
+        let bytes = strait_mapped::map(path, strait_import::most_bytes(formats))
             .map_err(|error| Error::new(Fault::System, codes::MODEL, format!("{}: {error}", path.display())))?;
         Model::read(bytes, path.parent(), formats, options)
     }

@@ -36,6 +36,17 @@ impl Default for SessionOptions {
     }
 }
 
+#[cfg(feature = "compile")]
+impl SessionOptions {
+    pub(crate) fn means(&self) -> strait_compile::Means<'static> {
+        strait_compile::Means {
+            threads: self.threads,
+            limits: self.limits,
+            options: PlanOptions::default(),
+        }
+    }
+}
+
 /// An input or an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use strait::{Artifact, LayerRule, Model, Rules, Samples, SessionOptions, Target, Tensor, rules};
 use strait_driver::{
-    artifact::Opened,
+    artifact::{self, Opened},
     config::{self, Override},
     diagnostic::Diagnostics,
     pipeline,
@@ -34,7 +34,7 @@ fn digits() -> Model {
 /// The samples of a deployment as its preprocessing makes them.
 fn samples_of(opened: &Opened) -> Vec<Vec<Tensor>> {
     let path = Path::new(REPOSITORY).join("models/digits/calib_x.npy");
-    let specs = opened.inputs().unwrap();
+    let specs = artifact::inputs(opened).unwrap();
     let samples = strait_samples::Samples::open(&strait_samples::Set::from(path.as_path()), &specs).unwrap();
     let sample = |index| {
         let sample = samples.sample(index, &mut Scratch::default()).unwrap();
@@ -351,6 +351,43 @@ fn errors_say_whose_fault_they_are_and_what_would_be_right() {
         assert!(error.unwrap().message().contains("was opened"));
     }
     assert_eq!(Artifact::open(folder.path()).err().unwrap().fault(), Fault::Artifact);
+}
+
+#[test]
+fn an_artifact_is_verified_whether_it_was_compiled_or_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let (place, means) = (folder.path().join("x"), SessionOptions::default());
+    let target = Target::named("generic-int8").unwrap();
+    let built = strait::compile(&digits(), &target, &Samples::new(noise(3)), &Rules::new()).unwrap();
+    built.write(&place).unwrap();
+    let opened = Artifact::open(&place).unwrap();
+    let samples = Samples::new(noise(2));
+    let [in_memory, in_folder] = [&built, &opened].map(|artifact| artifact.verify(&samples, &means).unwrap());
+    assert!(
+        in_memory.is_sound() && in_folder.is_sound(),
+        "{in_memory:?} and {in_folder:?}"
+    );
+    assert_eq!(
+        (&in_memory.fusions, &in_memory.runs),
+        (&in_folder.fusions, &in_folder.runs)
+    );
+    assert!(in_memory.runs.given == 2 && in_memory.runs.layers > 0 && !in_memory.fusions.is_empty());
+    assert_eq!(in_memory.target, in_folder.target);
+
+    // What does not fit is the caller's, and what does not hold is told.
+    let unfit = Samples::new([vec![Tensor::new(&[1, 2], &[0.0f32; 2]).unwrap()]]);
+    assert_eq!(built.verify(&unfit, &means).unwrap_err().fault(), strait::Fault::Call);
+    let report = place.join("report.json");
+    let text = fs::read_to_string(&report).unwrap();
+    fs::write(&report, text.replacen("conv", "cony", 1)).unwrap();
+    let found = opened.verify(&samples, &means).unwrap();
+    let about: Vec<&str> = found.findings.iter().map(|finding| &*finding.name).collect();
+    assert_eq!(about, ["report.json"]);
+    // Another artifact in its place is not the one that was opened.
+    let rules = Rules::new().layer(LayerRule::of("/classifier/**").float("it is looked at"));
+    built.revise(&rules).unwrap().write(&place).unwrap();
+    let found = opened.verify(&samples, &means).unwrap();
+    assert!(found.findings[0].message.contains("another artifact"), "{found:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Reads frozen TensorFlow graphs.
 //!
 //! A frozen graph is a `GraphDef` whose variables have become constants. [`Model::open`] maps a file and decodes its structure;
-//! weights stay in the file and become slices of the map where it has them as bytes. [`Model::read`] builds a module of the
+//! weights stay in the file and become slices of the map where it has them as bytes. [`Decoded::read`](strait_import::Decoded::read) builds a module of the
 //! float stage out of it. Operators that are not known are reported all at once, each with a way around. Types and shapes come
 //! from the inference functions of `strait-core`, and from nowhere else.
 //!
@@ -32,8 +32,8 @@ use bytes::Bytes;
 use prost::Message;
 use strait_core::{Module, Reason, ReasonCode};
 use strait_import::{
-    Assumed, Cut, Declared, NodeFault, ReadError, ReadOptions, Refusal, Scope, TensorId, Wiring, between, cut,
-    with_ways,
+    Assumed, Cut, Declared, Decoded, MOST_BYTES_OF_PROTOBUF, NodeFault, ReadError, ReadOptions, Refusal, Scope,
+    TensorId, Wiring, between, cut, with_ways,
 };
 
 use crate::graph::Graph;
@@ -41,9 +41,6 @@ use crate::node::Nodes;
 use crate::proto::GraphDef;
 use crate::tensor::Budget;
 use crate::types::Tensors;
-
-/// Protobuf offsets are 31 bits wide.
-const MOST_BYTES: u64 = 1 << 31;
 
 /// The longest message of the protobuf decoder that is passed on.
 const LONGEST_MESSAGE: usize = 300;
@@ -71,7 +68,7 @@ impl Model {
     /// # Errors
     /// A file that cannot be mapped, or is no frozen graph.
     pub fn open(path: &Path) -> Result<Model, ReadError> {
-        let bytes = strait_mapped::map(path, MOST_BYTES).map_err(|source| ReadError::File {
+        let bytes = strait_mapped::map(path, MOST_BYTES_OF_PROTOBUF).map_err(|source| ReadError::File {
             path: path.into(),
             source,
         })?;
@@ -94,38 +91,6 @@ impl Model {
         Ok(Model {
             graph: Graph::new(def)?,
         })
-    }
-
-    /// The names of all tensors that the graph can be cut at, `node:k`, in the order of the file.
-    pub fn tensors(&self) -> impl Iterator<Item = &str> {
-        self.graph.tensors()
-    }
-
-    /// The names of all nodes but constants, in the order of the file.
-    pub fn nodes(&self) -> impl Iterator<Item = &str> {
-        let nodes = self.graph.def.node.iter();
-        nodes.filter(|node| node.op != "Const").map(|node| node.name.as_str())
-    }
-
-    /// Builds the module.
-    ///
-    /// A graph names no outputs: without `outputs` in the options these are the results of the nodes that nothing takes. A node
-    /// in the options stands for its first result, as everywhere in TensorFlow. Only what the outputs need is read. Extents of
-    /// inputs that the file does not say have the keys `<tensor>.<axis>`.
-    ///
-    /// # Errors
-    /// Operators that are not known, a graph that contradicts itself, variables, or options that do not fit the graph.
-    pub fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
-        self.build(options, false).map(|(module, _)| module)
-    }
-
-    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which dimensions were
-    /// bound so is part of the answer.
-    ///
-    /// # Errors
-    /// As [`Model::read`].
-    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
-        self.build(options, true)
     }
 
     fn build(&self, options: &ReadOptions, is_single: bool) -> Result<(Module, Assumed), ReadError> {
@@ -279,6 +244,41 @@ impl Model {
         let graph = module.main();
         let value = graph.outputs().first().and_then(|&id| graph.value(id));
         Ok(value.map(|value| types::as_declared(wiring.name(input), &value.ty)))
+    }
+}
+
+impl Decoded for Model {
+    /// The names of all tensors that the graph can be cut at, `node:k`, in the order of the file.
+    fn tensors(&self) -> Vec<&str> {
+        self.graph.tensors().collect()
+    }
+
+    /// The names of all nodes but constants, in the order of the file.
+    fn nodes(&self) -> Vec<&str> {
+        let nodes = self.graph.def.node.iter();
+        let nodes = nodes.filter(|node| node.op != "Const");
+        nodes.map(|node| node.name.as_str()).collect()
+    }
+
+    /// Builds the module.
+    ///
+    /// A graph names no outputs: without `outputs` in the options these are the results of the nodes that nothing takes. A node
+    /// in the options stands for its first result, as everywhere in TensorFlow. Only what the outputs need is read. Extents of
+    /// inputs that the file does not say have the keys `<tensor>.<axis>`.
+    ///
+    /// # Errors
+    /// Operators that are not known, a graph that contradicts itself, variables, or options that do not fit the graph.
+    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
+        self.build(options, false).map(|(module, _)| module)
+    }
+
+    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which dimensions were
+    /// bound so is part of the answer.
+    ///
+    /// # Errors
+    /// As [`Model::read`].
+    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
+        self.build(options, true)
     }
 }
 

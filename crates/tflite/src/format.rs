@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use strait_core::Module;
-use strait_import::{Assumed, Decoded, Format, ReadError, ReadOptions};
+use strait_import::{Decoded, Format, ReadError};
 
 use crate::{Model, graph::IDENTIFIER, read::MOST_BYTES};
 
@@ -27,27 +26,5 @@ impl Format for TfLite {
 
     fn most_bytes(&self) -> u64 {
         MOST_BYTES
-    }
-}
-
-impl Decoded for Model {
-    fn tensors(&self) -> Vec<&str> {
-        Model::tensors(self).collect()
-    }
-
-    fn nodes(&self) -> Vec<&str> {
-        Model::nodes(self).collect()
-    }
-
-    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
-        Model::read(self, options)
-    }
-
-    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
-        Model::read_single(self, options)
-    }
-
-    fn may_be_hybrid(&self) -> bool {
-        true
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use crate::common;
+use strait_import::Decoded;
 
 use bytes::Bytes;
 use common::{Table, Value, file, graph, kind, model, operator, small, tensor};
@@ -43,8 +44,8 @@ fn names_that_repeat_or_are_missing_are_made_unique() {
     );
     let bytes = Bytes::from(file(&model(vec![kind(19, 1)], graph, &[])));
     let model = Model::decode(bytes).unwrap();
-    assert_eq!(model.tensors().collect::<Vec<_>>(), ["t", "t:1", "tensor:2"]);
-    assert_eq!(model.nodes().collect::<Vec<_>>(), ["t:1", "tensor:2"]);
+    assert_eq!(model.tensors(), ["t", "t:1", "tensor:2"]);
+    assert_eq!(model.nodes(), ["t:1", "tensor:2"]);
     model.read(&ReadOptions::default()).unwrap();
 }
 

@@ -6,6 +6,7 @@ use ndarray::{ArrayD, Axis};
 use std::path::Path;
 use strait_core::{Module, Op};
 use strait_execute::{Plan, PlanOptions, TensorView, Threads, Workspace};
+use strait_import::Decoded;
 use strait_samples::Array;
 use strait_tflite::{Model, ReadOptions};
 

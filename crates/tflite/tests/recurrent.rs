@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use crate::common;
+use strait_import::Decoded;
 
 use bytes::Bytes;
 use common::{Table, Value, file, graph, kind, model, operator, tensor};

@@ -32,7 +32,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             &["limits", "recognise", "shown"],
             &["failure"],
             &["session"],
-            &["deployment", "dialect", "evaluation", "plugins"],
+            &["dialect", "evaluation", "plugins"],
             &["sanity", "targets"],
             &["pipeline"],
             &["artifact", "catalogue", "inspect", "lock"],

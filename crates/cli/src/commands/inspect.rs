@@ -1,9 +1,6 @@
 //! `strait inspect`
 
-use strait_driver::{
-    inspect::{self, Inspected},
-    shown::Shown,
-};
+use strait_driver::{inspect, shown::Shown};
 
 use crate::{
     arguments::{GraphForm, Inspect},
@@ -15,7 +12,7 @@ pub(crate) fn run(arguments: &Inspect) -> Exit {
     if arguments.fusions {
         return match inspect::fusions(&arguments.subject, arguments.pattern.as_deref()) {
             Ok(fusions) if arguments.json => console::print_json(&serde_json::json!(fusions)),
-            Ok(fusions) => console::print(&fusions.to_string()),
+            Ok(fusions) => console::print(&Shown(&fusions).to_string()),
             Err(stop) => console::stopped(&stop, arguments.json),
         };
     }
@@ -26,7 +23,7 @@ pub(crate) fn run(arguments: &Inspect) -> Exit {
             Err(stop) => console::stopped(&stop, arguments.json),
         };
     }
-    let inspected = match Inspected::open(&arguments.subject, arguments.pattern.as_deref()) {
+    let inspected = match inspect::open(&arguments.subject, arguments.pattern.as_deref()) {
         Ok(inspected) => inspected,
         Err(stop) => return console::stopped(&stop, arguments.json),
     };
@@ -34,6 +31,6 @@ pub(crate) fn run(arguments: &Inspect) -> Exit {
         Some(GraphForm::Text) => console::print(&inspected.text()),
         Some(GraphForm::Dot) => console::print(&inspected.dot()),
         None if arguments.json => console::print_json(&serde_json::json!(inspected.summary())),
-        None => console::print(&inspected.summary().to_string()),
+        None => console::print(&Shown(&inspected.summary()).to_string()),
     }
 }

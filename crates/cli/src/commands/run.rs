@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use strait_driver::{
-    artifact::{Opened, given_samples},
+    artifact::{self, Opened, given_samples},
     run,
     session::Session,
     stop::Stop,
@@ -28,8 +28,8 @@ pub(crate) fn run(arguments: &Run) -> Exit {
 fn written(arguments: &Run, session: &Session<'_>) -> Result<Vec<PathBuf>, Stop> {
     let registry = targets::registry([])?;
     let opened = Opened::open(&arguments.executed.artifact, &registry)?;
-    let opened = opened.by(&arguments.executed.kernels(), &registry, session)?;
-    let inputs = opened.inputs()?;
+    let opened = artifact::by(opened, &arguments.executed.kernels(), &registry, session)?;
+    let inputs = artifact::inputs(&opened)?;
     let (samples, files) = given_samples(&arguments.input, &inputs)?;
     run::on_samples(&opened, (&samples, &files), &arguments.output, arguments.raw, session)
 }

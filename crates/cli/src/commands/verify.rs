@@ -2,6 +2,7 @@
 
 use strait_driver::{
     session::Session,
+    shown::Shown,
     stop::Stop,
     targets,
     verification::{Request, Verification, verify},
@@ -22,7 +23,7 @@ pub(crate) fn run(arguments: &Verify) -> Exit {
         json["sound"] = found.is_sound().into();
         console::print_json(&json)
     } else {
-        console::print(&found.to_string())
+        console::print(&Shown(&found).to_string())
     };
     match printed {
         Exit::Done if !found.is_sound() => Exit::Unsound,

@@ -54,12 +54,8 @@ impl Sheet {
         let ops = self.ops.iter().map(|line| (op(line), remarks(line)));
         let forms = self.forms.iter().map(|line| {
             let shift = line.shift.map(|[low, high]| format!("{low}..{high}"));
-            let stages = line
-                .stages
-                .map(|stages| format!(", {}", table::count(stages.into(), "stage")));
-            let bits = line
-                .multiplier
-                .map(|bits| format!(", {}", table::count(bits.into(), "bit")));
+            let stages = line.stages.map(|stages| format!(", {}", table::count(stages, "stage")));
+            let bits = line.multiplier.map(|bits| format!(", {}", table::count(bits, "bit")));
             let cells = [
                 line.name.clone(),
                 [line.kind.clone(), stages.unwrap_or_default(), bits.unwrap_or_default()].concat(),

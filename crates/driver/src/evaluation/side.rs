@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use strait_core::{Bodies, Elem, Module, QuantParams, Value};
 use strait_evaluate::{EvaluateError, Note, Output, Seen};
-use strait_execute::{Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
+use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
 use strait_samples::{Sample, Samples, Scratch};
 
 use crate::{failure, limits::Demand, session::Session, stop::Stop};
@@ -166,12 +166,9 @@ pub(crate) fn notes(
             }
             Ok(done(index + 1))
         };
-        match map_in_order(samples.count(), threads, worker, work, sink) {
-            Ok(()) => Ok(notes),
-            Err(SampleError::Sample { source, .. }) => Err(source),
-            Err(SampleError::Worker(error)) => Err(failure::execute(error)),
-            Err(SampleError::Stopped { .. }) => Err(Stop::Interrupted),
-        }
+        let ran = map_in_order(samples.count(), threads, worker, work, sink);
+        ran.map_err(|error| error.or(Stop::Interrupted))?;
+        Ok(notes)
     })?;
     if let Some(dump) = dump {
         let dumped = dump.finish()?;

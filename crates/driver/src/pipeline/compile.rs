@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
+use strait_artifact::{DEPLOYMENT_SCHEMA, DeployedInput, Deployment, Parts, write};
 use strait_compile::{OfTarget, Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources, sha256};
 use strait_core::{Elem, Module, Reason, ReasonCode, Rewritten};
@@ -15,13 +16,13 @@ use strait_verify::Ranges;
 use crate::{
     config::{
         KeyPath, Loaded,
-        types::{Data, Evaluation, MetricTable},
+        types::{Data, Evaluation, MetricTable, Preprocess},
     },
     diagnostic::Diagnostic,
     dialect::expanded,
     evaluation::{Judge, Side, Subject, doubts, grid, judges, notes, unexpected, whole_of},
     failure::{self, codes},
-    report::{self, DataReport, Material, Report},
+    report::{self, DataReport, Report},
     sanity::{self, Reference},
     session::{Session, Steps},
     stop::Stop,
@@ -36,7 +37,6 @@ use super::{
     nan, observe,
     read::{FloatModel, read_model, reading},
     ready::{Ready, ready},
-    write::write,
 };
 
 /// An artifact that was written.
@@ -201,7 +201,10 @@ fn for_target(
     let ready = before.ready;
     let (canonical, bodies, switches) = (&ready.canonical, &ready.bodies, &ready.switches.0);
     let selection = ready.selection.of_target(&ready.rules.quantize, &target.spec().id);
-    let steps = Steps::new(session, target.spec().id.as_str());
+    let steps = Steps {
+        session,
+        target: &target.spec().id,
+    };
     let rules = (target.spec(), switches);
     let of_target = OfTarget::new((canonical, &before.observation), rules, &steps, |module, unmet| {
         let cache = loaded.config.calibration.cache.as_ref();
@@ -237,7 +240,6 @@ fn for_target(
     let mut report = report_of(&job, &lowered, &rewritten);
     report.data.clone_from(&before.data);
     report.not_for_deployment.clone_from(&before.sources.not_for_deployment);
-    report.own_model = lowered.built.own_model;
     let loops = TargetLoops(target.clone());
     let integer = before.reference.as_ref().map(|reference| {
         let integer = integer_side(&lowered, &loops, session)?;
@@ -271,10 +273,45 @@ fn for_target(
         config: settings_digest(loaded, id)?,
         ..before.sources.clone()
     };
-    let digest = session.phase(&format!("write ({id})"), None, |_| {
-        write(&job, &lowered, (&report, &rewritten, qdq), sources, writer, session)
+    let deployment = deployment(&job);
+    let parts = Parts {
+        built: &lowered.built,
+        report: &report,
+        deployment: &deployment,
+    };
+    let (digest, left_out) = session.phase(&format!("write ({id})"), None, |_| {
+        let others = |writer: &ArtifactWriter| emit::emit(&job, &lowered, (&rewritten, qdq), writer);
+        write(
+            &parts,
+            (target.spec(), &job.origin),
+            sources,
+            writer,
+            session.threads,
+            others,
+        )
     })?;
+    left_out.iter().for_each(|remark| session.remark(remark));
     Ok((digest, report))
+}
+
+/// All that has to be known besides the integer model to run it on stored samples.
+fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
+    let (config, spec) = (&job.loaded.config, job.target.spec());
+    let input = |input: inputs::Input| DeployedInput {
+        preprocess: inputs::preprocessing(job.loaded, &input.name).clone(),
+        range: job.ranges.0.get(&input.name).copied(),
+        name: input.name,
+    };
+    let options = config.target.plain(&spec.id, |name| spec.options.contains_key(name));
+    Deployment {
+        schema: DEPLOYMENT_SCHEMA,
+        reading: reading(&config.model),
+        inputs: inputs::inputs(job.canonical, job.bodies)
+            .into_iter()
+            .map(input)
+            .collect(),
+        options: options.unwrap_or_default(),
+    }
 }
 
 /// Remarks, told as they come.
@@ -524,17 +561,8 @@ fn images(samples: &Samples) -> Option<DataReport> {
 }
 
 fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report {
-    let spec = job.target.spec();
-    let mut report = report::build(Material {
-        spec,
-        canonical: job.canonical,
-        integer: lowered.built.open(),
-        fusion: &lowered.built.fusion,
-        origins: &lowered.built.origins,
-        nearness: &lowered.built.nearness,
-        findings: &lowered.built.findings,
-        rewrites: &rewritten.counts(),
-    });
+    let (spec, rewrites) = (job.target.spec(), rewritten.counts());
+    let mut report = report::of_built(spec, job.canonical, &lowered.built, &rewrites);
     (report.rules, report.quantize) = effects(job, &lowered.built.annotated);
     report
 }

@@ -67,7 +67,13 @@ pub(super) struct Lowered {
 /// Compiles, and holds the result to what the configuration asks for.
 pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
     let resolved = resolved(job)?;
-    let (task, steps) = (job.task(&resolved, session), Steps::new(session, job.id()));
+    let (task, steps) = (
+        job.task(&resolved, session),
+        Steps {
+            session,
+            target: job.id(),
+        },
+    );
     let mut built = strait_compile::build(&task, &steps).map_err(|error| stop(job, &resolved.settings, error))?;
     if job.has_nothing_measured() {
         model_grids::without_samples(job.loaded, &built.annotated)?;

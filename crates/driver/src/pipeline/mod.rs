@@ -26,10 +26,10 @@ mod record;
 mod seen;
 mod simulated;
 mod switches;
-mod write;
 
 pub use calibrate::{Calibrated, Share, calibrate};
 pub use compile::{Compiled, compile};
 pub use merge::merge;
+pub(crate) use observe::Adapter;
 pub use seen::{Seen, SeenInput, SeenSamples, seen};
 pub(crate) use simulated::simulated;

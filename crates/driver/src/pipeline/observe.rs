@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use strait_compile::{CompileError, Means};
+use strait_compile::CompileError;
 use strait_container::{Beside, Digest};
 use strait_core::{Bodies, Module, bytes};
-use strait_execute::{PlanOptions, Tensor};
+use strait_execute::Tensor;
 use strait_quantize::{
     Observation, ObserveError, Requests, observe,
     statistics::{self, Coverage, Key},
@@ -19,7 +19,7 @@ use strait_samples::{Kind, Samples, Scratch};
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
     failure,
-    session::{Session, Steps},
+    session::Session,
     stop::Stop,
     table,
 };
@@ -119,16 +119,8 @@ impl Needed<'_> {
     }
 
     fn observed(&self, requests: &Requests, session: &Session<'_>) -> Result<Observation, Stop> {
-        let means = Means {
-            threads: session.threads,
-            limits: session.limits,
-            options: PlanOptions {
-                context: session.context,
-                ..PlanOptions::default()
-            },
-        };
         let all = (requests, &Adapter(self.samples) as &dyn observe::Samples, &self.covered);
-        let observed = strait_compile::observe((self.module, self.bodies), all, &means, &Steps::new(session, ""));
+        let observed = strait_compile::observe((self.module, self.bodies), all, &session.means(), session);
         observed.map_err(|error| match error {
             CompileError::Observe(error) => stop(error, self.samples),
             other => other.into(),
@@ -163,7 +155,7 @@ pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Ob
 }
 
 /// The samples as the observer takes them.
-struct Adapter<'a>(&'a Samples);
+pub(crate) struct Adapter<'a>(pub(crate) &'a Samples);
 
 impl observe::Samples for Adapter<'_> {
     fn count(&self) -> usize {

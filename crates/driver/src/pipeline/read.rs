@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use strait_container::{Digest, Reading, of_files, sha256};
+use strait_artifact::Reading;
+use strait_container::{Digest, of_files, sha256};
 use strait_core::Module;
 use strait_document::nearest;
 use strait_import::{Assumed, Decoded, ReadError, ReadOptions};
@@ -11,8 +12,7 @@ use crate::{
     config::{Glob, KeyPath, types},
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
-    model::{self, MOST_BYTES},
-    recognise,
+    model, recognise,
 };
 
 /// Number of names that an error lists.
@@ -54,7 +54,7 @@ pub(super) fn reading(model: &types::Model) -> Reading {
 /// size.
 pub(crate) fn read_model(reading: &Reading, file: &Path) -> Result<FloatModel, Diagnostics> {
     let named = |error: ReadError| failure::model_findings(&error, file);
-    let bytes = strait_mapped::map(file, MOST_BYTES).map_err(|error| {
+    let bytes = model::mapped(file).map_err(|error| {
         let unreadable = || Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display()));
         recognise::folder(file).unwrap_or_else(unreadable)
     })?;

@@ -86,7 +86,7 @@ pub(crate) fn simulated(
     let observation = observe::statistics((&canonical, &bodies), &requests, &samples, cache, session)?;
     let ranges = Ranges::default();
     let selection = selection.of_target(&rules.quantize, id);
-    let steps = Steps::new(session, id);
+    let steps = Steps { session, target: id };
     let table = (target.spec(), &switches);
     let of_target = OfTarget::new((&canonical, &observation), table, &steps, |module, unmet| {
         observe::statistics((module, &bodies), unmet, &samples, cache, session)

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 
 use strait_core::{Bodies, Kind, Module, Node, Op, ValueId};
 use strait_evaluate::{Output, Parts};
-use strait_execute::{LoopsFor, SampleError, Tensor, Threads, Workspace, map_in_order};
+use strait_execute::{LoopsFor, Tensor, Threads, Workspace, map_in_order};
 use strait_samples::{Samples, Scratch};
 use strait_target::TargetSpec;
 
@@ -242,12 +242,9 @@ fn ran(
             outputs.push(ran);
             Ok(done(index + 1))
         };
-        match map_in_order(count, threads, worker, work, sink) {
-            Ok(()) => Ok(outputs),
-            Err(SampleError::Sample { source, .. }) => Err(source),
-            Err(SampleError::Worker(error)) => Err(failure::execute(error)),
-            Err(SampleError::Stopped { .. }) => Err(Stop::Interrupted),
-        }
+        let ran = map_in_order(count, threads, worker, work, sink);
+        ran.map_err(|error| error.or(Stop::Interrupted))?;
+        Ok(outputs)
     })
 }
 

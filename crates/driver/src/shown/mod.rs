@@ -1,13 +1,14 @@
-//! Tables and lines of text that people are shown of a report.
+//! Tables and lines of text that people are shown of a report, of an artifact, and of its verification.
 
 mod accuracy;
+mod fusions;
 mod nearness;
 mod quantization;
 mod report;
 mod rules;
 mod sanity;
-
-pub(crate) use report::grouped;
+mod summary;
+mod verification;
 
 /// A report, or a part of one, as text.
 pub struct Shown<'a, T>(pub &'a T);

@@ -146,7 +146,7 @@ const NAMED: usize = 4;
 
 /// One line for each reason, in the order in which they first occur, with what it holds for. Reasons that differ in nothing but
 /// the layers and tensors that they name are one, in which `…` stands for these.
-pub(crate) fn grouped<'a>(
+pub(super) fn grouped<'a>(
     f: &mut fmt::Formatter<'_>,
     what: &str,
     all: impl Iterator<Item = (String, &'a ReasonReport)>,

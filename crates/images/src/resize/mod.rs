@@ -4,18 +4,19 @@ mod area;
 mod opencv;
 mod pillow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{ImageError, Pixels, decode::admit};
 
 /// The library whose arithmetic a step has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Like {
-    /// Pillow: filters widen where an image becomes smaller.
+    /// Pillow, and so torchvision on its images. Filters widen where an image becomes smaller.
     #[default]
     Pillow,
-    /// OpenCV: but for `area`, filters look at as many neighbours whatever the factor.
+    /// OpenCV. Filters but `area` look at as many neighbours whatever the factor.
     Opencv,
 }
 
@@ -46,23 +47,24 @@ impl Like {
 }
 
 /// Weights of the pixels around a place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
     /// The pixel that the place is in.
     Nearest,
-    /// Equal weights within half a pixel of the result.
+    /// Pillow's `BOX`.
     Box,
-    /// Weights that fall linearly.
+    /// Pillow's `BILINEAR`, OpenCV's `INTER_LINEAR`.
     #[default]
     Bilinear,
-    /// A window of Hamming over a sinc of one lobe.
+    /// Pillow's `HAMMING`.
     Hamming,
-    /// Cubic convolution.
+    /// Pillow's `BICUBIC`, OpenCV's `INTER_CUBIC`.
     Bicubic,
-    /// A sinc of three lobes.
+    /// Pillow's `LANCZOS`.
     Lanczos,
-    /// The share that each pixel has in the area of that of the result.
+    /// OpenCV's `INTER_AREA`.
     Area,
 }
 

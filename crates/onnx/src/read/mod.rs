@@ -31,10 +31,7 @@ use prost::Message;
 use std::collections::BTreeMap;
 use std::path::Path;
 use strait_core::{Module, ReasonCode};
-use strait_import::{Assumed, Cut, FreeDimension, ReadError, ReadOptions, Scope};
-
-/// Protobuf offsets are 31 bits wide; larger models keep their weights in other files.
-const MOST_BYTES: u64 = 1 << 31;
+use strait_import::{Assumed, Cut, Decoded, FreeDimension, MOST_BYTES_OF_PROTOBUF, ReadError, ReadOptions, Scope};
 
 /// The longest message of the protobuf decoder that is passed on.
 const LONGEST_MESSAGE: usize = 300;
@@ -56,7 +53,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Module, ReadError> {
 impl Model {
     /// Maps and decodes the file at `path`, which must not change while the model or a module read from it is in use.
     pub fn open(path: &Path) -> Result<Model, ReadError> {
-        let bytes = strait_mapped::map(path, MOST_BYTES).map_err(|source| ReadError::File {
+        let bytes = strait_mapped::map(path, MOST_BYTES_OF_PROTOBUF).map_err(|source| ReadError::File {
             path: path.into(),
             source,
         })?;
@@ -81,47 +78,6 @@ impl Model {
             proto,
             versions,
             files: external::DataFiles::new(folder),
-        })
-    }
-
-    /// The names of all tensors that the graph can be cut at: its inputs and the results of its nodes, in the order of
-    /// the file.
-    pub fn tensors(&self) -> impl Iterator<Item = &str> {
-        let graph = self.proto.graph.iter();
-        graph.flat_map(|g| {
-            let inputs = g.input.iter().map(|i| i.name.as_str());
-            let results = g.node.iter().flat_map(|n| n.output.iter().map(String::as_str));
-            inputs.chain(results).filter(|name| !name.is_empty())
-        })
-    }
-
-    /// The names of all nodes in the order of the file; one without a name has that of its first result.
-    pub fn nodes(&self) -> impl Iterator<Item = &str> {
-        self.proto
-            .graph
-            .iter()
-            .flat_map(|g| g.node.iter().map(index::node_name))
-    }
-
-    /// The data files that have been read from so far, each by its place below the model's folder, with `/` between its
-    /// parts, in the order of these names. After [`Model::read`] these are all that the module has tensors from.
-    pub fn data_files(&self) -> Vec<(String, Bytes)> {
-        self.files.opened()
-    }
-
-    /// Builds the module.
-    ///
-    /// Only what the outputs need is read. Constants that a node takes as data must be finite. Nodes keep their names;
-    /// one without a name has that of its first result.
-    pub fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
-        self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
-    }
-
-    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which
-    /// dimensions were bound so is part of the answer.
-    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
-        self.build(options, |scope, cut| {
-            strait_import::batch(scope.wiring, scope.source, cut, &options.bind)
         })
     }
 
@@ -185,6 +141,48 @@ impl Model {
             check_version("operator set", version, OPSETS)?;
         }
         Ok(versions)
+    }
+}
+
+impl Decoded for Model {
+    /// The names of all tensors that the graph can be cut at: its inputs and the results of its nodes, in the order of
+    /// the file.
+    fn tensors(&self) -> Vec<&str> {
+        let graph = self.proto.graph.iter();
+        let names = graph.flat_map(|g| {
+            let inputs = g.input.iter().map(|i| i.name.as_str());
+            let results = g.node.iter().flat_map(|n| n.output.iter().map(String::as_str));
+            inputs.chain(results).filter(|name| !name.is_empty())
+        });
+        names.collect()
+    }
+
+    /// The names of all nodes in the order of the file; one without a name has that of its first result.
+    fn nodes(&self) -> Vec<&str> {
+        let graph = self.proto.graph.iter();
+        graph.flat_map(|g| g.node.iter().map(index::node_name)).collect()
+    }
+
+    /// The data files that have been read from so far, each by its place below the model's folder, with `/` between its
+    /// parts, in the order of these names. After [`Model::read`] these are all that the module has tensors from.
+    fn data_files(&self) -> Vec<(String, Bytes)> {
+        self.files.opened()
+    }
+
+    /// Builds the module.
+    ///
+    /// Only what the outputs need is read. Constants that a node takes as data must be finite. Nodes keep their names;
+    /// one without a name has that of its first result.
+    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
+        self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
+    }
+
+    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which
+    /// dimensions were bound so is part of the answer.
+    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
+        self.build(options, |scope, cut| {
+            strait_import::batch(scope.wiring, scope.source, cut, &options.bind)
+        })
     }
 }
 

@@ -11,6 +11,7 @@ pub use argument::{Argument, FromFloat};
 pub use because::Because;
 pub use digest::Digest;
 pub use floats::{ordered, unordered};
+pub use text::counted;
 
 use crate::{Per, Step, Verdict, decide::DecideError};
 use serde::{Deserialize, Serialize};

@@ -5,10 +5,10 @@ use crate::{
     Per, Verdict,
     decide::{Chain, MAX_STEPS},
 };
-use std::fmt;
+use std::fmt::{self, Display};
 
 /// "exact on [−18 231, 20 110]: 255 equal thresholds", or "1 LSB at accumulator 4 127, 0.05 % of the interval".
-impl fmt::Display for Certificate {
+impl Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.worst() {
             Verdict::Exact => self.exact(f),
@@ -36,7 +36,7 @@ impl Certificate {
                 Some(_) => ("for", "divisor"),
                 None => ("in", "channel"),
             };
-            write!(f, " {preposition} {}", counted(channels as u64, kind))?;
+            write!(f, " {preposition} {}", counted(channels, kind))?;
         }
         match self.steps() {
             Some(1) => f.write_str(": 1 equal threshold")?,
@@ -83,7 +83,7 @@ impl Certificate {
                 Some(_) => "divisor",
                 None => "channel",
             };
-            write!(f, "; {differing} of {} {verb}", counted(channels as u64, kind))?;
+            write!(f, "; {differing} of {} {verb}", counted(channels, kind))?;
         }
         Ok(())
     }
@@ -134,8 +134,8 @@ fn interval(intervals: &Per<(i64, i64)>) -> String {
 }
 
 /// A number of things: 1 channel, 2 channels.
-pub(super) fn counted(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+pub fn counted<N: Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == N::from(1) { "" } else { "s" })
 }
 
 /// Digits in groups of three, with a minus sign: −18 231.

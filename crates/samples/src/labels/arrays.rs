@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use strait_core::counted;
+
 use crate::{
     arrays::read_arrays,
-    error::{DataError, Kind, count},
+    error::{DataError, Kind},
     npy::Array,
 };
 
@@ -27,7 +29,7 @@ pub fn read_labels(path: &Path, names: &[&str], wanted: LabelCount) -> Result<Ve
         );
         return Err(DataError::new(Kind::Shape, message));
     }
-    let array = counted(array, wanted)?;
+    let array = fitting(array, wanted)?;
     let class = |sample: usize| {
         let number = array.integers_of(sample).and_then(|numbers| numbers.first().copied());
         number.and_then(|number| u32::try_from(number).ok()).ok_or_else(|| {
@@ -47,7 +49,7 @@ pub fn read_labels(path: &Path, names: &[&str], wanted: LabelCount) -> Result<Ve
 /// # Errors
 /// A file that cannot be read, an archive without such an array, labels for fewer samples or for more.
 pub fn label_array(path: &Path, names: &[&str], wanted: LabelCount) -> Result<Array, DataError> {
-    counted(find(path, names)?, wanted)
+    fitting(find(path, names)?, wanted)
 }
 
 fn find(path: &Path, names: &[&str]) -> Result<Array, DataError> {
@@ -69,11 +71,11 @@ fn find(path: &Path, names: &[&str]) -> Result<Array, DataError> {
 }
 
 /// The same array, once it is known to have a label for each sample. A single number has none.
-fn counted(array: Array, wanted: LabelCount) -> Result<Array, DataError> {
+fn fitting(array: Array, wanted: LabelCount) -> Result<Array, DataError> {
     let labels = array.samples().unwrap_or(0);
     // There may be no samples, and a single number is still no list without labels.
     match array.shape().is_empty() || !wanted.fits(labels) {
-        true => Err(wanted.refused(array.name(), &count(labels, "label"), labels)),
+        true => Err(wanted.refused(array.name(), &counted(labels, "label"), labels)),
         false => Ok(array),
     }
 }

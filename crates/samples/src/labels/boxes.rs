@@ -7,7 +7,9 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::error::{DataError, Kind, count};
+use strait_core::counted;
+
+use crate::error::{DataError, Kind};
 
 use super::{LabelCount, coco};
 
@@ -45,7 +47,7 @@ pub fn read_boxes(path: &Path, size: Option<[f64; 2]>, wanted: LabelCount) -> Re
             return Err(DataError::new(Kind::Format, message));
         }
     };
-    counted(path, objects.len(), wanted)?;
+    fitting(path, objects.len(), wanted)?;
     objects.truncate(wanted.samples);
     for (sample, object) in objects
         .iter()
@@ -66,11 +68,11 @@ pub fn read_boxes(path: &Path, size: Option<[f64; 2]>, wanted: LabelCount) -> Re
     Ok(objects)
 }
 
-fn counted(path: &Path, found: usize, wanted: LabelCount) -> Result<(), DataError> {
+fn fitting(path: &Path, found: usize, wanted: LabelCount) -> Result<(), DataError> {
     if wanted.fits(found) {
         return Ok(());
     }
-    let labels = format!("labels of {}", count(found, "image"));
+    let labels = format!("labels of {}", counted(found, "image"));
     let refused = wanted.refused(path.display(), &labels, found);
     Err(refused.help("a sample without objects has an empty file, or an empty list"))
 }
@@ -91,7 +93,7 @@ fn of_folder(folder: &Path, size: [f64; 2], wanted: LabelCount) -> Result<Vec<Ve
         }
     }
     files.sort();
-    counted(folder, files.len(), wanted)?;
+    fitting(folder, files.len(), wanted)?;
     let read = |path: &PathBuf| {
         let bytes = strait_mapped::read(path, MOST_TEXT).map_err(|error| unreadable(path, error))?;
         let text = String::from_utf8_lossy(&bytes);

@@ -6,8 +6,10 @@ mod coco;
 
 use std::path::Path;
 
+use strait_core::counted;
+
 use crate::{
-    error::{DataError, Kind, count},
+    error::{DataError, Kind},
     samples::Samples,
 };
 
@@ -40,7 +42,7 @@ impl LabelCount {
         };
         DataError::new(
             Kind::Count,
-            format!("{shown} has {labels} for {}", count(wanted, "sample")),
+            format!("{shown} has {labels} for {}", counted(wanted, "sample")),
         )
     }
 }

@@ -1,6 +1,6 @@
 //! However a file is damaged, reading ends with an error or a module, and takes no more memory than the file warrants.
 
-use strait_import::{ReadError, ReadOptions};
+use strait_import::{Decoded, ReadError, ReadOptions};
 
 use super::make::{encoded, error, extents, floats, ints, list, node, placeholder, read, text, truth};
 use crate::Model;

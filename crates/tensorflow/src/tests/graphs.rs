@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use prost::Message;
-use strait_import::ReadOptions;
+use strait_import::{Decoded, ReadOptions};
 
 use super::make::{cut, encoded, error, floats, graph, list, model, node, ops, placeholder, ports, read, truth};
 use crate::Model;

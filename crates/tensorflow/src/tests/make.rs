@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prost::Message;
 use strait_core::{Dim, Module};
-use strait_import::{ReadError, ReadOptions};
+use strait_import::{Decoded, ReadError, ReadOptions};
 
 use crate::Model;
 use crate::proto::{AttrValue, GraphDef, ListValue, NodeDef, TensorProto, TensorShapeProto, Value, VersionDef};

@@ -4,7 +4,7 @@ use super::make::{cut, error, extents, floats, graph, ints, node, placeholder, p
 use crate::Model;
 use crate::proto::{ListValue, NodeDef, Value, VersionDef};
 use prost::Message;
-use strait_import::ReadOptions;
+use strait_import::{Decoded, ReadOptions};
 
 fn conv(name: &str, operands: &[&str]) -> NodeDef {
     node(name, "Conv2D", operands)

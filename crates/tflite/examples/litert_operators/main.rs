@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
+use strait_import::Decoded;
 
 use cases::{Case, Tensor};
 use strait_core::{Elem, Module};

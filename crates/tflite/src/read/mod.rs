@@ -15,7 +15,7 @@ use crate::graph::{Graph, root};
 use bytes::Bytes;
 use std::path::Path;
 use strait_core::Module;
-use strait_import::{Assumed, Cut, FreeDimension, ReadError, ReadOptions, Scope, Wiring};
+use strait_import::{Assumed, Cut, Decoded, FreeDimension, ReadError, ReadOptions, Scope, Wiring};
 
 /// Offsets in a flatbuffer have 31 bits; larger files have their buffers behind it.
 pub(crate) const MOST_BYTES: u64 = 1 << 40;
@@ -72,38 +72,6 @@ impl Model {
         Ok(Model { bytes, tensors, nodes })
     }
 
-    /// The names of all tensors that the graph can be cut at: its inputs and the results of its operators, in the order of
-    /// the file.
-    pub fn tensors(&self) -> impl Iterator<Item = &str> {
-        self.tensors.iter().map(String::as_str)
-    }
-
-    /// The names of all operators in the order of the file: each has that of its first result.
-    pub fn nodes(&self) -> impl Iterator<Item = &str> {
-        self.nodes.iter().map(String::as_str)
-    }
-
-    /// Builds the module.
-    ///
-    /// Only what the outputs need is read. Layers have the names of their results.
-    ///
-    /// # Errors
-    /// All operators that are not known, at once; or the first fault of the model or of the options.
-    pub fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
-        self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
-    }
-
-    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which
-    /// dimensions were bound so is part of the answer.
-    ///
-    /// # Errors
-    /// See [`Model::read`].
-    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
-        self.build(options, |scope, cut| {
-            strait_import::batch(scope.wiring, scope.source, cut, &options.bind)
-        })
-    }
-
     fn build(
         &self,
         options: &ReadOptions,
@@ -135,6 +103,44 @@ impl Model {
         };
         let (module, assumed) = strait_import::build(scope, &mut nodes, &cut)?;
         Ok((module, Assumed { batch, ..assumed }))
+    }
+}
+
+impl Decoded for Model {
+    /// The names of all tensors that the graph can be cut at: its inputs and the results of its operators, in the order of
+    /// the file.
+    fn tensors(&self) -> Vec<&str> {
+        self.tensors.iter().map(String::as_str).collect()
+    }
+
+    /// The names of all operators in the order of the file: each has that of its first result.
+    fn nodes(&self) -> Vec<&str> {
+        self.nodes.iter().map(String::as_str).collect()
+    }
+
+    /// Builds the module.
+    ///
+    /// Only what the outputs need is read. Layers have the names of their results.
+    ///
+    /// # Errors
+    /// All operators that are not known, at once; or the first fault of the model or of the options.
+    fn read(&self, options: &ReadOptions) -> Result<Module, ReadError> {
+        self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
+    }
+
+    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which
+    /// dimensions were bound so is part of the answer.
+    ///
+    /// # Errors
+    /// See [`Model::read`].
+    fn read_single(&self, options: &ReadOptions) -> Result<(Module, Assumed), ReadError> {
+        self.build(options, |scope, cut| {
+            strait_import::batch(scope.wiring, scope.source, cut, &options.bind)
+        })
+    }
+
+    fn may_be_hybrid(&self) -> bool {
+        true
     }
 }
 

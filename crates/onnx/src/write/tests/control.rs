@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use strait_core::Module;
 use strait_execute::{Tensor, reference};
-use strait_import::ReadOptions;
+use strait_import::{Decoded, ReadOptions};
 
 /// The outputs of the module, after what was written and read again has had the same.
 fn both(text: &str, inputs: &[Tensor]) -> Vec<Tensor> {

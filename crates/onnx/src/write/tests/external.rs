@@ -4,7 +4,7 @@ use super::module;
 use crate::Model;
 use crate::write::{MOST_BYTES, encode};
 use strait_core::Module;
-use strait_import::ReadOptions;
+use strait_import::{Decoded, ReadOptions};
 
 #[test]
 fn large_tensors_are_in_a_second_file_where_one_is_too_small() {

@@ -12,7 +12,7 @@ use prost::Message;
 use std::path::Path;
 use strait_core::Module;
 use strait_core::text::{PrintOptions, parse, print};
-use strait_import::ReadOptions;
+use strait_import::{Decoded, ReadOptions};
 
 fn module(text: &str) -> Module {
     parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"))

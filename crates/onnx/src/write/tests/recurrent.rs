@@ -7,7 +7,7 @@ use prost::Message;
 use std::path::Path;
 use strait_core::op::{Activation, Cell, Direction};
 use strait_execute::{Tensor, reference};
-use strait_import::ReadOptions;
+use strait_import::{Decoded, ReadOptions};
 
 /// Numbers between −1 and 1 that do not repeat soon.
 fn numbers(count: usize, seed: f32) -> Vec<f32> {

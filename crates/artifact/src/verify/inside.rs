@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use strait_core::{GraphId, Symbol, ValueId};
-use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Workspace};
+use strait_execute::{ExecuteError, Plan, PlanOptions, Tensor, TensorView, Workspace};
 use strait_verify::VerifyError;
 
-use crate::{artifact::Opened, failure, stop::Stop};
+use super::Graphs;
 
 /// The whole model, ready to run, and where the inputs of its bodies are among those of the graphs in which these lie open.
 pub(super) struct Inside {
@@ -19,11 +19,13 @@ impl Inside {
     ///
     /// # Errors
     /// A graph that cannot be run.
-    pub(super) fn new(opened: &Opened, options: &PlanOptions<'_>) -> Result<Option<Inside>, Stop> {
-        if opened.bodies().is_empty() {
+    pub(super) fn new(graphs: &Graphs<'_>, options: &PlanOptions<'_>) -> Result<Option<Inside>, ExecuteError> {
+        let Graphs {
+            open, whole, bodies, ..
+        } = *graphs;
+        if bodies.is_empty() {
             return Ok(None);
         }
-        let (whole, open) = (opened.whole(), opened.module());
         let inputs = open.main().inputs().iter().enumerate();
         let named = inputs.filter_map(|(position, &input)| {
             let name = open.main().value(input)?.name;
@@ -31,13 +33,13 @@ impl Inside {
         });
         let named: BTreeMap<&str, usize> = named.collect();
         let at = |name: Symbol| named.get(whole.name(name)).copied();
-        let graphs = opened.bodies().graphs(whole).into_iter();
+        let graphs = bodies.graphs(whole).into_iter();
         let positions = graphs
             .filter_map(|id| Some((id, whole.graph(id)?)))
             .flat_map(|(id, graph)| graph.inputs().iter().map(move |&input| (id, graph, input)))
             .filter_map(|(id, graph, input)| Some(((id, input), at(graph.value(input)?.name)?)))
             .collect();
-        let plan = Plan::new(whole, whole.main, options).map_err(failure::execute)?;
+        let plan = Plan::new(whole, whole.main, options)?;
         Ok(Some(Inside { plan, positions }))
     }
 

@@ -6,20 +6,15 @@
 
 use serde::de::DeserializeOwned;
 use strait_container::{ArtifactError, Digest, QUANTIZATION_FILE};
+use strait_report::{REPORT_FILE, Report, contradictions, disagreements};
 use strait_target::Registry;
 use strait_verify::LOWERED;
 
-use super::report::Unsound;
-
-use crate::{
-    artifact::Opened,
-    failure,
-    report::{REPORT_FILE, Report, contradictions, disagreements},
-    stop::Stop,
-};
+use super::Unsound;
+use crate::{Error, Opened};
 
 /// Findings on what does not agree with the model.
-pub(super) fn check(opened: &Opened, registry: &Registry) -> Result<Vec<Unsound>, Stop> {
+pub(super) fn check<P>(opened: &Opened<P>, registry: &Registry) -> Result<Vec<Unsound>, Error> {
     let mut found: Vec<Unsound> = target(opened, registry).into_iter().collect();
     found.extend(file(opened, REPORT_FILE, |report| about(report, opened))?);
     let module = opened.module();
@@ -33,17 +28,17 @@ pub(super) fn check(opened: &Opened, registry: &Registry) -> Result<Vec<Unsound>
 }
 
 /// Findings on a file of JSON beside the model.
-fn file<T: DeserializeOwned>(
-    opened: &Opened,
+fn file<T: DeserializeOwned, P>(
+    opened: &Opened<P>,
     name: &str,
     look: impl FnOnce(&T) -> Vec<String>,
-) -> Result<Vec<Unsound>, Stop> {
+) -> Result<Vec<Unsound>, Error> {
     let bytes = match opened.artifact.file(name) {
         Ok(bytes) => bytes,
         // A file that is not as the manifest says was found by its digest.
         Err(ArtifactError::Damaged { .. }) => return Ok(Vec::new()),
         Err(error @ ArtifactError::NoSuchFile { .. }) => return Ok(vec![Unsound::file(name, error.to_string())]),
-        Err(error) => return Err(failure::reading(error)),
+        Err(error) => return Err(error.into()),
     };
     let said = match serde_json::from_slice::<T>(&bytes) {
         Ok(said) => look(&said),
@@ -52,7 +47,7 @@ fn file<T: DeserializeOwned>(
     Ok(said.into_iter().map(|said| Unsound::file(name, said)).collect())
 }
 
-fn about(report: &Report, opened: &Opened) -> Vec<String> {
+fn about<P>(report: &Report, opened: &Opened<P>) -> Vec<String> {
     let manifest = opened.artifact.manifest();
     let said = [&report.target.id, &report.target.version, &report.strait];
     let there = [&manifest.target.id, &manifest.target.version, &manifest.tool.version];
@@ -70,7 +65,7 @@ fn about(report: &Report, opened: &Opened) -> Vec<String> {
 }
 
 /// A table belongs to one target.
-fn target(opened: &Opened, registry: &Registry) -> Option<Unsound> {
+fn target<P>(opened: &Opened<P>, registry: &Registry) -> Option<Unsound> {
     let named = &opened.artifact.manifest().target;
     let mut entries = registry.entries();
     let (id, _) = entries.find(|(_, entry)| Digest(entry.table().digest()) == named.table)?;

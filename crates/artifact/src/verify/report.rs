@@ -1,27 +1,19 @@
-//! Report of a verification, for people and for programs.
+//! Scope and findings of a verification.
 
-use std::{
-    collections::BTreeMap,
-    fmt::{self, Display},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use serde::Serialize;
+use strait_compile::Shares;
 use strait_container::{Artifact, Digest};
-use strait_core::{Module, Node};
+use strait_core::Module;
 use strait_verify::{Analysis, Finding};
 
-use strait_compile::Shares;
-
-use crate::{artifact::Computed, table};
-
-/// Number of findings that are shown to people.
-const MOST_FINDINGS: usize = 20;
+use crate::Computed;
 
 /// Scope and findings of a verification.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verification {
-    /// The artifact's folder.
+    /// The artifact's folder; empty of one in memory.
     pub artifact: String,
     /// The digest by which the artifact is known; absent where its manifest cannot be read.
     pub digest: Option<Digest>,
@@ -114,31 +106,17 @@ impl Verification {
             target: Some(format!("{} {}", manifest.target.id, manifest.target.version)),
             origin: manifest.target.origin.as_ref().map(ToString::to_string),
             files: manifest.files.len(),
-            ..Verification::empty(artifact.folder())
+            artifact: artifact.folder().display().to_string(),
+            ..Verification::default()
         }
     }
 
     /// Report on an artifact that cannot be opened.
     pub(super) fn unreadable(folder: &Path, finding: Unsound) -> Verification {
         Verification {
-            findings: vec![finding],
-            ..Verification::empty(folder)
-        }
-    }
-
-    fn empty(folder: &Path) -> Verification {
-        Verification {
             artifact: folder.display().to_string(),
-            digest: None,
-            target: None,
-            origin: None,
-            elsewhere: None,
-            files: 0,
-            computed: None,
-            own_model: None,
-            fusions: Vec::new(),
-            runs: Runs::default(),
-            findings: Vec::new(),
+            findings: vec![finding],
+            ..Verification::default()
         }
     }
 }
@@ -193,13 +171,13 @@ impl Unsound {
         Unsound {
             subject: Subject::Layer,
             name: finding.value.clone(),
-            sources: sources(module, of_value),
+            sources: of_value.map(|node| module.sources(node)).unwrap_or_default(),
             message: finding.fault.to_string(),
         }
     }
 
-    /// The layers of the float model, behind the name.
-    pub(super) fn of(&self) -> String {
+    /// The layers of the float model, in brackets behind the name.
+    pub fn of(&self) -> String {
         let others = self.sources.iter().filter(|&source| *source != self.name);
         let others: Vec<&str> = others.map(String::as_str).collect();
         match others[..] {
@@ -214,104 +192,8 @@ impl Unsound {
         Unsound {
             subject: Subject::Layer,
             name: name.to_owned(),
-            sources: sources(module, node),
+            sources: node.map(|node| module.sources(node)).unwrap_or_default(),
             message,
-        }
-    }
-}
-
-/// A difference as people say it.
-fn bound(max_lsb: u32) -> String {
-    match max_lsb {
-        u32::MAX => "not decided".to_owned(),
-        known => format!("at most {known} LSB"),
-    }
-}
-
-fn sources(module: &Module, node: Option<&Node>) -> Vec<String> {
-    let sources = node.iter().flat_map(|node| node.sources.iter());
-    sources.map(|&source| module.name(source).to_owned()).collect()
-}
-
-impl Display for Verification {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let answer = if self.is_sound() { "sound" } else { "NOT SOUND" };
-        writeln!(f, "{}: {answer}\n", self.artifact)?;
-        let mut rows: Vec<[String; 2]> = Vec::new();
-        let mut say = |what: &str, text: String| rows.push([what.to_owned(), text]);
-        if let Some(digest) = self.digest {
-            say("digest", digest.to_string());
-        }
-        if let Some(target) = &self.target {
-            let by = match &self.computed {
-                Some(Computed::Target) => ", computed by the kernels that are registered for it",
-                Some(Computed::OwnModel) => ", computed by its own model of its arithmetic",
-                Some(Computed::Host(_)) => ", computed by the host",
-                None => "",
-            };
-            let of = self.own_model.map_or_else(String::new, |shares| format!(": {shares}"));
-            say("target", format!("{target}{by}{of}"));
-        }
-        if let Some(origin) = &self.origin {
-            say("made with", origin.clone());
-        }
-        if let Some(elsewhere) = &self.elsewhere {
-            say("", format!("the target that is registered here is {elsewhere}"));
-        }
-        if let Some(Computed::Host(reason)) = &self.computed {
-            say("", reason.clone());
-        }
-        if self.digest.is_some() {
-            let is_file = |finding: &&Unsound| finding.subject == Subject::File;
-            let bad = self.findings.iter().filter(is_file).count();
-            say("files", format!("{} in the manifest, {bad} not as it says", self.files));
-        }
-        if self.computed.is_some() {
-            let total = |count: fn(&FusionLine) -> usize| self.fusions.iter().map(count).sum::<usize>();
-            let (exact, bounded) = (total(|line| line.exact), total(|line| line.bounded));
-            say("fusions", format!("{exact} exact, {bounded} bounded, derived anew"));
-        }
-        let worst = self.fusions.iter().filter_map(|line| line.worst.as_deref());
-        let names = table::all_shortened(worst);
-        for line in &self.fusions {
-            let what = match &line.row[..] {
-                "" => "without a certificate".to_owned(),
-                row => format!("{row}, by {}", line.argument.replace('_', " ")),
-            };
-            let worst = line.worst.iter();
-            let worst: String = worst
-                .filter_map(|layer| names.get(layer.as_str()))
-                .map(|layer| format!(", {}: {layer}", bound(line.max_lsb)))
-                .collect();
-            say(
-                "",
-                format!("{what}: {} exact, {} bounded{worst}", line.exact, line.bounded),
-            );
-        }
-        let runs = &self.runs;
-        if runs.random + runs.given > 0 {
-            let outputs = if runs.outputs {
-                ", and the outputs bit for bit"
-            } else {
-                ""
-            };
-            say(
-                "runs",
-                format!(
-                    "{} random and {}: {} on the lowered graph's operands{outputs}",
-                    runs.random,
-                    table::count(runs.given, "given sample"),
-                    table::count(runs.layers, "layer")
-                ),
-            );
-        }
-        table::write(f, rows.into_iter())?;
-        for finding in self.findings.iter().take(MOST_FINDINGS) {
-            writeln!(f, "\n{}{}\n  {}", finding.name, finding.of(), finding.message)?;
-        }
-        match self.findings.len().checked_sub(MOST_FINDINGS) {
-            Some(more @ 1..) => writeln!(f, "\nand {more} more; --json has all of them"),
-            _ => Ok(()),
         }
     }
 }

@@ -1,20 +1,14 @@
 //! Counts, and lines for layers.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::{self, Display},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use strait_compile::rules::matches_layer;
 use strait_container::Digest;
 use strait_core::{Bodies, DataId, Dim, Module, Node, Placement, Value, ValueId};
+use strait_document::Glob;
+use strait_report::{FreeIntegers, FromScales, Layer, Outside, ReasonReport};
 
-use crate::{
-    config::Glob,
-    report::{FreeIntegers, FromScales, Layer, Outside, ReasonReport},
-    table,
-};
+use super::matches;
 
 /// Summary of a model's parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -87,20 +81,6 @@ pub struct LayerLine {
     pub outside: Vec<Outside>,
 }
 
-impl LayerLine {
-    /// Remarks of the report on its requantization, for people.
-    fn remarks(&self) -> impl Iterator<Item = String> {
-        let free = self.free_integers.as_ref().map(ToString::to_string);
-        let from_scales = self.from_scales.as_ref().and_then(FromScales::remark);
-        let dropped = self
-            .dropped_clamp
-            .as_ref()
-            .map(|reason| format!("clamp left out: {}", reason.text));
-        let outside = self.outside.iter().map(ToString::to_string);
-        free.into_iter().chain(from_scales).chain(dropped).chain(outside)
-    }
-}
-
 pub(super) fn summary((module, bodies): (&Module, &Bodies), pattern: Option<&Glob>, reported: &[Layer]) -> Summary {
     let graph = module.main();
     let ports = |ids: &[ValueId]| {
@@ -123,8 +103,7 @@ pub(super) fn summary((module, bodies): (&Module, &Bodies), pattern: Option<&Glo
     let tensors = || constants.iter().filter_map(|&id| module.data(id));
     let order = graph.topological_order().unwrap_or_default();
     let nodes = order.into_iter().filter_map(|id| graph.node(id));
-    let chosen =
-        |node: &&Node| pattern.is_none_or(|pattern| matches_layer(module, node, std::slice::from_ref(pattern)));
+    let chosen = |node: &&Node| pattern.is_none_or(|pattern| matches(module, node, pattern));
     Summary {
         stage: graph.stage().to_string(),
         digest: None,
@@ -156,11 +135,7 @@ fn layer(module: &Module, node: &Node, reported: &BTreeMap<&str, &Layer>) -> Lay
         |ids: &mut dyn Iterator<Item = ValueId>| ids.filter_map(|id| Some(port(module, graph.value(id)?))).collect();
     LayerLine {
         name: module.name(node.name).to_owned(),
-        sources: node
-            .sources
-            .iter()
-            .map(|&source| module.name(source).to_owned())
-            .collect(),
+        sources: module.sources(node),
         op: node.op.term().to_string(),
         host: on_host(node),
         operands: ports(
@@ -196,62 +171,5 @@ fn port(module: &Module, value: &Value) -> Port {
                 Dim::Named(name) => module.name(*name).to_owned(),
             })
             .collect(),
-    }
-}
-
-impl Port {
-    fn ty(&self) -> String {
-        format!("{}[{}]", self.elem, self.shape.join("x"))
-    }
-}
-
-impl Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.chosen {
-            let heading = ["layer", "op", "reads", "makes"].map(str::to_owned);
-            let types = |ports: &[Port]| ports.iter().map(Port::ty).collect::<Vec<_>>().join(", ");
-            let names = table::all_shortened(self.layers.iter().map(|layer| layer.name.as_str()));
-            let shown = |layer: &LayerLine| names.get(layer.name.as_str()).cloned().unwrap_or_default();
-            let line = |layer: &LayerLine| {
-                [
-                    shown(layer),
-                    layer.op.clone(),
-                    types(&layer.operands),
-                    types(&layer.results),
-                ]
-            };
-            table::write(f, std::iter::once(heading).chain(self.layers.iter().map(line)))?;
-            for layer in &self.layers {
-                for remark in layer.remarks() {
-                    writeln!(f, "{}: {remark}", shown(layer))?;
-                }
-            }
-            return Ok(());
-        }
-        if let Some(digest) = self.digest {
-            writeln!(f, "digest  {digest}")?;
-        }
-        for (what, ports) in [("input", &self.inputs), ("output", &self.outputs)] {
-            for port in ports {
-                writeln!(f, "{what:<7} {}  {}", port.name, port.ty())?;
-            }
-        }
-        writeln!(
-            f,
-            "\n{}, {} ({})\n",
-            table::count(self.layers.len(), "layer"),
-            table::count(self.parameters as usize, "parameter"),
-            table::bytes(self.parameter_bytes)
-        )?;
-        let heading = ["op", "layers", "of them on the host"].map(str::to_owned);
-        let host = |count: usize| {
-            if self.stage == "float" {
-                String::new()
-            } else {
-                count.to_string()
-            }
-        };
-        let line = |op: &OpCount| [op.op.clone(), op.count.to_string(), host(op.host)];
-        table::write(f, std::iter::once(heading).chain(self.ops.iter().map(line)))
     }
 }

@@ -2,20 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use strait_compile::rules::matches_layer;
 use strait_core::{Def, Graph, Module, NodeId, ValueId};
+use strait_document::Glob;
 
-use crate::config::Glob;
+use super::matches;
 
 /// The main graph's layers that the pattern chooses. What they read from others becomes an input, what others read from
 /// them, or nobody, an output.
 pub(super) fn extract(module: &Module, pattern: &Glob) -> Module {
     let graph = module.main();
-    let chosen = |id: &NodeId| {
-        graph
-            .node(*id)
-            .is_some_and(|node| matches_layer(module, node, std::slice::from_ref(pattern)))
-    };
+    let chosen = |id: &NodeId| graph.node(*id).is_some_and(|node| matches(module, node, pattern));
     // A graph that was read is acyclic.
     let order = graph.topological_order().unwrap_or_default();
     let order: Vec<NodeId> = order.into_iter().filter(chosen).collect();

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use strait_target::Options;
 
 /// The file in an artifact.
 pub const DEPLOYMENT_FILE: &str = "deployment.json";
@@ -11,11 +12,10 @@ pub const DEPLOYMENT_FILE: &str = "deployment.json";
 /// The version of the file's keys.
 pub const DEPLOYMENT_SCHEMA: u32 = 1;
 
-/// The content of the file. `P` is the preprocessing of an input, and `O` are the options of the target: both are of whoever
-/// writes the artifact.
+/// The content of the file. `P` is the preprocessing of an input, which is of whoever writes the artifact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Deployment<P, O> {
+pub struct Deployment<P> {
     /// [`DEPLOYMENT_SCHEMA`].
     pub schema: u32,
     /// Which part of the float model was compiled.
@@ -23,7 +23,7 @@ pub struct Deployment<P, O> {
     /// The inputs, in the order of the model.
     pub inputs: Vec<DeployedInput<P>>,
     /// The options that the target was given.
-    pub options: O,
+    pub options: Options,
 }
 
 /// An input of the model.

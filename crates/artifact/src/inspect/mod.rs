@@ -1,0 +1,121 @@
+//! Looks at a model or an artifact: what it consists of, all of it or the layers that a pattern chooses.
+
+mod extract;
+mod fusions;
+mod quantization;
+mod summary;
+
+use strait_container::{Artifact, Digest, Integrity};
+use strait_core::{Bodies, Module, Node, text};
+use strait_document::{Glob, nearest};
+use strait_report::{Layer, REPORT_FILE, Report};
+
+use crate::{Error, opened::json};
+
+pub use fusions::{Fusions, Row, fusions};
+pub use quantization::quantization;
+pub use summary::{LayerLine, OpCount, Port, Summary};
+
+/// A module to look at.
+#[derive(Debug)]
+pub struct Inspected {
+    module: Module,
+    /// The same with the bodies of control flow open in it.
+    open: Module,
+    bodies: Bodies,
+    /// Of an artifact.
+    digest: Option<Digest>,
+    pattern: Option<Glob>,
+    /// The layers of an artifact's report; none of a model.
+    reported: Vec<Layer>,
+}
+
+impl Inspected {
+    /// An artifact. `pattern` chooses layers by their source names.
+    ///
+    /// # Errors
+    /// A damaged file; a pattern that matches nothing.
+    pub fn artifact(artifact: &Artifact, pattern: Option<&str>) -> Result<Inspected, Error> {
+        let module = artifact.model(Integrity::SkipTensors)?.module;
+        let reported = json::<Report>(artifact, REPORT_FILE)?.layers;
+        let mut open = module.clone();
+        let bodies = strait_verify::lay_open(&mut open);
+        let digest = Some(artifact.manifest().digest());
+        Inspected::new((module, open, bodies), (digest, reported), pattern)
+    }
+
+    /// A model; symbolic dimensions stay as they are. `pattern` chooses layers by their source names.
+    ///
+    /// # Errors
+    /// A pattern that matches nothing.
+    pub fn model(module: Module, pattern: Option<&str>) -> Result<Inspected, Error> {
+        let mut open = module.clone();
+        let bodies = open.lay_open(module.main);
+        Inspected::new((module, open, bodies), (None, Vec::new()), pattern)
+    }
+
+    fn new(
+        (module, open, bodies): (Module, Module, Bodies),
+        (digest, reported): (Option<Digest>, Vec<Layer>),
+        pattern: Option<&str>,
+    ) -> Result<Inspected, Error> {
+        let glob = pattern.map(Glob::new);
+        if let Some(glob) = &glob {
+            let nodes = || open.main().nodes().map(|(_, node)| node);
+            if !nodes().any(|node| matches(&open, node, glob)) {
+                let names = nodes().flat_map(|node| node.sources.iter().map(|&source| open.name(source)));
+                return Err(no_layer(pattern.unwrap_or_default(), names));
+            }
+        }
+        Ok(Inspected {
+            module,
+            open,
+            bodies,
+            digest,
+            pattern: glob,
+            reported,
+        })
+    }
+
+    /// Inputs, outputs, operators and the layers that were chosen.
+    pub fn summary(&self) -> Summary {
+        Summary {
+            digest: self.digest,
+            ..summary::summary((&self.open, &self.bodies), self.pattern.as_ref(), &self.reported)
+        }
+    }
+
+    /// The text form; tensors of more than 64 elements are not shown.
+    pub fn text(&self) -> String {
+        let options = text::PrintOptions::default();
+        self.with_module(|module| text::print(module, &options))
+    }
+
+    /// The graph for Graphviz.
+    pub fn dot(&self) -> String {
+        self.with_module(text::to_dot)
+    }
+
+    fn with_module(&self, show: impl Fn(&Module) -> String) -> String {
+        match &self.pattern {
+            None => show(&self.module),
+            Some(pattern) => show(&extract::extract(&self.open, pattern)),
+        }
+    }
+}
+
+/// True if the pattern matches one of the source names of a node.
+fn matches(module: &Module, node: &Node, pattern: &Glob) -> bool {
+    node.sources.iter().any(|&source| pattern.matches(module.name(source)))
+}
+
+/// A pattern that matches none of these names.
+fn no_layer<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> Error {
+    Error::NoLayer {
+        pattern: pattern.to_owned(),
+        near: nearest::closest(pattern, names, 3)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+    }
+}

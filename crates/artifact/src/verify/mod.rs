@@ -1,0 +1,267 @@
+//! Verifies an artifact: its files against the manifest, its report and its certificates against its graphs, and the
+//! fused graph against the lowered one on samples.
+
+mod agreement;
+mod inside;
+mod report;
+mod runs;
+
+use std::{path::Path, sync::Arc};
+
+use serde::de::DeserializeOwned;
+use strait_compile::{Built, CompileError, Means, TargetLoops, Watch};
+use strait_container::{Artifact, ArtifactError, Digest, Integrity, MODEL_FILE, TargetOrigin};
+use strait_core::{Bodies, CertificateRecord, Module};
+use strait_execute::{ExecuteError, LoopsFor, Standard};
+use strait_quantize::observe::Samples;
+use strait_target::{Registry, Target};
+use strait_verify::{Ranges, VerifyError, analyse};
+
+use crate::{Computed, DEPLOYMENT_FILE, Error, Opened};
+
+pub use report::{FusionLine, Runs, Subject, Unsound, Verification};
+use runs::Work;
+
+/// The samples that graphs are run on.
+#[derive(Clone, Copy, Default)]
+pub struct Request<'a> {
+    /// Number of random inputs.
+    pub random: usize,
+    /// Seed of the random inputs.
+    pub seed: u64,
+    /// Samples as the model takes them.
+    pub given: Option<&'a dyn Samples>,
+}
+
+/// The graphs that are verified.
+#[derive(Clone, Copy)]
+struct Graphs<'a> {
+    /// With the bodies of control flow open in both.
+    open: &'a Module,
+    /// As they run.
+    whole: &'a Module,
+    /// The bodies of the main graph.
+    bodies: &'a Bodies,
+    certificates: &'a [CertificateRecord],
+    ranges: &'a Ranges,
+}
+
+/// Holds the files of the artifact in a folder against its manifest and against each other. Answers with what does not hold, and
+/// with the artifact where its graphs can be verified, too.
+///
+/// # Errors
+/// A folder that holds no artifact, or one of another version; an interruption.
+pub fn verify_files<P: DeserializeOwned>(
+    folder: &Path,
+    registry: &Registry,
+    expect: Option<Digest>,
+    watch: &dyn Watch,
+) -> Result<(Verification, Option<Opened<P>>), Error> {
+    let artifact = match Artifact::open(folder) {
+        Ok(artifact) => artifact,
+        Err(ArtifactError::Damaged { name, reason, .. }) => {
+            return Ok((Verification::unreadable(folder, Unsound::file(&name, reason)), None));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut found = Verification::new(&artifact);
+    if let Some(expected) = expect.filter(|expected| *expected != artifact.manifest().digest()) {
+        found.findings.push(Unsound::another(&artifact, expected));
+    }
+    let changed = watch.step("compare the files", None, |_| Ok::<_, Error>(artifact.check()?))?;
+    let files = changed
+        .iter()
+        .map(|finding| Unsound::file(finding.file(), finding.to_string()));
+    found.findings.extend(files);
+    if changed
+        .iter()
+        .any(|finding| [MODEL_FILE, DEPLOYMENT_FILE].contains(&finding.file()))
+    {
+        return Ok((found, None));
+    }
+    match watch.step("read", None, |_| open(artifact, registry))? {
+        Ok(opened) => {
+            found.findings.extend(agreement::check(&opened, registry)?);
+            Ok((found, Some(opened)))
+        }
+        // The file cannot be read although its digest is right.
+        Err(finding) => {
+            found.findings.push(finding);
+            Ok((found, None))
+        }
+    }
+}
+
+/// The artifact ready to run, or the file that cannot be read.
+fn open<P: DeserializeOwned>(artifact: Artifact, registry: &Registry) -> Result<Result<Opened<P>, Unsound>, Error> {
+    let model = match artifact.model(Integrity::Full) {
+        Ok(model) => model,
+        Err(ArtifactError::Model { source, .. }) => return Ok(Err(Unsound::file(MODEL_FILE, source.to_string()))),
+        Err(error) => return Err(error.into()),
+    };
+    match Opened::new(artifact, model, registry) {
+        Err(error @ (Error::Json { .. } | Error::Target(_))) => {
+            Ok(Err(Unsound::file(DEPLOYMENT_FILE, error.to_string())))
+        }
+        opened => opened.map(Ok),
+    }
+}
+
+/// Verifies what was compiled in this process: its certificates are derived anew, and its graphs run on samples.
+///
+/// # Errors
+/// A run that fails or takes more than it may; an interruption.
+pub fn verify_built(
+    built: &Built,
+    (target, ranges): (&Arc<dyn Target>, &Ranges),
+    request: &Request<'_>,
+    means: &Means<'_>,
+    watch: &dyn Watch,
+) -> Result<Verification, Error> {
+    let spec = target.spec();
+    let mut found = Verification {
+        target: Some(format!("{} {}", spec.id, spec.version)),
+        computed: Some(Computed::Target),
+        ..Verification::default()
+    };
+    let mut open = built.module.clone();
+    let graphs = Graphs {
+        bodies: &strait_verify::lay_open(&mut open),
+        open: &open,
+        whole: &built.module,
+        certificates: &built.certificates,
+        ranges,
+    };
+    found.hold(&graphs, &TargetLoops(target.clone()), None, request, means, watch)?;
+    Ok(found)
+}
+
+impl Verification {
+    /// Verifies the graphs of an artifact whose files were: derives the certificates anew, and runs both graphs on samples.
+    ///
+    /// The fused graph is computed by the kernels that are registered for the target, where it is registered with the table
+    /// that the artifact was made with, and by the host otherwise.
+    ///
+    /// # Errors
+    /// Samples that do not fit it; the target's own kernels, where they are asked for, that fail, or compute another thing than
+    /// the host does; an interruption.
+    pub fn with_model<P>(
+        mut self,
+        opened: &Opened<P>,
+        request: &Request<'_>,
+        means: &Means<'_>,
+        watch: &dyn Watch,
+    ) -> Result<Verification, Error> {
+        self.elsewhere.clone_from(&opened.elsewhere);
+        self.computed = Some(opened.computed.clone());
+        self.own_model = opened.own_model;
+        let graphs = Graphs {
+            open: opened.module(),
+            whole: opened.whole(),
+            bodies: &opened.bodies,
+            certificates: &opened.model.certificates,
+            ranges: &opened.ranges(),
+        };
+        let kernels = opened.own_kernels.then(|| kernels(opened));
+        self.hold(&graphs, opened.loops.as_ref(), kernels, request, means, watch)?;
+        Ok(self)
+    }
+
+    /// `kernels` is the name of the target's kernels, where these are asked for: what the host computes then says whose fault it is.
+    fn hold(
+        &mut self,
+        graphs: &Graphs<'_>,
+        loops: &dyn LoopsFor,
+        kernels: Option<String>,
+        request: &Request<'_>,
+        means: &Means<'_>,
+        watch: &dyn Watch,
+    ) -> Result<(), Error> {
+        let analysis = watch.step("derive the certificates", None, |_| {
+            Ok::<_, Error>(analyse(graphs.open, graphs.certificates))
+        })?;
+        let analysis = match analysis {
+            Ok(analysis) => analysis,
+            Err(error) => {
+                self.findings.push(unsound(graphs.open, error)?);
+                return Ok(());
+            }
+        };
+        self.fusions = report::lines(&analysis);
+        let work = Work {
+            graphs,
+            analysis: &analysis,
+            request,
+            means,
+            watch,
+        };
+        let mut ran = work.run(loops)?;
+        let mut fault = None;
+        if let Some(kernels) = kernels.filter(|_| !ran.is_sound()) {
+            let by_the_host = work.run(&Standard)?;
+            if by_the_host.is_sound() {
+                fault = Some(format!("{kernels} computes it otherwise: "));
+            } else {
+                self.computed = Some(Computed::Host(
+                    "the artifact is not sound by the host either".to_owned(),
+                ));
+                self.own_model = None;
+                ran = by_the_host;
+            }
+        }
+        self.runs = ran.runs;
+        let layer = |finding| Unsound::layer(graphs.open, finding);
+        let differs = ran.findings.iter().map(|finding| {
+            let layer = layer(finding);
+            let message = format!("{}{}", fault.as_deref().unwrap_or_default(), layer.message);
+            Unsound { message, ..layer }
+        });
+        if fault.is_some() && self.findings.is_empty() && analysis.findings().is_empty() {
+            return Err(blamed(differs, ran.failed));
+        }
+        self.findings.extend(analysis.findings().iter().map(layer));
+        self.findings.extend(differs);
+        if let Some(error) = ran.failed {
+            self.findings.push(unsound(graphs.open, error)?);
+        }
+        Ok(())
+    }
+}
+
+/// The target's kernels, as errors name them.
+fn kernels<P>(opened: &Opened<P>) -> String {
+    let target = &opened.artifact.manifest().target;
+    match &target.origin {
+        Some(TargetOrigin::Library { package, .. }) => format!("the plugin {package}"),
+        _ => format!("the target `{}`", target.id),
+    }
+}
+
+/// The fault of the target's kernels, which fail or compute other codes than the host, of an artifact that is as it should be.
+fn blamed(differs: impl Iterator<Item = Unsound>, failed: Option<VerifyError>) -> Error {
+    match failed {
+        Some(VerifyError::Execute { source, .. }) => source.into(),
+        Some(error) => CompileError::Kernels(vec![error.to_string()]).into(),
+        None => Error::Kernels(
+            differs
+                .map(|layer| format!("layer `{}`{}: {}", layer.name, layer.of(), layer.message))
+                .collect(),
+        ),
+    }
+}
+
+/// The finding for an error that keeps an artifact from being verified; an error of our own is a defect.
+fn unsound(module: &Module, error: VerifyError) -> Result<Unsound, Error> {
+    if let VerifyError::Execute { source, .. } = &error {
+        match source {
+            source if source.defect().is_some() => return Err(source.clone().into()),
+            // The system's, and whose samples these are.
+            ExecuteError::Threads(_) | ExecuteError::Input { .. } | ExecuteError::InputCount { .. } => {
+                return Err(source.clone().into());
+            }
+            ExecuteError::Node { node, .. } => return Ok(Unsound::node(module, node, error.to_string())),
+            _ => {}
+        }
+    }
+    Ok(Unsound::file(MODEL_FILE, error.to_string()))
+}

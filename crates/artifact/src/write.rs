@@ -1,0 +1,91 @@
+//! An artifact, written file by file.
+
+use std::num::NonZeroUsize;
+
+use serde::Serialize;
+use strait_compile::Built;
+use strait_container::{
+    ArtifactError, ArtifactWriter, Digest, ExtendedTable, Provenance, QUANTIZATION_FILE, Quantization, Sources,
+    TargetOrigin, TargetVersion, ToolVersion,
+};
+use strait_execute::{ExecuteError, both};
+use strait_report::{REPORT_FILE, Report};
+use strait_target::{Origin, TargetSpec, spec::Base};
+
+use crate::{DEPLOYMENT_FILE, Deployment};
+
+/// The artifact's own files, before they are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a, P> {
+    /// The integer model, and the annotated graph that it was made from.
+    pub built: &'a Built,
+    /// The report of the compilation.
+    pub report: &'a Report,
+    /// All that has to be known to run it on stored samples.
+    pub deployment: &'a Deployment<P>,
+}
+
+impl<P: Serialize> Parts<'_, P> {
+    fn add(&self, writer: &ArtifactWriter) -> Result<(), ArtifactError> {
+        writer.add_model(&self.built.module, &self.built.certificates)?;
+        writer.add_with(REPORT_FILE, |out| self.report.write_json(out))?;
+        let quantization = Quantization::of(&self.built.annotated);
+        writer.add_with(QUANTIZATION_FILE, |out| quantization.write_json(out))?;
+        writer.add_with(DEPLOYMENT_FILE, |out| {
+            serde_json::to_writer_pretty(&mut *out, self.deployment)?;
+            out.write_all(b"\n")
+        })
+    }
+}
+
+/// Writes an artifact, and puts it in its place when it is whole. `others` adds the files that the target asks for besides, at the
+/// same time where there are threads for it. Answers with the digest by which the artifact is known.
+///
+/// # Errors
+/// A folder that cannot be written; those of `others`.
+pub fn write<P: Serialize + Sync, T: Default + Send, E: From<ArtifactError> + From<ExecuteError> + Send>(
+    parts: &Parts<'_, P>,
+    (target, origin): (&TargetSpec, &Origin),
+    sources: Sources,
+    writer: ArtifactWriter,
+    threads: NonZeroUsize,
+    others: impl FnOnce(&ArtifactWriter) -> Result<T, E>,
+) -> Result<(Digest, T), E> {
+    let own = || Ok(parts.add(&writer).map(|()| T::default())?);
+    let [_, others] = both(threads, own, || others(&writer))?;
+    let manifest = writer.commit(Provenance {
+        sources,
+        target: TargetVersion {
+            id: target.id.to_string(),
+            origin: recorded(origin, &target.bases),
+            table: Digest(target.digest),
+            version: target.version.to_string(),
+        },
+        tool: ToolVersion {
+            name: "strait".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+    })?;
+    Ok((manifest.digest(), others))
+}
+
+/// An origin as manifests record it, with the tables that the target's own stands on: without paths, which differ from
+/// machine to machine.
+pub(crate) fn recorded(origin: &Origin, bases: &[Base]) -> Option<TargetOrigin> {
+    let extended = |base: &Base| ExtendedTable {
+        id: base.id.clone(),
+        sha256: base.sha256.clone(),
+        version: base.version.clone(),
+    };
+    match origin {
+        Origin::BuiltIn(package) => Some(TargetOrigin::Package(package.clone())),
+        Origin::File(_) => (!bases.is_empty()).then(|| TargetOrigin::Table {
+            extends: bases.iter().map(extended).collect(),
+        }),
+        Origin::Library(library) => Some(TargetOrigin::Library {
+            interface: library.interface,
+            package: library.package.clone(),
+            sha256: library.sha256.clone(),
+        }),
+    }
+}

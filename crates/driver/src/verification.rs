@@ -1,0 +1,67 @@
+//! Verifies an artifact in a folder, on samples in files.
+
+use std::path::Path;
+
+use strait_artifact::{Error, verify_files};
+use strait_samples::Scratch;
+use strait_target::Registry;
+
+use crate::{
+    artifact::{self, Kernels, given_samples},
+    failure,
+    pipeline::Adapter,
+    session::Session,
+    stop::Stop,
+};
+
+pub use strait_artifact::Verification;
+pub use strait_container::Digest;
+
+/// Request of a verification, besides the artifact.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Samples to run on, `[NAME=]PATH` each, as they are stored: they are preprocessed as the artifact says.
+    pub data: Vec<String>,
+    /// Number of random inputs.
+    pub samples: usize,
+    /// Seed of the random inputs.
+    pub seed: u64,
+    /// The digest that the artifact has to have.
+    pub expect: Option<Digest>,
+    /// Who computes the fused graph.
+    pub kernels: Kernels,
+}
+
+/// Verifies the artifact in a folder. What is wrong with it is in the answer.
+///
+/// # Errors
+/// As for [`verify_files`] and [`Verification::with_model`].
+pub fn verify(
+    folder: &Path,
+    registry: &Registry,
+    request: &Request,
+    session: &Session<'_>,
+) -> Result<Verification, Stop> {
+    let (found, opened) = verify_files(folder, registry, request.expect, session)?;
+    let Some(opened) = opened else { return Ok(found) };
+    let opened = artifact::by(opened, &request.kernels, registry, session)?;
+    let samples = match &request.data[..] {
+        [] => None,
+        data => Some(given_samples(data, &artifact::inputs(&opened)?)?.0),
+    };
+    let adapter = samples.as_ref().map(Adapter);
+    let on = strait_artifact::Request {
+        random: request.samples,
+        seed: request.seed,
+        given: adapter.as_ref().map(|samples| samples as _),
+    };
+    let verified = found.with_model(&opened, &on, &session.means(), session);
+    verified.map_err(|error| match (&error, &samples) {
+        // The sentence is known; the sample says all of it.
+        (Error::Sample { index, .. }, Some(samples)) => match samples.sample(*index, &mut Scratch::default()) {
+            Err(error) => failure::data(error).into(),
+            Ok(_) => error.into(),
+        },
+        _ => error.into(),
+    })
+}
