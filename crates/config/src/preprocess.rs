@@ -121,9 +121,11 @@ impl<'a> Draft<'a> {
     }
 
     fn gray(&mut self, gray: &Gray) -> Result<(), Refused> {
-        let like = gray.like.into();
         let first_is_blue = self.color == Some(ColorOrder::Bgr);
-        self.on_pixels(images::Step::Gray { like, first_is_blue })?;
+        self.on_pixels(images::Step::Gray {
+            like: gray.like,
+            first_is_blue,
+        })?;
         // One channel has no order. A second `gray` finds none.
         match self.color.take() {
             Some(_) => Ok(()),

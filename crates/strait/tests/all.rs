@@ -85,7 +85,7 @@ fn rules_of_the_library_mean_what_those_of_a_configuration_mean() {
     let folder = tempfile::tempdir().unwrap();
     let session = Session::new(strait_execute::Threads::available(), Context::detect(), &Silent);
     let registry = || targets::registry([]).unwrap();
-    let first = |found: Diagnostics| found.0.into_iter().next().unwrap();
+    let first = |found: Diagnostics| Box::new(found.0.into_iter().next().unwrap());
     let compiled = |rules: &str, out: &Path| {
         let overrides = [
             format!("output.dir={out:?}"),

@@ -42,7 +42,7 @@ impl Work<'_> {
             watch,
         } = *self;
         let mut ran = Ran::default();
-        let count = random + given.map_or(0, |given| given.count());
+        let count = random + given.map_or(0, strait_quantize::observe::Samples::count);
         if count == 0 {
             return Ok(ran);
         }

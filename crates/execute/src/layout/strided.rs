@@ -43,7 +43,7 @@ pub(super) fn rows<const N: usize>(
         match axes.last_mut() {
             _ if extent == 1 => {}
             Some((outer, steps)) if (0..N).all(|n| steps[n] == own[n] * extent) => {
-                (*outer, *steps) = (*outer * extent, own)
+                (*outer, *steps) = (*outer * extent, own);
             }
             _ => axes.push((extent, own)),
         }
