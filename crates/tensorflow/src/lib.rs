@@ -1,7 +1,7 @@
 //! Reads frozen TensorFlow graphs.
 //!
 //! A frozen graph is a `GraphDef` whose variables have become constants. [`Model::open`] maps a file and decodes its structure;
-//! weights stay in the file and become slices of the map where it has them as bytes. [`Decoded::read`](strait_import::Decoded::read) builds a module of the
+//! weights stay in the file and become slices of the map where it has them as bytes. [`Decoded::read`] builds a module of the
 //! float stage out of it. Operators that are not known are reported all at once, each with a way around. Types and shapes come
 //! from the inference functions of `strait-core`, and from nowhere else.
 //!

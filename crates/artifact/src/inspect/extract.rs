@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use strait_core::{Def, Graph, Module, NodeId, ValueId};
 use strait_document::Glob;
 
-use super::matches;
+use strait_compile::rules::matches_layer;
 
 /// The main graph's layers that the pattern chooses. What they read from others becomes an input, what others read from
 /// them, or nobody, an output.
 pub(super) fn extract(module: &Module, pattern: &Glob) -> Module {
     let graph = module.main();
-    let chosen = |id: &NodeId| graph.node(*id).is_some_and(|node| matches(module, node, pattern));
+    let chosen = |id: &NodeId| {
+        graph
+            .node(*id)
+            .is_some_and(|node| matches_layer(module, node, std::slice::from_ref(pattern)))
+    };
     // A graph that was read is acyclic.
     let order = graph.topological_order().unwrap_or_default();
     let order: Vec<NodeId> = order.into_iter().filter(chosen).collect();

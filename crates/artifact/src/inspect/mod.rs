@@ -5,8 +5,9 @@ mod fusions;
 mod quantization;
 mod summary;
 
+use strait_compile::rules::matches_layer;
 use strait_container::{Artifact, Digest, Integrity};
-use strait_core::{Bodies, Module, Node, text};
+use strait_core::{Bodies, Module, text};
 use strait_document::{Glob, nearest};
 use strait_report::{Layer, REPORT_FILE, Report};
 
@@ -62,7 +63,7 @@ impl Inspected {
         let glob = pattern.map(Glob::new);
         if let Some(glob) = &glob {
             let nodes = || open.main().nodes().map(|(_, node)| node);
-            if !nodes().any(|node| matches(&open, node, glob)) {
+            if !nodes().any(|node| matches_layer(&open, node, std::slice::from_ref(glob))) {
                 let names = nodes().flat_map(|node| node.sources.iter().map(|&source| open.name(source)));
                 return Err(no_layer(pattern.unwrap_or_default(), names));
             }
@@ -102,11 +103,6 @@ impl Inspected {
             Some(pattern) => show(&extract::extract(&self.open, pattern)),
         }
     }
-}
-
-/// True if the pattern matches one of the source names of a node.
-fn matches(module: &Module, node: &Node, pattern: &Glob) -> bool {
-    node.sources.iter().any(|&source| pattern.matches(module.name(source)))
 }
 
 /// A pattern that matches none of these names.

@@ -8,7 +8,7 @@ use strait_core::{Bodies, DataId, Dim, Module, Node, Placement, Value, ValueId};
 use strait_document::Glob;
 use strait_report::{FreeIntegers, FromScales, Layer, Outside, ReasonReport};
 
-use super::matches;
+use strait_compile::rules::matches_layer;
 
 /// Summary of a model's parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -103,7 +103,8 @@ pub(super) fn summary((module, bodies): (&Module, &Bodies), pattern: Option<&Glo
     let tensors = || constants.iter().filter_map(|&id| module.data(id));
     let order = graph.topological_order().unwrap_or_default();
     let nodes = order.into_iter().filter_map(|id| graph.node(id));
-    let chosen = |node: &&Node| pattern.is_none_or(|pattern| matches(module, node, pattern));
+    let chosen =
+        |node: &&Node| pattern.is_none_or(|pattern| matches_layer(module, node, std::slice::from_ref(pattern)));
     Summary {
         stage: graph.stage().to_string(),
         digest: None,
