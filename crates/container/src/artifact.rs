@@ -1,25 +1,36 @@
 //! Reading an artifact.
 
-use crate::digest::sha256;
-use crate::folder::{entries, read_file};
+use crate::digest::{of_file, sha256};
+use crate::folder::read_limited;
+use crate::format;
+use crate::held::Held;
 use crate::manifest::{self, FileEntry, Manifest, ManifestError};
 use crate::model::{self, Model};
-use crate::path::place;
 use crate::{ArtifactError, Integrity, MANIFEST_FILE, MODEL_FILE};
 use bytes::Bytes;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+use strait_mapped::{MappedFile, read_part};
 
 /// Number of attempts when the artifact is replaced while it is being opened.
 const ATTEMPTS: usize = 16;
 
-/// An artifact whose manifest has been read and whose container file is mapped.
+/// Files besides the container file that stay open with an artifact, which is more than most have. A process may have some
+/// hundred open files.
+const MOST_HELD: usize = 64;
+
+/// An artifact whose manifest has been read. Its folder and its files stay open: what is read from it later is of the same
+/// artifact, even if another one has taken its place in the meantime.
 #[derive(Clone, Debug)]
 pub struct Artifact {
-    folder: PathBuf,
+    folder: Arc<Held>,
     manifest: Manifest,
-    model: Bytes,
+    model: Arc<File>,
+    files: Arc<BTreeMap<String, File>>,
 }
 
 /// Something in an artifact that is not as its manifest says.
@@ -53,39 +64,56 @@ impl fmt::Display for Finding {
 }
 
 impl Artifact {
-    /// Opens the artifact in a folder. Costs the same for any size: the container file is mapped and not yet read.
+    /// Opens the artifact in a folder. Costs the same for any size: of the container file its header and its section table
+    /// are read, which hold the checksums of everything else in it.
     ///
     /// # Errors
     /// [`ArtifactError::NotAnArtifact`] for a folder that has neither a manifest of ours nor a `model.strait` beside
     /// whatever is called `manifest.json`; [`ArtifactError::Damaged`] for an artifact whose manifest or container file
-    /// is missing, cut or changed; [`ArtifactError::Schema`] for one of another version.
+    /// is missing, cut, changed or another artifact's; [`ArtifactError::Schema`] for one of another version;
+    /// [`ArtifactError::Replaced`] where other processes keep replacing it.
     pub fn open(folder: &Path) -> Result<Artifact, ArtifactError> {
-        let mut before = read_manifest(folder)?;
         for _ in 0..ATTEMPTS {
-            let (bytes, manifest) = before;
-            let model = map(folder, MODEL_FILE);
-            // A writer exchanges the whole folder: with the same manifest afterwards, both files are of one artifact.
-            let after = read_manifest(folder)?;
-            if after.0 == bytes {
-                let artifact = Artifact {
-                    folder: folder.into(),
-                    manifest,
-                    model: model?,
-                };
-                artifact.check_length(MODEL_FILE, &artifact.model)?;
-                return Ok(artifact);
+            let held = Held::open(folder).map_err(|error| match error.kind() {
+                ErrorKind::NotADirectory => not_an_artifact(folder, "it is not a folder".into()),
+                _ => ArtifactError::io(folder)(error),
+            })?;
+            let held = Arc::new(held);
+            let opened = Artifact::of(held.clone());
+            // A writer that puts another folder in its place then takes this one away, file by file.
+            if opened.as_ref().is_ok_and(Artifact::is_whole) || held.is_current() {
+                return opened;
             }
-            before = after;
         }
-        Err(ArtifactError::NotAnArtifact {
-            path: folder.into(),
-            reason: "other processes keep replacing it".into(),
-        })
+        Err(ArtifactError::Replaced { path: folder.into() })
+    }
+
+    fn of(folder: Arc<Held>) -> Result<Artifact, ArtifactError> {
+        let manifest = read_manifest(&folder)?;
+        let model = open_file(&folder, MODEL_FILE)?;
+        let names = manifest.files.keys().filter(|name| *name != MODEL_FILE);
+        let open = |name: &String| Some((name.clone(), folder.file(name).ok()?));
+        let files = names.take(MOST_HELD).filter_map(open).collect();
+        let artifact = Artifact {
+            folder,
+            manifest,
+            model: Arc::new(model),
+            files: Arc::new(files),
+        };
+        artifact.check_length(MODEL_FILE, &artifact.model)?;
+        let head = format::read_head(&artifact.model).map_err(ArtifactError::io(&artifact.place(MODEL_FILE)))?;
+        artifact.check_head(&head)?;
+        Ok(artifact)
+    }
+
+    /// True if every listed file that stays open could be opened.
+    fn is_whole(&self) -> bool {
+        self.files.len() == (self.manifest.files.len() - 1).min(MOST_HELD)
     }
 
     /// Folder of the artifact.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// Parts of the artifact, and its origin.
@@ -93,10 +121,23 @@ impl Artifact {
         &self.manifest
     }
 
-    /// Reads the graphs and the certificates; the tensors stay in the mapped file.
+    /// Reads the graphs and the certificates. The whole file is read where it is compared with its checksums; otherwise the
+    /// tensors stay in the file, mapped.
     pub fn model(&self, integrity: Integrity) -> Result<Model, ArtifactError> {
-        model::read(&self.model, integrity).map_err(|source| ArtifactError::Model {
-            path: self.folder.join(MODEL_FILE),
+        let bytes = match integrity {
+            Integrity::Full => self.content(MODEL_FILE, &self.model)?,
+            Integrity::SkipTensors => {
+                let length = self.check_length(MODEL_FILE, &self.model)?;
+                let mapped = self.model.try_clone().and_then(|file| MappedFile::of(file, length));
+                mapped
+                    .map_err(ArtifactError::io(&self.place(MODEL_FILE)))?
+                    .whole()
+                    .clone()
+            }
+        };
+        self.check_head(&bytes)?;
+        model::read(&bytes, integrity).map_err(|source| ArtifactError::Model {
+            path: self.place(MODEL_FILE),
             source,
         })
     }
@@ -104,8 +145,7 @@ impl Artifact {
     /// The content of a file that the manifest lists, compared with its digest.
     pub fn file(&self, name: &str) -> Result<Bytes, ArtifactError> {
         let entry = self.entry(name)?;
-        let bytes = map(&self.folder, name)?;
-        self.check_length(name, &bytes)?;
+        let bytes = self.with_file(name, |file| self.content(name, file))?;
         if sha256(&bytes) != entry.sha256 {
             return Err(self.damaged(name, "its digest is another than the manifest's".into()));
         }
@@ -113,18 +153,28 @@ impl Artifact {
     }
 
     /// Reads every file of the folder and says what is not as the manifest describes it, by name.
+    ///
+    /// # Errors
+    /// [`ArtifactError::Replaced`] where another artifact has taken its place, and files that did not stay open are gone.
     pub fn check(&self) -> Result<Vec<Finding>, ArtifactError> {
         let mut findings = Vec::new();
-        for name in self.manifest.files.keys() {
-            match self.file(name) {
-                Ok(_) => {}
-                Err(ArtifactError::Damaged { .. }) if place(&self.folder, name).is_file() => {
-                    findings.push(Finding::Changed(name.clone()));
-                }
+        for (name, entry) in &self.manifest.files {
+            let is_same = self.with_file(name, |file| {
+                let found = of_file(file).map_err(ArtifactError::io(&self.place(name)))?;
+                Ok(found == (entry.bytes, entry.sha256))
+            });
+            match is_same {
+                Ok(true) => {}
+                Ok(false) => findings.push(Finding::Changed(name.clone())),
                 Err(_) => findings.push(Finding::Missing(name.clone())),
             }
         }
-        let entries = entries(&self.folder).map_err(ArtifactError::io(&self.folder))?;
+        if !findings.is_empty() && !self.folder.is_current() {
+            return Err(ArtifactError::Replaced {
+                path: self.folder().into(),
+            });
+        }
+        let entries = self.folder.entries().map_err(ArtifactError::io(self.folder()))?;
         let unlisted = entries
             .into_iter()
             .filter(|e| e != MANIFEST_FILE && !self.manifest.files.contains_key(e));
@@ -132,23 +182,69 @@ impl Artifact {
         Ok(findings)
     }
 
+    /// Does something with a file that is open, or is opened for it.
+    fn with_file<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&File) -> Result<T, ArtifactError>,
+    ) -> Result<T, ArtifactError> {
+        match self.files.get(name) {
+            _ if name == MODEL_FILE => work(&self.model),
+            Some(file) => work(file),
+            None => match open_file(&self.folder, name) {
+                Err(_) if !self.folder.is_current() => Err(ArtifactError::Replaced {
+                    path: self.folder().into(),
+                }),
+                file => work(&file?),
+            },
+        }
+    }
+
+    /// All bytes of a file, which are as many as the manifest says.
+    fn content(&self, name: &str, file: &File) -> Result<Bytes, ArtifactError> {
+        let length = self.check_length(name, file)?;
+        let length =
+            usize::try_from(length).map_err(|_| self.damaged(name, "it is too long for this machine".into()))?;
+        match read_part(file, 0, length) {
+            Ok(bytes) => Ok(bytes.into()),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(self.damaged(name, error.to_string())),
+            Err(error) => Err(ArtifactError::io(&self.place(name))(error)),
+        }
+    }
+
     fn entry(&self, name: &str) -> Result<&FileEntry, ArtifactError> {
         self.manifest.files.get(name).ok_or_else(|| ArtifactError::NoSuchFile {
-            path: self.folder.clone(),
+            path: self.folder().into(),
             name: name.into(),
         })
     }
 
-    fn check_length(&self, name: &str, bytes: &[u8]) -> Result<(), ArtifactError> {
-        let (expected, found) = (self.entry(name)?.bytes, bytes.len() as u64);
+    fn check_length(&self, name: &str, file: &File) -> Result<u64, ArtifactError> {
+        let expected = self.entry(name)?.bytes;
+        let found = file.metadata().map_err(ArtifactError::io(&self.place(name)))?.len();
         if expected == found {
-            return Ok(());
+            return Ok(found);
         }
         Err(self.damaged(name, format!("it has {found} bytes, the manifest says {expected}")))
     }
 
+    /// Holds the header and the section table, with which the file begins, against the manifest.
+    fn check_head(&self, file: &[u8]) -> Result<(), ArtifactError> {
+        match self.entry(MODEL_FILE)?.head {
+            Some(digest) if digest == sha256(format::head(file)) => Ok(()),
+            _ => {
+                let reason = "its header is not the one that the manifest lists: it is changed, or of another artifact";
+                Err(self.damaged(MODEL_FILE, reason.into()))
+            }
+        }
+    }
+
+    fn place(&self, name: &str) -> std::path::PathBuf {
+        crate::path::place(self.folder(), name)
+    }
+
     fn damaged(&self, name: &str, reason: String) -> ArtifactError {
-        damaged(&self.folder, name, reason)
+        damaged(self.folder(), name, reason)
     }
 }
 
@@ -160,43 +256,42 @@ fn damaged(folder: &Path, name: &str, reason: String) -> ArtifactError {
     }
 }
 
-/// The bytes of the manifest and what they say.
-fn read_manifest(folder: &Path) -> Result<(Vec<u8>, Manifest), ArtifactError> {
-    let not = |reason: String| ArtifactError::NotAnArtifact {
+fn not_an_artifact(folder: &Path, reason: String) -> ArtifactError {
+    ArtifactError::NotAnArtifact {
         path: folder.into(),
         reason,
-    };
+    }
+}
+
+fn read_manifest(folder: &Held) -> Result<Manifest, ArtifactError> {
+    let not = |reason: String| not_an_artifact(folder.path(), reason);
     // A container file tells that this is an artifact, whatever became of its manifest.
-    let is_ours = || place(folder, MODEL_FILE).is_file();
-    let path = folder.join(MANIFEST_FILE);
-    let bytes = read_file(&path, manifest::MAX_BYTES).map_err(|error| match error.kind() {
-        ErrorKind::NotFound if is_ours() => damaged(folder, MANIFEST_FILE, "it is missing".into()),
-        ErrorKind::NotFound if folder.is_dir() => not(format!("it has no {MANIFEST_FILE}")),
-        ErrorKind::NotADirectory => not("it is not a folder".into()),
-        ErrorKind::NotFound => ArtifactError::io(folder)(error),
-        _ => ArtifactError::io(&path)(error),
+    let is_ours = || folder.file(MODEL_FILE).is_ok();
+    let damaged = |reason: String| damaged(folder.path(), MANIFEST_FILE, reason);
+    let bytes = folder
+        .file(MANIFEST_FILE)
+        .and_then(|file| read_limited(file, manifest::MAX_BYTES));
+    let bytes = bytes.map_err(|error| match error.kind() {
+        ErrorKind::NotFound if is_ours() => damaged("it is missing".into()),
+        ErrorKind::NotFound => not(format!("it has no {MANIFEST_FILE}")),
+        _ => ArtifactError::io(&folder.path().join(MANIFEST_FILE))(error),
     })?;
-    let manifest = Manifest::decode(&bytes).map_err(|error| match error {
-        ManifestError::Not(reason) if is_ours() => damaged(folder, MANIFEST_FILE, reason),
+    Manifest::decode(&bytes).map_err(|error| match error {
+        ManifestError::Not(reason) if is_ours() => damaged(reason),
         ManifestError::Not(reason) => not(format!("its {MANIFEST_FILE} is none: {reason}")),
         ManifestError::Schema(found) => ArtifactError::Schema {
-            path: folder.into(),
+            path: folder.path().into(),
             found,
             known: manifest::SCHEMA,
         },
-    })?;
-    Ok((bytes, manifest))
+    })
 }
 
-/// A file that the manifest lists, a regular one; a link is not, as it could lead outside.
-fn map(folder: &Path, name: &str) -> Result<Bytes, ArtifactError> {
-    let path = place(folder, name);
-    let metadata = std::fs::symlink_metadata(&path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => damaged(folder, name, "it is missing".into()),
-        _ => ArtifactError::io(&path)(error),
-    })?;
-    if metadata.is_symlink() {
-        return Err(damaged(folder, name, "it is a link, not a file of the artifact".into()));
-    }
-    strait_mapped::map(&path, u64::MAX).map_err(ArtifactError::io(&path))
+/// Opens a file that the manifest lists.
+fn open_file(folder: &Held, name: &str) -> Result<File, ArtifactError> {
+    folder.file(name).map_err(|error: io::Error| match error.kind() {
+        ErrorKind::NotFound => damaged(folder.path(), name, "it is missing".into()),
+        ErrorKind::InvalidData => damaged(folder.path(), name, error.to_string()),
+        _ => ArtifactError::io(&crate::path::place(folder.path(), name))(error),
+    })
 }

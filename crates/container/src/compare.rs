@@ -1,7 +1,6 @@
 //! Two artifacts side by side.
 
-use crate::folder::read_file;
-use crate::{Artifact, ArtifactError, MANIFEST_FILE, manifest};
+use crate::{Artifact, ArtifactError, MANIFEST_FILE};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -44,9 +43,10 @@ pub fn compare(first: &Artifact, second: &Artifact) -> Result<Vec<Difference>, A
             [true, true] => content(name, &first.file(name)?, &second.file(name)?),
         });
     }
+    // A manifest has one spelling.
     let manifests = [first, second].map(|artifact| {
-        let path = artifact.folder().join(MANIFEST_FILE);
-        read_file(&path, manifest::MAX_BYTES).map_err(ArtifactError::io(&path))
+        let encoded = artifact.manifest().encode().map_err(std::io::Error::from);
+        encoded.map_err(ArtifactError::io(&artifact.folder().join(MANIFEST_FILE)))
     });
     let [first, second] = manifests;
     differences.extend(content(MANIFEST_FILE, &first?, &second?));

@@ -1,7 +1,12 @@
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
-use std::io;
+use std::fs::File;
+use std::io::{self, Write as _};
+use strait_mapped::read_part;
 use strait_requantize::certificate::Digest;
+
+/// Bytes of a file that are read at a time.
+const AT_ONCE: u64 = 1 << 20;
 
 /// The SHA-256 digest of some bytes.
 pub fn sha256(bytes: &[u8]) -> Digest {
@@ -17,6 +22,20 @@ pub fn of_files(file: Digest, others: &[(String, Bytes)]) -> Digest {
     let line = |(name, bytes): &(String, Bytes)| format!("{}  {name}\n", sha256(bytes));
     let lines: String = others.iter().map(line).collect();
     sha256(format!("{file}\n{lines}").as_bytes())
+}
+
+/// The length of a file and its digest, by as much memory for any length.
+pub(crate) fn of_file(file: &File) -> io::Result<(u64, Digest)> {
+    let mut hashing = Hashing::new(io::sink());
+    let length = file.metadata()?.len();
+    let mut done = 0;
+    while done < length {
+        let part = (length - done).min(AT_ONCE);
+        hashing.write_all(&read_part(file, done, part as usize)?)?;
+        done += part;
+    }
+    let (_, bytes, digest) = hashing.finish();
+    Ok((bytes, digest))
 }
 
 /// Passes bytes on, and counts and hashes them on the way.
@@ -57,7 +76,6 @@ impl<W: io::Write> io::Write for Hashing<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
     /// FIPS 180-4, the example of one block.
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

@@ -58,6 +58,12 @@ pub enum ArtifactError {
         /// The part that differs.
         reason: String,
     },
+    /// Another artifact has taken its place while it was read. The fault is nobody's: read again.
+    #[error("{} was replaced while it was read; try again", .path.display())]
+    Replaced {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The container file cannot be read or made.
     #[error("{}: {source}", .path.display())]
     Model {

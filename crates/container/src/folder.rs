@@ -1,5 +1,6 @@
 //! Content of a folder, and the test that it may be replaced.
 
+use crate::held::Held;
 use crate::leftovers::is_removable;
 use crate::manifest::{MAX_BYTES, listed_files};
 use crate::{ArtifactError, MANIFEST_FILE};
@@ -7,44 +8,20 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The deepest folder and the most entries that are looked at. An artifact has a handful.
-const MAX_DEPTH: usize = 16;
-const MAX_ENTRIES: usize = 100_000;
-
-/// Everything in a folder and below that is not a folder, by its path with `/`, sorted. Links are not followed. A name
-/// that is not Unicode is spelled with replacement characters.
-pub(crate) fn entries(folder: &Path) -> io::Result<Vec<String>> {
-    let mut found = Vec::new();
-    let mut open = vec![(folder.to_path_buf(), String::new(), 0)];
-    while let Some((path, prefix, depth)) = open.pop() {
-        for entry in fs::read_dir(&path)? {
-            let entry = entry?;
-            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-            if entry.file_type()?.is_dir() && depth < MAX_DEPTH {
-                open.push((entry.path(), format!("{name}/"), depth + 1));
-            } else if found.len() < MAX_ENTRIES {
-                found.push(name);
-            } else {
-                return Err(io::Error::other("there are too many files in it"));
-            }
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
-}
-
 /// A whole regular file of at most `limit` bytes; a link to one is not one.
 pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let refuse = |text: &str| io::Error::new(io::ErrorKind::InvalidData, text);
     if !fs::symlink_metadata(path)?.is_file() {
-        return Err(refuse("this is not a regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "this is not a regular file"));
     }
+    read_limited(File::open(path)?, limit)
+}
+
+/// All bytes of a file of at most `limit`.
+pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)?;
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Err(refuse("the file is too long"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too long"));
     }
     Ok(bytes)
 }
@@ -75,7 +52,8 @@ pub(crate) fn check_replaceable(folder: &Path) -> Result<(), ArtifactError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(ArtifactError::io(folder)(error)),
     }
-    let entries = entries(folder).map_err(ArtifactError::io(folder))?;
+    let entries = Held::open(folder).and_then(|folder| folder.entries());
+    let entries = entries.map_err(ArtifactError::io(folder))?;
     let Some(first) = entries.first() else {
         return Ok(());
     };

@@ -6,8 +6,9 @@
 //! Nothing in it depends on when, where or by whom it was made: the same input gives the same bytes.
 //!
 //! [`ArtifactWriter`] writes beside the destination and then exchanges, so that whoever looks finds the previous artifact
-//! or the new one and never a mixture. [`Artifact`] believes nothing that it reads: names, lengths, checksums and
-//! references are checked before they are used, and the weights stay in the mapped file.
+//! or the new one and never a mixture. [`Artifact`] holds its folder and its files open, so that everything that is read from
+//! it is of one artifact. It believes nothing that it reads: names, lengths, checksums and references are checked before they
+//! are used.
 //!
 //! The bytes are described in `docs/container.md`.
 
@@ -20,6 +21,7 @@ mod error;
 mod exchange;
 mod folder;
 pub mod format;
+mod held;
 mod leftovers;
 mod manifest;
 pub mod model;

@@ -14,7 +14,7 @@ use strait_requantize::certificate::Digest;
 pub(crate) const FORMAT: &str = "strait-artifact";
 
 /// The version of the manifest's keys.
-pub(crate) const SCHEMA: u64 = 2;
+pub(crate) const SCHEMA: u64 = 3;
 
 /// The longest manifest that is read, in bytes.
 pub(crate) const MAX_BYTES: u64 = 1 << 24;
@@ -47,6 +47,10 @@ pub struct Manifest {
 pub struct FileEntry {
     /// Its length.
     pub bytes: u64,
+    /// Of the container file, the digest of its header and its section table, by which whoever opens it knows at once that it
+    /// is this artifact's. Other files have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Digest>,
     /// Its digest.
     pub sha256: Digest,
 }

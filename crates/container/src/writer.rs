@@ -1,8 +1,9 @@
 //! Writing an artifact.
 
-use crate::digest::Hashing;
+use crate::digest::{Hashing, sha256};
 use crate::exchange::sync_folder;
 use crate::folder::{artifact_around, check_replaceable};
+use crate::format;
 use crate::manifest::{FileEntry, Manifest, Provenance};
 use crate::model::{self, ModelError};
 use crate::path::{is_file_name, place};
@@ -103,7 +104,14 @@ impl ArtifactWriter {
     pub fn add_model(&self, module: &Module, certificates: &[CertificateRecord]) -> Result<(), ArtifactError> {
         let path = self.destination.join(MODEL_FILE);
         let encoded = model::encode(module, certificates).map_err(|source| ArtifactError::Model { path, source })?;
-        self.add_with(MODEL_FILE, |out| encoded.write(out))
+        self.add_with(MODEL_FILE, |out| encoded.write(out))?;
+        let path = place(self.staging.folder(), MODEL_FILE);
+        let head = File::open(&path).and_then(|file| format::read_head(&file));
+        let head = sha256(&head.map_err(ArtifactError::io(&path))?);
+        if let Some(Some(entry)) = self.files().get_mut(MODEL_FILE) {
+            entry.head = Some(head);
+        }
+        Ok(())
     }
 
     /// Writes the manifest, waits until everything is on the disk, and puts the folder in the place of the destination.
@@ -170,7 +178,8 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     write(&mut out)?;
     let (file, bytes, sha256) = out.finish();
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-    Ok(FileEntry { bytes, sha256 })
+    let head = None;
+    Ok(FileEntry { bytes, head, sha256 })
 }
 
 /// Every folder above one of the files.

@@ -127,6 +127,7 @@ fn readers_and_writers_at_the_same_time_see_whole_artifacts() {
         let mut reads = 0;
         while writers.iter().any(|w| !w.is_finished()) || reads == 0 {
             let artifact = open(&out);
+            assert_eq!(artifact.check().unwrap(), []);
             assert_eq!(artifact.model(Integrity::Full).unwrap().module.graphs.len(), 2);
             reads += 1;
         }
@@ -177,12 +178,12 @@ fn an_empty_folder_and_an_artifact_of_a_later_schema_are_replaced() {
     let manifest = fs::read_to_string(out.join("manifest.json")).unwrap();
     fs::write(
         out.join("manifest.json"),
-        manifest.replace("\"schema\": 2", "\"schema\": 7"),
+        manifest.replace("\"schema\": 3", "\"schema\": 7"),
     )
     .unwrap();
     let error = Artifact::open(&out).unwrap_err();
     assert!(
-        matches!(error, ArtifactError::Schema { found: 7, known: 2, .. }),
+        matches!(error, ArtifactError::Schema { found: 7, known: 3, .. }),
         "{error}"
     );
     write(&out, "second");
@@ -371,6 +372,60 @@ fn a_damaged_manifest_is_refused_wherever_it_is_cut() {
         out.join("report.json"),
     ] {
         assert!(Artifact::open(&folder).is_err(), "{}", folder.display());
+    }
+}
+
+#[test]
+fn an_artifact_that_is_open_stays_the_same_when_another_takes_its_place() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("out");
+    write(&out, "old");
+    let artifact = open(&out);
+    write(&out, "new");
+    assert_eq!(artifact.check().unwrap(), []);
+    assert_eq!(artifact.file("report.json").unwrap(), &b"old"[..]);
+    assert_eq!(artifact.model(Integrity::Full).unwrap().module.graphs.len(), 2);
+    assert_eq!(open(&out).file("report.json").unwrap(), &b"new"[..]);
+    let differences = compare(&artifact, &open(&out)).unwrap();
+    assert_eq!(differences.len(), 2, "{differences:?}");
+}
+
+/// Of the same length, and with no other digest than that of the whole file, which only `check` computes.
+#[test]
+fn the_container_file_of_another_artifact_is_told_when_it_is_opened() {
+    let root = tempfile::tempdir().unwrap();
+    let [one, other] = ["one", "other"].map(|name| root.path().join(name));
+    write(&one, "report");
+    let writer = ArtifactWriter::create(&other).unwrap();
+    let text = support::TEXT.replace("random 7", "random 8");
+    let module = strait_core::text::parse(&text).unwrap();
+    writer.add_model(&module, &support::certificates()).unwrap();
+    writer.commit(provenance()).unwrap();
+    let [first, second] = [&one, &other].map(|folder| fs::read(folder.join("model.strait")).unwrap());
+    assert!(first.len() == second.len() && first != second);
+    fs::write(one.join("model.strait"), second).unwrap();
+    let error = Artifact::open(&one).unwrap_err();
+    assert!(
+        matches!(&error, ArtifactError::Damaged { name, reason, .. } if name == "model.strait" && reason.contains("another artifact")),
+        "{error}"
+    );
+}
+
+/// A map of it would end the process with SIGBUS.
+#[test]
+fn a_container_file_that_is_cut_while_it_is_open_is_damaged() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("out");
+    write(&out, "report");
+    let artifact = open(&out);
+    let model = fs::OpenOptions::new()
+        .write(true)
+        .open(out.join("model.strait"))
+        .unwrap();
+    model.set_len(0).unwrap();
+    for integrity in [Integrity::Full, Integrity::SkipTensors] {
+        let error = artifact.model(integrity).unwrap_err();
+        assert!(matches!(error, ArtifactError::Damaged { .. }), "{error}");
     }
 }
 

@@ -46,12 +46,32 @@ struct Graphs<'a> {
     ranges: &'a Ranges,
 }
 
+/// Number of attempts where other processes replace the artifact while its files are compared.
+const ATTEMPTS: usize = 16;
+
 /// Holds the files of the artifact in a folder against its manifest and against each other. Answers with what does not hold, and
 /// with the artifact where its graphs can be verified, too.
 ///
 /// # Errors
 /// A folder that holds no artifact, or one of another version; an interruption.
 pub fn verify_files<P: DeserializeOwned>(
+    folder: &Path,
+    registry: &Registry,
+    expect: Option<Digest>,
+    watch: &dyn Watch,
+) -> Result<(Verification, Option<Opened<P>>), Error> {
+    let mut attempts = ATTEMPTS;
+    loop {
+        attempts -= 1;
+        match files_of(folder, registry, expect, watch) {
+            // Whatever took its place is what is verified.
+            Err(Error::Container(ArtifactError::Replaced { .. })) if attempts > 0 => {}
+            done => return done,
+        }
+    }
+}
+
+fn files_of<P: DeserializeOwned>(
     folder: &Path,
     registry: &Registry,
     expect: Option<Digest>,

@@ -60,7 +60,7 @@ impl Header {
         if major != MAJOR {
             return Err(FormatError::Major { found: major });
         }
-        let (sections, length) = (SECTIONS.number(file) as usize, LENGTH.number(file));
+        let (sections, length) = (sections(file), LENGTH.number(file));
         if sections > MAX_SECTIONS {
             return damaged(format!("{sections} sections are more than {MAX_SECTIONS}"));
         }
@@ -79,6 +79,11 @@ impl Header {
             Err(FormatError::Checksum { what })
         }
     }
+}
+
+/// The number of sections that a header states; 0 where the file ends before it.
+pub(super) fn sections(file: &[u8]) -> usize {
+    SECTIONS.number(file) as usize
 }
 
 fn checksum(header: &[u8], table: &[u8]) -> blake3::Hash {

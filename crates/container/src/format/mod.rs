@@ -4,12 +4,14 @@
 //! and what lies between sections is zero, so that one file has one spelling and every changed byte is noticed.
 
 mod error;
+mod head;
 mod header;
 mod read;
 mod section;
 mod write;
 
 pub use error::FormatError;
+pub(crate) use head::{head, read_head};
 pub use read::{Integrity, Section, Sections};
 pub use write::{NewSection, write};
 

@@ -1,0 +1,24 @@
+//! The beginning of a container file: its header and its section table. With the checksums in it, it stands for the whole
+//! file.
+
+use super::{MAX_SECTIONS, header, section};
+use std::fs::File;
+use std::io::Result;
+use strait_mapped::read_part;
+
+/// The longest one.
+const LONGEST: u64 = (header::SIZE + MAX_SECTIONS * section::SIZE) as u64;
+
+/// The header and the section table, as far as the file has them.
+pub(crate) fn head(file: &[u8]) -> &[u8] {
+    let sections = header::sections(file).min(MAX_SECTIONS);
+    file.get(..header::SIZE + sections * section::SIZE).unwrap_or(file)
+}
+
+/// The same of a file that is open.
+pub(crate) fn read_head(file: &File) -> Result<Vec<u8>> {
+    let length = file.metadata()?.len().min(LONGEST);
+    let mut bytes = read_part(file, 0, length as usize)?;
+    bytes.truncate(head(&bytes).len());
+    Ok(bytes)
+}
