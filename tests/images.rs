@@ -354,3 +354,21 @@ fn what_is_said_of_images_and_arrays_has_to_be_true_of_them() {
         "{found}"
     );
 }
+
+/// As a rename does that exchanges the folder with another: the images are opened one by one.
+#[test]
+fn images_that_are_exchanged_while_they_are_observed_are_an_error() {
+    let bench = Bench::new();
+    bench.save("others/green/1.png", &image([9, 9, 9], 19, 12));
+    let exchange = crate::end_to_end::changed::At::new("observe", || {
+        fs::rename(bench.at("others/green/1.png"), bench.at("images/green/1.png")).unwrap();
+    });
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &exchange);
+    let loaded = bench.loaded(STEPS, "'images'", "").unwrap();
+    let stop = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session).unwrap_err();
+    let told = stop.to_string();
+    assert!(told.contains("green/1.png was changed while it was in use"), "{told}");
+    assert!(!bench.at("cache").exists() && !bench.at("artifact").exists());
+    // Nobody writes to them any more.
+    bench.compiled("'images'", "").unwrap();
+}

@@ -79,7 +79,7 @@ fn given() -> Given {
 fn float() -> Vec<f32> {
     let module = text::parse(MODEL).unwrap();
     let plan = Plan::new(&module, module.main, &PlanOptions::default()).unwrap();
-    let mut space = Workspace::new(&plan, &Threads::one().unwrap());
+    let mut space = Workspace::new(&plan, &Threads::one());
     let mut found = Vec::new();
     for sample in pixels().chunks(ELEMENTS) {
         let sample = Tensor::from_values(&[1, 4, 6, 6], sample).unwrap();
@@ -138,7 +138,7 @@ fn the_bytes_of_an_artifact_with_bodies_depend_on_the_input_alone() {
 fn a_fused_step_of_a_body_that_is_another_one_is_found() {
     let opened = given().compile("generic-int8", "").unwrap();
     let Model { certificates, .. } = &opened.model;
-    let threads = Threads::one().unwrap();
+    let threads = Threads::one();
     let sound = |mut module: Module| {
         lay_open(&mut module);
         verify_module(&module, certificates, &VerifyOptions::new(&threads))

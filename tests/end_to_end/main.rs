@@ -2,6 +2,7 @@
 //! input decides its bytes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+pub(crate) mod changed;
 mod control;
 mod loops;
 mod tokens;

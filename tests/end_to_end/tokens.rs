@@ -155,7 +155,7 @@ const IDS_AND_MASK: [(&str, &str); 2] = [("ids", "samples/ids.npy"), ("mask", "s
 fn float_scores() -> Vec<f32> {
     let module = text::parse(ENCODER).unwrap();
     let plan = Plan::new(&module, module.main, &PlanOptions::default()).unwrap();
-    let mut space = Workspace::new(&plan, &Threads::one().unwrap());
+    let mut space = Workspace::new(&plan, &Threads::one());
     let (ids, mask) = tokens();
     let mut scores = Vec::new();
     for (ids, mask) in ids.chunks(TOKENS).zip(mask.chunks(TOKENS)) {

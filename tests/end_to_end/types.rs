@@ -260,7 +260,7 @@ fn weights_with_a_zero_point_are_chosen_by_their_type_verify_and_lose_little() {
     );
     let agreement = agreed(&compiled.report);
     assert!(agreement > 95.0, "{agreement} %");
-    let threads = strait_execute::Threads::one().unwrap();
+    let threads = strait_execute::Threads::one();
     let (module, certificates) = (opened.module(), &opened.model.certificates);
     let report =
         strait_verify::verify_module(module, certificates, &strait_verify::VerifyOptions::new(&threads)).unwrap();

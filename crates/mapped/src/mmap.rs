@@ -1,5 +1,6 @@
 //! The one wrapper around a memory map.
 
+use crate::read_part;
 use bytes::Bytes;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::{self, File};
@@ -98,6 +99,14 @@ impl MappedFile {
         let mut options = MmapOptions::new();
         options.offset(range.start as u64).len(range.len());
         map_file(&self.file, options).map_or(slice, Bytes::from_owner)
+    }
+
+    /// The bytes in `range`, read and not mapped: see [`read_part`].
+    ///
+    /// # Errors
+    /// A file that ends before.
+    pub fn read(&self, range: Range<usize>) -> Result<Vec<u8>> {
+        read_part(&self.file, range.start as u64, range.len())
     }
 }
 

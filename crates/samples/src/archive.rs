@@ -2,6 +2,7 @@
 
 use std::io::{self, Cursor};
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use strait_mapped::MappedFile;
@@ -9,46 +10,46 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::{DataError, Kind};
 
+/// The most that a deflated member may become, whatever its length in the archive.
+const MOST_INFLATED: u64 = 256 << 20;
+
+/// And how many times its length in the archive it may become beyond that. Samples are no emptier than that: a thousand times
+/// are zeros alone, and a file that is made to fill the disk.
+const MOST_TIMES: u64 = 100;
+
 /// An archive in a mapped file.
 pub(crate) struct Archive {
     name: String,
     bytes: Bytes,
+    /// None of one that is in memory.
+    file: Option<Arc<MappedFile>>,
     zip: ZipArchive<Cursor<Bytes>>,
 }
 
-/// The content of a member.
-pub(crate) enum Content {
-    /// A slice of the archive.
-    Stored(Bytes),
-    /// In a file, so that memory does not grow with the number of samples. The file has no name: nothing is left of it,
-    /// however the process ends.
-    Inflated(MappedFile),
-}
-
-impl Content {
+/// The content of a member: a slice of the archive where it is stored as it is. Inflated it is in a file, so that memory does
+/// not grow with the number of samples. The file has no name: nothing is left of it, however the process ends.
+pub(crate) struct Content {
     /// All of it.
-    pub(crate) fn bytes(&self) -> &Bytes {
-        match self {
-            Content::Stored(bytes) => bytes,
-            Content::Inflated(file) => file.whole(),
-        }
-    }
+    pub(crate) bytes: Bytes,
+    /// The file that it is in, and where.
+    pub(crate) file: Option<(Arc<MappedFile>, usize)>,
 }
 
 impl Archive {
     /// Maps the archive and reads its directory.
     pub(crate) fn open(path: &Path) -> Result<Archive, DataError> {
         let name = path.display().to_string();
-        let bytes = strait_mapped::map(path, u64::MAX)
+        let file = MappedFile::open(path, u64::MAX)
             .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))?;
-        Archive::new(name, bytes)
+        let bytes = file.whole().clone();
+        Archive::new(name, bytes, Some(Arc::new(file)))
     }
 
-    fn new(name: String, bytes: Bytes) -> Result<Archive, DataError> {
+    fn new(name: String, bytes: Bytes, file: Option<Arc<MappedFile>>) -> Result<Archive, DataError> {
         match ZipArchive::new(Cursor::new(bytes.clone())) {
             // One of the two would be read, and nobody could say which one was meant.
             Ok(zip) if zip.has_duplicate_names() => Err(broken(&name, "two of its members have one name")),
-            Ok(zip) => Ok(Archive { name, bytes, zip }),
+            Ok(zip) => Ok(Archive { name, bytes, file, zip }),
             Err(error) => Err(broken(&name, &format!("{error}; it may be cut short"))),
         }
     }
@@ -84,7 +85,10 @@ impl Archive {
                     Some((start, end)) if size == compressed && end <= self.bytes.len() => {
                         let content = self.bytes.slice(start..end);
                         match crc32fast::hash(&content) == sum {
-                            true => Ok(Some(Content::Stored(content))),
+                            true => Ok(Some(Content {
+                                bytes: content,
+                                file: self.file.clone().map(|file| (file, start)),
+                            })),
                             false => Err(broken("is damaged: it has another checksum than the directory says")),
                         }
                     }
@@ -94,10 +98,22 @@ impl Archive {
             CompressionMethod::Deflated if !entry.encrypted() => {
                 drop(entry);
                 let name = format!("{}, {member}", self.name);
+                if size > MOST_INFLATED.max(compressed.saturating_mul(MOST_TIMES)) {
+                    let message =
+                        format!("{name} is {compressed} bytes and would become {size} in the temporary folder");
+                    let note = format!(
+                        "a deflated array may take {MOST_INFLATED} bytes, or {MOST_TIMES} times its length in the archive"
+                    );
+                    let help = "if these are the samples, write them with numpy.savez, which does not deflate";
+                    return Err(DataError::new(Kind::Format, message).note(note).help(help));
+                }
                 let inflated = self.inflate(index, size);
                 let inflated = inflated
                     .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be inflated: {error}")))?;
-                Ok(Some(Content::Inflated(inflated)))
+                Ok(Some(Content {
+                    bytes: inflated.whole().clone(),
+                    file: Some((Arc::new(inflated), 0)),
+                }))
             }
             _ if entry.encrypted() => Err(broken("is encrypted, which is not read")),
             other => Err(broken(&format!(
@@ -145,11 +161,11 @@ pub(crate) mod tests {
     }
 
     fn read(bytes: &Bytes) -> Result<Vec<(String, Vec<u8>)>, String> {
-        let mut archive = Archive::new("x.npz".into(), bytes.clone()).map_err(|error| error.message)?;
+        let mut archive = Archive::new("x.npz".into(), bytes.clone(), None).map_err(|error| error.message)?;
         let names: Vec<String> = archive.names().collect();
         let read = |name: String| {
             let content = archive.member(&name).map_err(|error| error.message)?;
-            let content = content.ok_or("the member is not there")?.bytes().to_vec();
+            let content = content.ok_or("the member is not there")?.bytes.to_vec();
             Ok((name, content))
         };
         names.into_iter().map(read).collect()
@@ -173,18 +189,18 @@ pub(crate) mod tests {
     #[test]
     fn stored_members_are_slices_of_the_archive() {
         let bytes = archive(&[("a.npy", b"one")], false);
-        let mut archive = Archive::new("x.npz".into(), bytes.clone()).unwrap();
+        let mut archive = Archive::new("x.npz".into(), bytes.clone(), None).unwrap();
         let content = archive.member("a.npy").unwrap().unwrap();
-        assert!(bytes.as_ptr_range().contains(&content.bytes().as_ptr()));
+        assert!(bytes.as_ptr_range().contains(&content.bytes.as_ptr()));
     }
 
     /// A process that is killed cleans up nothing.
     #[cfg(target_os = "linux")]
     #[test]
     fn inflated_content_is_in_a_file_without_a_name() {
-        let mut archive = Archive::new("x.npz".into(), archive(&[("a.npy", b"one")], true)).unwrap();
+        let mut archive = Archive::new("x.npz".into(), archive(&[("a.npy", b"one")], true), None).unwrap();
         let content = archive.member("a.npy").unwrap().unwrap();
-        let address = content.bytes().as_ptr() as usize;
+        let address = content.bytes.as_ptr() as usize;
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let holds = |line: &&str| {
             let (begin, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
@@ -245,5 +261,20 @@ pub(crate) mod tests {
         }
         let error = read(&Bytes::from(bomb)).unwrap_err();
         assert!(error.contains("cannot be inflated"), "{error}");
+    }
+
+    #[test]
+    fn a_member_that_would_fill_the_disk_is_refused_before_it_is_inflated() {
+        let mut bomb = archive(&[("a.npy", &[0; 100_000])], true).to_vec();
+        // The directory alone is believed: of this size it is refused, and not inflated first.
+        let size = 100_000u32.to_le_bytes();
+        while let Some(at) = bomb.windows(4).position(|bytes| bytes == size) {
+            bomb[at..at + 4].copy_from_slice(&(1u32 << 30).to_le_bytes());
+        }
+        let error = read(&Bytes::from(bomb)).unwrap_err();
+        assert!(
+            error.contains("would become 1073741824 in the temporary folder"),
+            "{error}"
+        );
     }
 }

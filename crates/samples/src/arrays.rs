@@ -31,7 +31,10 @@ pub fn read_arrays(path: &Path, most: u64) -> Result<BTreeMap<String, Array>, Da
             return Err(DataError::new(Kind::Format, message).help("write it with numpy.savez"));
         };
         if let Some(content) = archive.member(&member)? {
-            arrays.insert(name.to_owned(), Array::of_member(&format!("{shown}, {name}"), content)?);
+            arrays.insert(
+                name.to_owned(),
+                Array::of_member(&format!("{shown}, {name}"), &content)?,
+            );
         }
     }
     Ok(arrays)

@@ -238,7 +238,7 @@ fn open_archive(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> 
             let free = names.iter().map(String::as_str).filter(|name| !inputs.contains(name));
             return Err(meant(finding, input, free));
         };
-        found.push(vec![Array::of_member(&format!("{shown}, {input}"), content)?]);
+        found.push(vec![Array::of_member(&format!("{shown}, {input}"), &content)?]);
     }
     Ok(found)
 }

@@ -13,11 +13,15 @@ use strait_images::{ImageError, MOST_BYTES, Pipeline, decoder};
 use crate::{
     error::{DataError, Kind},
     listing::Listing,
+    marks::{self, Mark, Marks},
     source::text,
 };
 
 /// Images that are decoded at a time before it is looked whether there are enough of them.
 const AT_ONCE: usize = 256;
+
+/// The stack of a thread, whatever `RUST_MIN_STACK` says.
+const STACK: usize = 2 << 20;
 
 /// See the module.
 #[derive(Debug)]
@@ -76,9 +80,9 @@ impl Images {
     /// The levels of an image, rows from top to bottom.
     ///
     /// # Errors
-    /// A file that cannot be read or decoded, or has another size behind the steps.
-    pub(crate) fn read(&self, image: usize) -> Result<Vec<u8>, DataError> {
-        let pixels = self.pixels(image)?;
+    /// A file that cannot be read or decoded, was changed since the marks were taken, or has another size behind the steps.
+    pub(crate) fn read(&self, image: usize, marks: Marks<'_>) -> Result<Vec<u8>, DataError> {
+        let pixels = self.pixels_of(image, marks)?;
         let found = [pixels.height, pixels.width, pixels.channels];
         if found == self.shape {
             return Ok(pixels.levels);
@@ -96,8 +100,13 @@ impl Images {
     }
 
     fn pixels(&self, image: usize) -> Result<strait_images::Pixels, DataError> {
+        self.pixels_of(image, &[])
+    }
+
+    fn pixels_of(&self, image: usize, marks: Marks<'_>) -> Result<strait_images::Pixels, DataError> {
         let path = self.path(image);
         let bytes = bytes(&path)?;
+        marks::hold(&bytes, image, marks, || path.display().to_string())?;
         self.pipeline.run(&bytes).map_err(|error| refused(&path, &error))
     }
 
@@ -125,11 +134,15 @@ impl Images {
                 }
             };
             let mut more: Vec<usize> = thread::scope(|scope| {
-                let workers: Vec<_> = (0..threads).map(|_| scope.spawn(look)).collect();
-                workers
-                    .into_iter()
-                    .flat_map(|worker| worker.join().unwrap_or_default())
-                    .collect()
+                // This thread looks too, and alone where the system has no more.
+                let start = |_| {
+                    let thread = thread::Builder::new().stack_size(STACK);
+                    thread.spawn_scoped(scope, look).ok()
+                };
+                let workers: Vec<_> = (1..threads).map_while(start).collect();
+                let here = look();
+                let there = workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default());
+                there.chain(here).collect()
             });
             more.sort_unstable();
             found.extend(more);
@@ -143,17 +156,18 @@ impl Images {
         self.listing.leave_out(images);
     }
 
-    /// Takes in the first `count`: their bytes, what decodes them, and what is done to them.
-    pub(crate) fn digest(&self, count: usize, hasher: &mut Sha256) -> Result<(), DataError> {
+    /// Takes in the first `count`: their bytes, what decodes them, and what is done to them. Answers with the marks of the files.
+    pub(crate) fn digest(&self, count: usize, hasher: &mut Sha256) -> Result<Vec<Mark>, DataError> {
         text(hasher, decoder());
         text(hasher, &self.pipeline.arithmetic().join(", "));
         text(hasher, &format!("{:?} {:?}", self.pipeline, self.shape));
-        for image in 0..count.min(self.count()) {
+        let each = (0..count.min(self.count())).map(|image| {
             let bytes = bytes(&self.path(image))?;
             hasher.update((bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
-        }
-        Ok(())
+            hasher.update(&bytes);
+            Ok(marks::mark(&bytes))
+        });
+        each.collect()
     }
 }
 

@@ -38,6 +38,7 @@ mod images;
 mod labels;
 mod layout;
 mod listing;
+mod marks;
 mod named;
 mod names;
 mod npy;

@@ -19,8 +19,11 @@ use strait_document::Glob;
 
 use crate::error::{DataError, Kind};
 
-/// Folders within folders; links that lead around in a circle end there.
-const DEEPEST: usize = 16;
+/// Folders within folders.
+const DEEPEST: usize = 64;
+
+/// More folders than a set has.
+const MOST_FOLDERS: usize = 1_000_000;
 
 /// More files than a set has.
 const MOST_FILES: usize = 50_000_000;
@@ -54,7 +57,7 @@ impl Listing {
 
     /// The images of a folder and of those below it.
     pub(crate) fn of_folder(root: &Path) -> Result<Listing, DataError> {
-        Ok(Listing::new(root, walk(root, &is_image)?))
+        Ok(Listing::new(root, walk(root, &is_image, MOST_FOLDERS)?))
     }
 
     /// The images that a pattern matches; `None` where the path is no pattern.
@@ -72,7 +75,7 @@ impl Listing {
             root
         };
         Some(
-            walk(folder, &|name| glob.matches(name)).and_then(|names| match names.is_empty() {
+            walk(folder, &|name| glob.matches(name), MOST_FOLDERS).and_then(|names| match names.is_empty() {
                 true => Err(DataError::new(Kind::Count, format!("no file matches {text}"))),
                 false => Ok(Listing::new(root, names)),
             }),
@@ -173,34 +176,65 @@ pub(crate) fn read_text(file: &Path) -> Result<String, DataError> {
         .map_err(|_| DataError::new(Kind::Format, format!("{} is not text in UTF-8", file.display())))
 }
 
-/// The files below a folder for which this holds, as paths from there on, in their order.
-fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<String>, DataError> {
+/// The files below a folder for which this holds, as paths from there on, in their order. Links are followed, but not back
+/// into a folder that they lie in.
+fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Result<Vec<String>, DataError> {
+    let too_many = |what: String| {
+        let message = format!("{} holds {what}", root.display());
+        let help = "links that lead to one another can make few folders look like many";
+        DataError::new(Kind::Count, message).help(help)
+    };
     let mut found = Vec::new();
-    let mut folders = vec![(String::new(), 0)];
-    while let Some((prefix, depth)) = folders.pop() {
+    // With the folders that each lies in.
+    let mut folders = vec![(String::new(), Vec::new())];
+    let mut opened = 0;
+    while let Some((prefix, above)) = folders.pop() {
         let folder = root.join(&prefix);
-        for entry in fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))? {
-            let path = entry.map_err(|error| unreadable(&folder, &error))?.path();
+        let unreadable = |error| unreadable(&folder, &error);
+        let identity = identity(&folder).map_err(unreadable)?;
+        if above.contains(&identity) {
+            continue;
+        }
+        opened += 1;
+        if opened > most_folders {
+            return Err(too_many(format!("more than {most_folders} folders")));
+        }
+        if above.len() >= DEEPEST {
+            return Err(too_many(format!("more than {DEEPEST} folders in one another")));
+        }
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
             // What has another name is no image that a list or a label could name.
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
                 continue;
             };
             let name = format!("{prefix}{name}");
             if path.is_dir() {
-                if depth < DEEPEST {
-                    folders.push((format!("{name}/"), depth + 1));
-                }
+                let above = above.iter().cloned().chain([identity.clone()]).collect();
+                folders.push((format!("{name}/"), above));
             } else if wanted(&name) {
                 found.push(name);
                 if found.len() > MOST_FILES {
-                    let message = format!("{} holds more than {MOST_FILES} images", root.display());
-                    return Err(DataError::new(Kind::Count, message));
+                    return Err(too_many(format!("more than {MOST_FILES} images")));
                 }
             }
         }
     }
     found.sort_by(|a, b| a.split('/').cmp(b.split('/')));
     Ok(found)
+}
+
+/// A folder is known by its device and its number there, whatever it is called.
+#[cfg(unix)]
+fn identity(folder: &Path) -> std::io::Result<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata(folder).map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// By its path without links.
+#[cfg(not(unix))]
+fn identity(folder: &Path) -> std::io::Result<PathBuf> {
+    fs::canonicalize(folder)
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> DataError {
@@ -265,10 +299,34 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_in_a_circle_ends() {
+    fn links_in_circles_are_not_followed_and_others_are() {
+        use std::os::unix::fs::symlink;
         let folder = tree(&["a/1.png"]);
-        std::os::unix::fs::symlink(folder.path(), folder.path().join("a/again")).unwrap();
+        symlink(folder.path(), folder.path().join("a/again")).unwrap();
+        // Three to the folder itself are 3^DEEPEST ways.
+        for name in ["x", "y", "z"] {
+            symlink(".", folder.path().join(name)).unwrap();
+        }
+        symlink("a", folder.path().join("b")).unwrap();
         let found = Listing::of_folder(folder.path()).unwrap();
-        assert!((1..=DEEPEST).contains(&found.count()), "{}", found.count());
+        assert_eq!(found.names(), ["a/1.png", "b/1.png"]);
+    }
+
+    /// No circle, and 3^14 folders.
+    #[cfg(unix)]
+    #[test]
+    fn links_that_make_few_folders_look_like_many_are_an_error() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        for level in 0..14 {
+            let place = folder.path().join(format!("l{level}"));
+            fs::create_dir(&place).unwrap();
+            for name in ["x", "y", "z"] {
+                symlink(format!("../l{}", level + 1), place.join(name)).unwrap();
+            }
+        }
+        fs::create_dir(folder.path().join("l14")).unwrap();
+        let error = walk(&folder.path().join("l0"), &is_image, 1000).unwrap_err();
+        assert!(error.message.contains("more than 1000 folders"), "{error}");
     }
 }

@@ -63,24 +63,27 @@ impl Array {
         let name = path.display().to_string();
         let file = MappedFile::open(path, u64::MAX)
             .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))?;
-        Array::of_file(&name, file)
+        let bytes = file.whole().clone();
+        let content = Content {
+            bytes,
+            file: Some((Arc::new(file), 0)),
+        };
+        Array::of_content(&name, &content)
     }
 
-    fn of_file(name: &str, file: MappedFile) -> Result<Array, DataError> {
-        let mut array = Array::parse(name, file.whole())?;
-        let begin = header(file.whole()).map(|(_, begin)| begin);
-        array.file = begin.map(|begin| (Arc::new(file), begin));
+    fn of_content(name: &str, content: &Content) -> Result<Array, DataError> {
+        let mut array = Array::parse(name, &content.bytes)?;
+        let begin = header(&content.bytes).map(|(_, begin)| begin);
+        let place = content.file.clone().zip(begin);
+        array.file = place.map(|((file, start), begin)| (file, start + begin));
         Ok(array)
     }
 
     /// The array in a member of an archive, which is all that the member holds.
-    pub(crate) fn of_member(name: &str, content: Content) -> Result<Array, DataError> {
-        let whole = content.bytes().clone();
-        let array = match content {
-            Content::Stored(bytes) => Array::parse(name, &bytes),
-            Content::Inflated(file) => Array::of_file(name, file),
-        }?;
-        let begin = header(&whole).map_or(0, |(_, begin)| begin);
+    pub(crate) fn of_member(name: &str, content: &Content) -> Result<Array, DataError> {
+        let array = Array::of_content(name, content)?;
+        let whole = &content.bytes;
+        let begin = header(whole).map_or(0, |(_, begin)| begin);
         match whole.len() - begin - array.bytes.len() {
             0 => Ok(array),
             more => {
@@ -183,6 +186,22 @@ impl Array {
             Some((file, begin)) => file.part(begin + range.start..begin + range.end),
             None => self.bytes.slice(range),
         }
+    }
+
+    /// As [`Array::sample`], as a copy: whatever happens to the file afterwards, it stays as it is.
+    ///
+    /// # Errors
+    /// A file that has been cut since it was opened.
+    pub(crate) fn read_sample(&self, sample: usize) -> Result<Bytes, DataError> {
+        let Some((file, begin)) = self.file.as_ref().filter(|_| self.order == Order::default()) else {
+            return Ok(Bytes::copy_from_slice(&self.sample(sample)));
+        };
+        let size = self.shape[1..].iter().product::<usize>() * self.number_type.size();
+        let begin = begin + sample * size;
+        let read = file.read(begin..begin + size);
+        let name = &self.name;
+        read.map(Bytes::from)
+            .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))
     }
 
     /// All numbers, little-endian, the last axis fastest: where they lie, or a copy where the file has another order.

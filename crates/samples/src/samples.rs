@@ -1,6 +1,6 @@
 //! Samples for a model: read, preprocessed and checked one at a time, so that memory does not depend on their number.
 
-use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf};
+use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, sync::OnceLock};
 
 use sha2::{Digest as _, Sha256};
 
@@ -11,6 +11,7 @@ use crate::{
     files::{self, Found},
     images::Images,
     layout,
+    marks::{Mark, Marks},
     numbers::NumberType,
     place::{Set, Unreadable},
     plan::Plan,
@@ -41,6 +42,14 @@ pub struct Samples {
     inputs: Vec<InputSamples>,
     count: usize,
     stored: usize,
+    digested: OnceLock<Digested>,
+}
+
+/// The digest of the samples, and for each input the marks that were taken with it.
+#[derive(Debug)]
+struct Digested {
+    digest: [u8; 32],
+    marks: Vec<Vec<Mark>>,
 }
 
 /// The samples for an input of a model.
@@ -95,6 +104,7 @@ impl Samples {
             inputs: Vec::new(),
             count: 0,
             stored: 0,
+            digested: OnceLock::new(),
         }
     }
 
@@ -126,6 +136,7 @@ impl Samples {
             inputs,
             count: wanted,
             stored: count,
+            digested: OnceLock::new(),
         })
     }
 
@@ -147,30 +158,44 @@ impl Samples {
     /// # Panics
     /// A position that no sample has is a defect of the caller.
     pub fn sample(&self, sample: usize, scratch: &mut Scratch) -> Result<Vec<Sample>, DataError> {
-        let inputs = self.inputs.iter();
-        inputs.map(|input| input.read(sample, scratch)).collect()
+        let inputs = self.inputs.iter().enumerate();
+        inputs
+            .map(|(position, input)| input.read((sample, self.marks(position)), scratch))
+            .collect()
     }
 
     /// The least and the largest number of the samples in use, for each input that holds integers or truth values; nothing for
     /// one of floats, and where there are no numbers.
     pub fn whole_ranges(&self) -> Vec<Option<[i64; 2]>> {
-        let inputs = self.inputs.iter();
-        inputs.map(|input| input.whole_range(self.count)).collect()
+        let inputs = self.inputs.iter().enumerate();
+        inputs
+            .map(|(position, input)| input.whole_range(self.count, self.marks(position)))
+            .collect()
     }
 
     /// The SHA-256 of the samples that are used: types, shapes, numbers or files as stored, how they are split into arrays,
-    /// what decodes them, and what is done to them.
+    /// what decodes them, and what is done to them. It is computed once. From then on a sample whose file was changed in the
+    /// meantime is an error when it is read, so that whatever is made of the samples is made of those that have this digest.
     ///
     /// # Errors
-    /// An image that cannot be read.
+    /// A file that cannot be read.
     pub fn digest(&self) -> Result<[u8; 32], DataError> {
+        if let Some(digested) = self.digested.get() {
+            return Ok(digested.digest);
+        }
         let mut hasher = Sha256::new();
-        for input in &self.inputs {
+        let each = self.inputs.iter().map(|input| {
             text(&mut hasher, &input.name);
             text(&mut hasher, &format!("{:?}", input.steps));
-            input.source.digest(self.count, &mut hasher)?;
-        }
-        Ok(hasher.finalize().into())
+            input.source.digest(self.count, &mut hasher)
+        });
+        let marks = each.collect::<Result<_, _>>()?;
+        let digest = hasher.finalize().into();
+        Ok(self.digested.get_or_init(|| Digested { digest, marks }).digest)
+    }
+
+    fn marks(&self, input: usize) -> Marks<'_> {
+        self.digested.get().map_or(&[], |digested| &digested.marks[input])
     }
 
     pub(crate) fn input(&self, input: usize) -> &InputSamples {
@@ -298,11 +323,12 @@ impl InputSamples {
         sample
     }
 
-    fn read(&self, sample: usize, scratch: &mut Scratch) -> Result<Sample, DataError> {
+    fn read(&self, marked: (usize, Marks<'_>), scratch: &mut Scratch) -> Result<Sample, DataError> {
+        let (sample, marks) = marked;
         let mut found = Sample::zeros(self.elem, &self.shape);
         if !self.elem.is_float() {
             let out = found.bytes_mut();
-            let Stored { number_type, bytes } = self.source.read(sample)?;
+            let Stored { number_type, bytes } = self.source.read(sample, marks)?;
             number_type.widen(&bytes, self.elem, out);
             // Words are aligned for all types.
             match self.elem.size() {
@@ -314,11 +340,11 @@ impl InputSamples {
             return Ok(found);
         }
         if self.elem == Elem::F32 {
-            self.floats(sample, bytemuck::cast_slice_mut(found.bytes_mut()), scratch)?;
+            self.floats(marked, bytemuck::cast_slice_mut(found.bytes_mut()), scratch)?;
             return Ok(found);
         }
         let mut floats = vec![0.0; self.elements];
-        self.floats(sample, &mut floats, scratch)?;
+        self.floats(marked, &mut floats, scratch)?;
         if self.elem == Elem::F64 {
             let out: &mut [f64] = bytemuck::cast_slice_mut(found.bytes_mut());
             (out.iter_mut().zip(&floats)).for_each(|(out, &x)| *out = f64::from(x));
@@ -342,8 +368,13 @@ impl InputSamples {
     }
 
     /// Writes one sample to `out`, which is as long as the input's shape asks for.
-    fn floats(&self, sample: usize, out: &mut [f32], scratch: &mut Scratch) -> Result<(), DataError> {
-        let Stored { number_type, bytes } = self.source.read(sample)?;
+    fn floats(
+        &self,
+        (sample, marks): (usize, Marks<'_>),
+        out: &mut [f32],
+        scratch: &mut Scratch,
+    ) -> Result<(), DataError> {
+        let Stored { number_type, bytes } = self.source.read(sample, marks)?;
         number_type.to_f32(&bytes, out);
         self.steps.apply(out, &mut scratch.0);
         if out.iter().all(|x| x.is_finite()) {
@@ -371,7 +402,7 @@ impl InputSamples {
         Err(finding.help("leave the sample out, or repair what made it"))
     }
 
-    fn whole_range(&self, count: usize) -> Option<[i64; 2]> {
+    fn whole_range(&self, count: usize, marks: Marks<'_>) -> Option<[i64; 2]> {
         if self.elem.is_float() {
             return None;
         }
@@ -380,8 +411,8 @@ impl InputSamples {
         }
         let mut range: Option<[i64; 2]> = None;
         for sample in 0..count {
-            // Arrays and random numbers can always be read.
-            let Stored { number_type, bytes } = self.source.read(sample).ok()?;
+            // What cannot be read is told where the sample is used.
+            let Stored { number_type, bytes } = self.source.read(sample, marks).ok()?;
             let whole = bytes.chunks_exact(number_type.size());
             let whole = whole.filter_map(|number| number_type.to_whole(number));
             range = whole.fold(range, |range, x| {

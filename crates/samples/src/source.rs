@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     error::{DataError, Kind},
     images::Images,
+    marks::{self, Mark, Marks},
     npy::Array,
     numbers::NumberType,
     random::Random,
@@ -96,19 +97,21 @@ impl Source {
     /// The numbers of a sample.
     ///
     /// # Errors
-    /// An image that cannot be decoded, or that has another size.
-    pub(crate) fn read(&self, sample: usize) -> Result<Stored, DataError> {
+    /// A file that was changed since the marks were taken; an image that cannot be decoded, or that has another size.
+    pub(crate) fn read(&self, sample: usize, marks: Marks<'_>) -> Result<Stored, DataError> {
         Ok(match self {
             Source::Arrays { pieces, ends } => {
                 let (array, position) = locate(pieces, ends, sample);
+                let bytes = array.read_sample(position)?;
+                marks::hold(&bytes, sample, marks, || array.name().to_owned())?;
                 Stored {
                     number_type: array.number_type(),
-                    bytes: array.sample(position),
+                    bytes,
                 }
             }
             Source::Images(images) => Stored {
                 number_type: NumberType::U8,
-                bytes: images.read(sample)?.into(),
+                bytes: images.read(sample, marks)?.into(),
             },
             Source::Random(random) => Stored {
                 number_type: random.number_type(),
@@ -129,13 +132,15 @@ impl Source {
         }
     }
 
-    /// Takes in the first `count` samples: types, shapes, numbers as stored, and how they are split into arrays.
+    /// Takes in the first `count` samples: types, shapes, numbers as stored, and how they are split into arrays. Answers with
+    /// their marks; random numbers, which no file has, have none.
     ///
     /// # Errors
-    /// An image that cannot be read.
-    pub(crate) fn digest(&self, count: usize, hasher: &mut Sha256) -> Result<(), DataError> {
+    /// A file that cannot be read.
+    pub(crate) fn digest(&self, count: usize, hasher: &mut Sha256) -> Result<Vec<Mark>, DataError> {
         match self {
             Source::Arrays { pieces, ends } => {
+                let mut taken = Vec::with_capacity(count);
                 for (array, &end) in pieces.iter().zip(ends) {
                     let available = array.shape()[0];
                     let used = available.min(count.saturating_sub(end - available));
@@ -143,16 +148,18 @@ impl Source {
                         let head = format!("{} {:?}", array.number_type().name(), &array.shape()[1..]);
                         text(hasher, &head);
                         for sample in 0..used {
-                            hasher.update(array.sample(sample));
+                            let bytes = array.read_sample(sample)?;
+                            hasher.update(&bytes);
+                            taken.push(marks::mark(&bytes));
                         }
                     }
                 }
-                Ok(())
+                Ok(taken)
             }
             Source::Images(images) => images.digest(count, hasher),
             Source::Random(random) => {
                 text(hasher, &random.describe());
-                Ok(())
+                Ok(Vec::new())
             }
         }
     }

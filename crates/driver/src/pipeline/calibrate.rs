@@ -135,6 +135,7 @@ pub fn calibrate(
         samples: &ready.samples,
         covered,
         key: session.phase("digest", None, |_| observe::key(&ready.canonical, &ready.samples))?,
+        model: &ready.model,
     };
     let name = file_name(&needed.key);
     let name = match share {

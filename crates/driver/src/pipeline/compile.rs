@@ -117,10 +117,15 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
     let evaluation = (config.evaluation.as_ref())
         .map(|evaluation| prepare(loaded, evaluation, &ready.specs, whole()?.as_ref(), session))
         .transpose()?;
+    // From here on samples that change are an error.
+    let of_evaluation = evaluation.as_ref().map(|evaluation| &evaluation.samples);
+    let evaluated =
+        of_evaluation.map(|samples| session.phase("digest", None, |_| Ok(samples.digest().map_err(failure::data)?)));
+    let evaluated = evaluated.transpose()?;
     let observation = observe::statistics(
         (canonical, bodies),
         &ready.requests,
-        samples,
+        (samples, &ready.model),
         config.calibration.cache.as_ref(),
         session,
     )?;
@@ -146,7 +151,6 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
     });
     let (float, reference, float_notes) = float.transpose()?.unwrap_or_default();
     let is_random = config.calibration.data.as_ref().is_some_and(Data::is_random);
-    let of_evaluation = evaluation.as_ref().map(|evaluation| &evaluation.samples);
     let about_data: Vec<Diagnostic> = (is_random
         .then(|| Diagnostic::warning(codes::RANDOM, RANDOM))
         .into_iter())
@@ -158,16 +162,15 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
     let mut sources = Sources {
         config: sha256(b""),
         data: BTreeMap::from([("calibration".to_owned(), ready.calibration)]),
-        model: ready.model,
+        model: ready.model.digest,
         not_for_deployment: is_random.then(|| RANDOM.to_owned()),
         readers: BTreeMap::new(),
     };
     let switched = ready.switches.1.map(|digest| ("switches".to_owned(), digest));
     sources.data.extend(switched);
-    if let Some(samples) = of_evaluation {
-        let digest = samples.digest().map_err(failure::data)?;
-        sources.data.insert("evaluation".to_owned(), Digest(digest));
-    }
+    sources
+        .data
+        .extend(evaluated.map(|digest| ("evaluation".to_owned(), Digest(digest))));
     let mut data = BTreeMap::new();
     let read = of_evaluation.map(|samples| ("evaluation", samples));
     for (role, samples) in [("calibration", samples)].into_iter().chain(read) {
@@ -208,7 +211,8 @@ fn for_target(
     let rules = (target.spec(), switches);
     let of_target = OfTarget::new((canonical, &before.observation), rules, &steps, |module, unmet| {
         let cache = loaded.config.calibration.cache.as_ref();
-        observe::statistics((module, bodies), unmet, &ready.samples, cache, session)
+        let data = (&ready.samples, &ready.model);
+        observe::statistics((module, bodies), unmet, data, cache, session)
     })?;
     let selection = selection.carried(canonical, &of_target.module);
     let job = Job {
@@ -280,6 +284,7 @@ fn for_target(
         deployment: &deployment,
     };
     let (digest, left_out) = session.phase(&format!("write ({id})"), None, |_| {
+        ready.model.unchanged()?;
         let others = |writer: &ArtifactWriter| emit::emit(&job, &lowered, (&rewritten, qdq), writer);
         write(
             &parts,
@@ -387,10 +392,10 @@ pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
         found
     })?;
     match &model.sha256 {
-        Some(expected) if expected.hex() != read.file.to_string() => {
+        Some(expected) if expected.hex() != read.files.file.to_string() => {
             let path = KeyPath::of(&["model", "sha256"]);
             let finding = loaded.error(codes::DIGEST, &path, "the model is not the one that is asked for", "");
-            Err(finding.note(format!("the file has {}", read.file)).into())
+            Err(finding.note(format!("the file has {}", read.files.file)).into())
         }
         _ => Ok(read),
     }

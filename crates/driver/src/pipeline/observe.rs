@@ -24,6 +24,8 @@ use crate::{
     table,
 };
 
+use super::read::ModelFiles;
+
 /// Raised when the same samples give other statistics.
 const VERSION: &str = "strait-statistics 1";
 
@@ -39,6 +41,8 @@ pub(super) struct Needed<'a> {
     pub(super) samples: &'a Samples,
     pub(super) covered: Coverage,
     pub(super) key: Key,
+    /// The files of the model that they are of.
+    pub(super) model: &'a ModelFiles,
 }
 
 /// The statistics of the whole calibration data.
@@ -48,11 +52,11 @@ pub(super) struct Needed<'a> {
 /// said; a folder that cannot be written costs the next run time and nothing else, and that is said, too.
 ///
 /// # Errors
-/// Samples that cannot be used, a model that cannot be run, an interruption.
+/// Samples that cannot be used, a model that cannot be run, files that were changed in the meantime, an interruption.
 pub(super) fn statistics(
     (module, bodies): (&Module, &Bodies),
     requests: &Requests,
-    samples: &Samples,
+    (samples, model): (&Samples, &ModelFiles),
     cache: &Path,
     session: &Session<'_>,
 ) -> Result<Observation, Stop> {
@@ -67,6 +71,7 @@ pub(super) fn statistics(
         samples,
         covered: Coverage::all(samples.count() as u64),
         key: session.phase("digest", None, |_| key(module, samples))?,
+        model,
     };
     let path = cache.join(file_name(&needed.key));
     let Found { observation, is_new } = needed.found(&path, session)?;
@@ -121,10 +126,13 @@ impl Needed<'_> {
     fn observed(&self, requests: &Requests, session: &Session<'_>) -> Result<Observation, Stop> {
         let all = (requests, &Adapter(self.samples) as &dyn observe::Samples, &self.covered);
         let observed = strait_compile::observe((self.module, self.bodies), all, &session.means(), session);
-        observed.map_err(|error| match error {
+        let observed = observed.map_err(|error| match error {
             CompileError::Observe(error) => stop(error, self.samples),
             other => other.into(),
-        })
+        })?;
+        // The key was made of the files as they were then.
+        self.model.unchanged()?;
+        Ok(observed)
     }
 }
 

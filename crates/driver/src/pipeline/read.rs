@@ -1,7 +1,8 @@
 //! Read, bind and cut: from a file to a float module whose shapes are fixed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use strait_artifact::Reading;
 use strait_container::{Digest, of_files, sha256};
 use strait_core::Module;
@@ -23,12 +24,57 @@ const MOST_NAMES: usize = 3;
 pub struct FloatModel {
     /// Its main graph is in the float stage; every shape is fixed.
     pub module: Module,
-    /// Of the file.
-    pub file: Digest,
-    /// Of the file and of the data files that its tensors are in; without those it is that of the file.
-    pub digest: Digest,
+    /// Where its tensors lie.
+    pub files: ModelFiles,
     /// Parts that the file does not say, or says otherwise.
     pub assumed: Assumed,
+}
+
+/// The files of a model. They are mapped, and not copied: what other processes write to them shows in the tensors.
+#[derive(Debug)]
+pub struct ModelFiles {
+    path: PathBuf,
+    bytes: Bytes,
+    /// The data files that its tensors are in.
+    others: Vec<(String, Bytes)>,
+    /// Digest of the file.
+    pub file: Digest,
+    /// Of the file and of the data files; without those it is that of the file.
+    pub digest: Digest,
+}
+
+impl ModelFiles {
+    fn new(path: &Path, bytes: Bytes, others: Vec<(String, Bytes)>) -> ModelFiles {
+        let file = sha256(&bytes);
+        ModelFiles {
+            path: path.to_owned(),
+            digest: of_files(file, &others),
+            file,
+            bytes,
+            others,
+        }
+    }
+
+    /// Computes the digests anew, before anything is kept under them.
+    ///
+    /// # Errors
+    /// A file that other processes have written to since it was read.
+    pub(super) fn unchanged(&self) -> Result<(), Diagnostic> {
+        let file = sha256(&self.bytes);
+        if of_files(file, &self.others) == self.digest {
+            return Ok(());
+        }
+        let changed = match file == self.file {
+            false => self.path.display().to_string(),
+            true => {
+                let names: Vec<&str> = self.others.iter().map(|(name, _)| name.as_str()).collect();
+                format!("a data file of {} ({})", self.path.display(), names.join(", "))
+            }
+        };
+        let message = format!("{changed} was changed while it was in use");
+        let help = "run it again when nothing writes to the model; replace its file by a rename, and not in place";
+        Err(Diagnostic::error(codes::MODEL, message).help(help))
+    }
 }
 
 /// Reading of a model as the configuration describes it.
@@ -65,7 +111,6 @@ pub(crate) fn read_model(reading: &Reading, file: &Path) -> Result<FloatModel, D
         let finding = Diagnostic::error(codes::MODEL, text).about(KeyPath::of(&["model", "hybrid"]));
         return Err(Diagnostics(vec![finding]));
     }
-    let file_digest = sha256(&bytes);
     let options = ReadOptions {
         bind: reading.bind.clone(),
         inputs: resolve(model.as_ref(), "inputs", &reading.inputs)?,
@@ -79,8 +124,7 @@ pub(crate) fn read_model(reading: &Reading, file: &Path) -> Result<FloatModel, D
     }
     Ok(FloatModel {
         module,
-        file: file_digest,
-        digest: of_files(file_digest, &model.data_files()),
+        files: ModelFiles::new(file, bytes, model.data_files()),
         assumed,
     })
 }

@@ -17,7 +17,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{compile::read, inputs, model_grids, outputs::Outputs, record, switches::switches};
+use super::{compile::read, inputs, model_grids, outputs::Outputs, read::ModelFiles, record, switches::switches};
 
 /// A model and samples, ready to be observed.
 pub(super) struct Ready {
@@ -27,8 +27,8 @@ pub(super) struct Ready {
     pub(super) rewritten: Rewritten,
     /// The rules that are off, and the digest of the file that switches them.
     pub(super) switches: (Switches, Option<Digest>),
-    /// Digest of the model's file.
-    pub(super) model: Digest,
+    /// The model's files.
+    pub(super) model: ModelFiles,
     /// The dimensions that are the batch, and that nobody has bound.
     pub(super) batch: Vec<FreeDimension>,
     /// Remarks on the model, told already.
@@ -95,18 +95,20 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
         .as_ref()
         .map(|path| record::text(loaded, path.as_ref()));
     let record = record.transpose()?;
-    let samples = inputs::calibration(loaded, calibration.samples, &specs)?;
+    let samples = session.phase("samples", None, |_| {
+        Ok(inputs::calibration(loaded, calibration.samples, &specs)?)
+    })?;
     let samples = samples.unwrap_or_else(Samples::none);
     let calibration = match &record {
         Some(record) => sha256(record.text.as_bytes()),
-        None => Digest(samples.digest().map_err(failure::data)?),
+        None => Digest(session.phase("digest", None, |_| Ok(samples.digest().map_err(failure::data)?))?),
     };
     Ok(Ready {
         canonical,
         bodies,
         rewritten,
         switches,
-        model: float.digest,
+        model: float.files,
         batch: float.assumed.batch,
         remarks,
         rules,

@@ -50,7 +50,7 @@ pub(crate) fn simulated(
         return Err(other(loaded, &["target", "use"], &format!("the table of `{id}` was another")).into());
     }
     let ready = ready(loaded, session)?;
-    if ready.model != manifest.sources.model {
+    if ready.model.digest != manifest.sources.model {
         return Err(other(loaded, &["model", "file"], "its model was another").into());
     }
     let Ready {
@@ -60,6 +60,7 @@ pub(crate) fn simulated(
         rules,
         selection,
         samples,
+        model,
         record,
         calibration,
         requests,
@@ -83,13 +84,13 @@ pub(crate) fn simulated(
         return Err(other(loaded, &["rewrite", "switch_file"], "its switch file was another").into());
     }
     let cache = loaded.config.calibration.cache.as_ref();
-    let observation = observe::statistics((&canonical, &bodies), &requests, &samples, cache, session)?;
+    let observation = observe::statistics((&canonical, &bodies), &requests, (&samples, &model), cache, session)?;
     let ranges = Ranges::default();
     let selection = selection.of_target(&rules.quantize, id);
     let steps = Steps { session, target: id };
     let table = (target.spec(), &switches);
     let of_target = OfTarget::new((&canonical, &observation), table, &steps, |module, unmet| {
-        observe::statistics((module, &bodies), unmet, &samples, cache, session)
+        observe::statistics((module, &bodies), unmet, (&samples, &model), cache, session)
     })?;
     let selection = selection.carried(&canonical, &of_target.module);
     let job = Job {

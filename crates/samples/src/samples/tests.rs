@@ -310,3 +310,73 @@ fn the_digest_is_that_of_the_samples_in_use() {
         )
     );
 }
+
+/// An array in the order of the samples, one in another order, and one in an archive.
+#[test]
+fn a_sample_whose_file_changed_since_the_digest_was_taken_is_an_error() {
+    use crate::{Set, Writer};
+    use std::{fs, io::Write as _};
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let bytes: Vec<u8> = (0..12).collect();
+    let mut writer = Writer::create(&at("x.npy"), NumberType::U8, &[3, 4]).unwrap();
+    writer.append(&bytes).unwrap();
+    writer.finish().unwrap();
+    let array = fs::read(at("x.npy")).unwrap();
+    let place = bytes_at(&array, b"False");
+    let mut fortran = array.clone();
+    fortran[place..place + 5].copy_from_slice(b"True ");
+    fs::write(at("fortran.npy"), fortran).unwrap();
+    let mut pack = crate::Pack::default();
+    pack.add("x.npy", &array).unwrap();
+    fs::write(at("x.npz"), pack.finish().unwrap()).unwrap();
+    for file in ["x.npy", "fortran.npy", "x.npz"] {
+        let open = || Samples::open(&Set::from(&*at(file)), &[spec(&[1, 4])]).unwrap();
+        let (digested, not) = (open(), open());
+        let digest = digested.digest().unwrap();
+        let mut changed = fs::read(at(file)).unwrap();
+        let last = bytes_at(&changed, &bytes) + bytes.len() - 1;
+        changed[last] ^= 0x40;
+        // In place, as numpy.memmap and cp do.
+        let mut written = fs::OpenOptions::new().write(true).open(at(file)).unwrap();
+        written.write_all(&changed).unwrap();
+        let mut scratch = Scratch::default();
+        assert!(digested.sample(0, &mut scratch).is_ok(), "{file}");
+        let error = digested.sample(2, &mut scratch).unwrap_err();
+        assert!(error.kind == Kind::File && error.message.contains(file), "{error}");
+        assert!(
+            not.sample(2, &mut scratch).is_ok() && not.digest().unwrap() != digest,
+            "{file}"
+        );
+        assert_eq!(digested.digest().unwrap(), digest);
+    }
+}
+
+/// Where these bytes are.
+fn bytes_at(all: &[u8], part: &[u8]) -> usize {
+    all.windows(part.len()).position(|window| window == part).unwrap()
+}
+
+/// A map of it would end the process with SIGBUS.
+#[test]
+fn an_array_that_is_cut_while_it_is_open_is_an_error() {
+    use crate::{Set, Writer};
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.npy");
+    let mut writer = Writer::create(&file, NumberType::U8, &[3, 100_000]).unwrap();
+    writer.append(&vec![7; 300_000]).unwrap();
+    writer.finish().unwrap();
+    let found = Samples::open(&Set::from(&*file), &[spec(&[1, 100_000])]).unwrap();
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(&file)
+        .unwrap()
+        .set_len(1000)
+        .unwrap();
+    let error = found.sample(2, &mut Scratch::default()).unwrap_err();
+    assert!(
+        error.kind == Kind::File && error.message.contains("cut since it was opened"),
+        "{error}"
+    );
+    assert!(found.digest().is_err());
+}

@@ -1,0 +1,104 @@
+//! Files that other processes write to while a compilation is under way.
+
+use std::io::Write as _;
+
+use super::*;
+
+/// Does something when a phase begins for the first time.
+pub(crate) struct At<'a> {
+    phase: &'a str,
+    work: Mutex<Option<Box<dyn FnOnce() + Send + 'a>>>,
+}
+
+impl<'a> At<'a> {
+    pub(crate) fn new(phase: &'a str, work: impl FnOnce() + Send + 'a) -> At<'a> {
+        At {
+            phase,
+            work: Mutex::new(Some(Box::new(work))),
+        }
+    }
+}
+
+impl Progress for At<'_> {
+    fn begin(&self, phase: &str, _: Option<usize>) {
+        if phase == self.phase
+            && let Some(work) = self.work.lock().unwrap().take()
+        {
+            work();
+        }
+    }
+}
+
+/// Copies of the model and of the calibration data.
+fn copies(folder: &Path) -> [PathBuf; 2] {
+    ["digits.onnx", "calib_x.npy"].map(|file| {
+        let copy = folder.join(file);
+        fs::copy(digits(file), &copy).unwrap();
+        copy
+    })
+}
+
+fn setting<'a>(folder: &'a Path, [model, data]: &[PathBuf; 2], progress: &'a dyn Progress) -> Setting<'a> {
+    let setting = Setting {
+        progress,
+        ..Setting::new(folder)
+    };
+    setting
+        .set(format!("model.file={}", quoted(model)))
+        .set(format!("calibration.data={}", quoted(data)))
+}
+
+/// Other bytes at the end of a file, in place.
+fn overwrite(file: &Path) {
+    let mut bytes = fs::read(file).unwrap();
+    let end = bytes.len() - 1000;
+    bytes[end..].iter_mut().for_each(|byte| *byte ^= 1);
+    let mut open = fs::OpenOptions::new().write(true).open(file).unwrap();
+    open.write_all(&bytes).unwrap();
+}
+
+#[test]
+fn what_is_written_to_in_place_ends_the_compilation_and_nothing_of_it_is_kept() {
+    for (which, phase, code) in [
+        (1, "observe", "D001"),
+        (0, "observe", "M001"),
+        (0, "write (sima)", "M001"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let files = copies(folder.path());
+        let at = At::new(phase, || overwrite(&files[which]));
+        let stop = setting(folder.path(), &files, &at).compile("sima").unwrap_err();
+        assert!(at.work.lock().unwrap().is_none(), "there is no phase {phase}");
+        let Stop::Found(found) = &stop else { panic!("{stop}") };
+        assert_eq!(found.0[0].code, code, "{stop}");
+        let told = message(stop);
+        let name = files[which].file_name().unwrap().to_string_lossy();
+        assert!(
+            told.contains(&*name) && told.contains("was changed while it was in use"),
+            "{told}"
+        );
+        assert!(!folder.path().join("sima").exists());
+        if phase == "observe" {
+            assert!(!folder.path().join("cache").exists());
+        }
+    }
+}
+
+/// The file that was opened counts, and the next compilation finds the other.
+#[test]
+fn what_is_replaced_by_a_rename_is_another_compilation() {
+    let folder = tempfile::tempdir().unwrap();
+    let undisturbed = tempfile::tempdir().unwrap();
+    let files = copies(folder.path());
+    let expected = setting(undisturbed.path(), &files, &Silent).compile("sima").unwrap();
+    let other = folder.path().join("other.npy");
+    fs::copy(&files[1], &other).unwrap();
+    overwrite(&other);
+    let at = At::new("observe", || fs::rename(&other, &files[1]).unwrap());
+    let first = setting(folder.path(), &files, &at).compile("sima").unwrap();
+    assert!(at.work.lock().unwrap().is_none());
+    assert_eq!(first.digest, expected.digest);
+    let listener = Listener::default();
+    let second = setting(folder.path(), &files, &listener).compile("sima").unwrap();
+    assert!(second.digest != first.digest && !listener.heard("are reused"));
+}
