@@ -45,7 +45,7 @@ fn every_plan_of_a_network_for_acme_makes_the_integers_of_the_definition() {
                     ..PlanOptions::default()
                 };
                 let plan = Plan::new(&integer.module, graph, &options).unwrap();
-                let threads = Threads::new(NonZeroUsize::new(threads).unwrap()).unwrap();
+                let threads = Threads::new(NonZeroUsize::new(threads).unwrap());
                 let found = plan.run(&mut Workspace::new(&plan, &threads), &views).unwrap();
                 assert!(found == expected, "{} on {graph:?}", isa.name());
             }

@@ -65,7 +65,7 @@ fn run(module: &Module, shape: &[usize]) -> Vec<u8> {
         .collect();
     let plan = Plan::new(module, module.main, &PlanOptions::default()).unwrap();
     let view = TensorView::new(Elem::F32, shape, &image).unwrap();
-    let outputs = plan.run(&mut Workspace::new(&plan, &Threads::one().unwrap()), &[view]);
+    let outputs = plan.run(&mut Workspace::new(&plan, &Threads::one()), &[view]);
     outputs.unwrap()[0].view().bytes().to_vec()
 }
 

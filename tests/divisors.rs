@@ -144,7 +144,7 @@ fn same_by_every_plan(integer: &Integer, inputs: &[Tensor], expected: &[Tensor],
                 },
             )
             .unwrap();
-            let threads = Threads::new(NonZeroUsize::new(threads).unwrap()).unwrap();
+            let threads = Threads::new(NonZeroUsize::new(threads).unwrap());
             let found = plan.run(&mut Workspace::new(&plan, &threads), &views).unwrap();
             assert!(found == expected, "{case}: {} on {graph:?}", isa.name());
         }

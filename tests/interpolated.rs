@@ -88,7 +88,7 @@ fn every_code_is_on_the_line_between_two_rounded_entries() {
                 ..PlanOptions::default()
             };
             let plan = Plan::new(module, module.main, &options).unwrap();
-            let threads = Threads::new(NonZeroUsize::MIN).unwrap();
+            let threads = Threads::new(NonZeroUsize::MIN);
             assert!(
                 plan.run(&mut Workspace::new(&plan, &threads), &views).unwrap() == expected,
                 "{function}"

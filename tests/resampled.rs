@@ -123,7 +123,7 @@ fn resized(case: &Case, half_pixel: bool, factors: [usize; 2]) -> Vec<i64> {
             ..PlanOptions::default()
         };
         let plan = Plan::new(module, module.main, &options).unwrap();
-        let threads = Threads::new(NonZeroUsize::MIN).unwrap();
+        let threads = Threads::new(NonZeroUsize::MIN);
         assert!(
             plan.run(&mut Workspace::new(&plan, &threads), &views).unwrap() == expected,
             "{}",

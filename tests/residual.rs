@@ -88,7 +88,7 @@ fn every_plan_of_both_graphs_makes_the_same_codes() {
                     ..PlanOptions::default()
                 };
                 let plan = Plan::new(&integer.module, graph, &options).unwrap();
-                let threads = Threads::new(NonZeroUsize::new(threads).unwrap()).unwrap();
+                let threads = Threads::new(NonZeroUsize::new(threads).unwrap());
                 let found = plan.run(&mut Workspace::new(&plan, &threads), &views).unwrap();
                 assert!(found == expected, "{} on {graph:?}", isa.name());
             }

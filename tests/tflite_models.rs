@@ -50,7 +50,7 @@ fn models_of_codes_have_the_bytes_of_litert() {
             .filter(|(_, node)| node.place != Placement::Accelerator);
         assert_eq!(hosted.count(), 0, "{name}: nothing of it is for the host");
         let plan = Plan::new(module, module.main, &PlanOptions::default()).unwrap();
-        let mut workspace = Workspace::new(&plan, &Threads::one().unwrap());
+        let mut workspace = Workspace::new(&plan, &Threads::one());
         let port = plan.inputs().next().unwrap().clone();
         let (inputs, outputs) = (
             codes(&format!("{golden}.in.npy")),

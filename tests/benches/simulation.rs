@@ -104,7 +104,7 @@ fn mobilenet_v2() -> Module {
 /// Milliseconds of the fastest of some runs.
 fn time(module: &Module, inputs: &[Tensor]) -> f64 {
     let plan = Plan::new(module, module.main, &PlanOptions::default()).unwrap();
-    let mut space = Workspace::new(&plan, &Threads::one().unwrap());
+    let mut space = Workspace::new(&plan, &Threads::one());
     let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
     let run = |_| {
         let start = Instant::now();

@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         join: false,
     };
     let plan = Plan::new(module, module.main, &options)?;
-    let mut workspace = Workspace::new(&plan, &Threads::one()?);
+    let mut workspace = Workspace::new(&plan, &Threads::one());
     let (mut index, mut numbers, mut scratch) = (Vec::new(), Vec::<u8>::new(), Scratch::default());
     for at in 0..samples.count().min(count.parse()?) {
         let sample = samples.sample(at, &mut scratch)?;

@@ -32,7 +32,7 @@ pub fn run(module: &Module, graph: GraphId, inputs: &[Tensor], isa: Isa, threads
         ..PlanOptions::default()
     };
     let plan = Plan::new(module, graph, &options).unwrap();
-    let threads = Threads::new(NonZeroUsize::new(threads).unwrap()).unwrap();
+    let threads = Threads::new(NonZeroUsize::new(threads).unwrap());
     let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
     plan.run(&mut Workspace::new(&plan, &threads), &views).unwrap()
 }

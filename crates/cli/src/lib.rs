@@ -30,6 +30,10 @@ use clap::{
 use arguments::Arguments;
 use exit::Exit;
 
+/// It notes when the system refuses memory, so that this end is told from others.
+#[global_allocator]
+static MEMORY: strait_signals::Memory = strait_signals::Memory;
+
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
     // This very program is the worker of a plugin in a library, too.
@@ -39,6 +43,7 @@ pub fn main() -> ExitCode {
     {
         return strait_plugin_host::worker::main();
     }
+    strait_signals::install(Exit::Failed.code());
     run(std::env::args_os()).into()
 }
 

@@ -88,6 +88,8 @@ impl Watch {
         let ticking = shared.clone();
         let ticker = std::thread::Builder::new()
             .name("progress".into())
+            // Whatever RUST_MIN_STACK says.
+            .stack_size(1 << 20)
             .spawn(move || ticking.tick())
             .ok();
         // Without the thread nothing is shown, and a signal ends the process as it does by default.

@@ -156,7 +156,7 @@ pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Wa
 pub fn verify(task: &Task<'_>, built: &Built) -> Result<(), CompileError> {
     let (module, certificates) = (built.open(), built.certificates.as_slice());
     check_invariants(module, "fuse")?;
-    let threads = Threads::new(task.threads)?;
+    let threads = Threads::new(task.threads);
     let loops = TargetLoops(task.target.clone());
     let options = VerifyOptions {
         samples: task.random_inputs,

@@ -196,7 +196,7 @@ impl Built {
         let shown = module.main().values();
         let shown = shown.filter_map(|(id, value)| Some((id, *by_name.get(module.name(value.name))?)));
         let shown: BTreeMap<ValueId, ValueId> = shown.collect();
-        let worker = || Ok(Workspace::new(&plan, &Threads::one()?));
+        let worker = || Ok(Workspace::new(&plan, &Threads::one()));
         let work = |workspace: &mut Workspace, at: usize| {
             let inputs = inputs(at).map_err(Failure::Data)?;
             let views: Vec<TensorView<'_>> = inputs.iter().map(|tensor| tensor.view()).collect();

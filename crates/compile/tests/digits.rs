@@ -49,7 +49,7 @@ fn the_digits_model_is_sound_for_every_target() {
     let samples = noise(&model.module);
     let observed = model.observe(Arc::new(samples), Means::default(), &Silent).unwrap();
     let registry = Registry::builtin().unwrap();
-    let threads = Threads::one().unwrap();
+    let threads = Threads::one();
     let mut fused = 0;
     for (id, _) in registry.entries() {
         let target = registry.get(id, &Options::default()).unwrap();

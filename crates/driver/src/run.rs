@@ -101,7 +101,7 @@ pub fn on_samples(
         .map(|(path, output)| Unfinished::create(path, output, samples.count()))
         .collect::<Result<Vec<_>, _>>()?;
     session.phase("run", Some(samples.count()), |done| {
-        let worker = || Ok((Workspace::new(&plan, &Threads::one()?), Scratch::default()));
+        let worker = || Ok((Workspace::new(&plan, &Threads::one()), Scratch::default()));
         let work = |(space, scratch): &mut (Workspace, Scratch), index: usize| {
             let sample = samples.sample(index, scratch).map_err(failure::data)?;
             results(&plan, space, &sample, &outputs, raw, index)

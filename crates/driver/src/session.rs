@@ -10,7 +10,7 @@ use std::{
 
 use serde::Serialize;
 use strait_compile::{CompileError, Means, Watch};
-use strait_execute::PlanOptions;
+use strait_execute::{MOST_THREADS, PlanOptions, Threads};
 use strait_kernels::Context;
 
 use crate::{
@@ -91,6 +91,24 @@ pub struct Session<'a> {
 struct Phases {
     begun: Vec<(String, Instant)>,
     over: Vec<Phase>,
+}
+
+/// The number of threads for a session: so many as are wanted, or as the machine has, or fewer where the system has no more for
+/// this process or more would not help. That is said.
+pub fn threads(wanted: Option<NonZeroUsize>, progress: &dyn Progress) -> NonZeroUsize {
+    let wanted = wanted.unwrap_or_else(Threads::available);
+    let obtainable = Threads::obtainable(wanted);
+    if obtainable < wanted {
+        let why = match obtainable.get() {
+            MOST_THREADS => "more do not make it faster",
+            _ => "the system has no more for this process",
+        };
+        let threads = table::count(obtainable.get(), "thread");
+        progress.say(&format!(
+            "{wanted} threads are wanted, and {threads} do the work: {why}"
+        ));
+    }
+    obtainable
 }
 
 impl<'a> Session<'a> {

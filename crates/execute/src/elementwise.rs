@@ -17,7 +17,7 @@ pub(crate) fn for_each_piece<T: Send>(
     work: &(dyn Fn(usize, &mut [T]) -> Result<(), StepError> + Sync),
 ) -> Result<(), StepError> {
     let size = size.max(1);
-    if out.len() >= WORTH_SPLITTING && rayon::current_num_threads() > 1 {
+    if out.len() >= WORTH_SPLITTING && strait_kernels::threads() > 1 {
         let pieces = out.par_chunks_mut(size).enumerate();
         pieces.try_for_each(|(index, piece)| work(index * size, piece))
     } else {

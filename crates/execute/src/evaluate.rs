@@ -194,6 +194,6 @@ fn one_thread() -> Result<&'static Threads, ExecuteError> {
     if let Some(threads) = ONE.get() {
         return Ok(threads);
     }
-    let threads = Threads::one()?;
+    let threads = Threads::one();
     Ok(ONE.get_or_init(|| threads))
 }

@@ -56,5 +56,5 @@ pub use loops_for::{LoopsFor, Standard};
 pub use plan::{Plan, PlanOptions, Port};
 pub use samples::{SampleError, map_in_order};
 pub use tensor::{Tensor, TensorView};
-pub use threads::{Threads, both};
+pub use threads::{MOST_THREADS, Threads, both};
 pub use workspace::Workspace;

@@ -1,6 +1,7 @@
 //! Many samples over several threads, their results in the order of the samples.
 
 use crate::error::ExecuteError;
+use crate::threads::start;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -103,6 +104,7 @@ impl Drop for StopOnPanic<'_> {
 /// Runs `work(worker, index)` for each `index` of `0..count` on `threads` threads, each with a worker of its own, and
 /// hands the results to `sink` on the calling thread in the order of indices.
 ///
+/// Where the system has fewer threads, these do the work; where it has none more, the calling thread does.
 /// At most `2·threads` results exist at a time, so memory does not depend on `count`. A worker usually holds a
 /// [`Workspace`](crate::Workspace) made with [`Threads::one`](crate::Threads::one). `sink` may stop the run; the first
 /// error in the order of indices ends it.
@@ -114,7 +116,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
     threads: NonZeroUsize,
     worker: impl Fn() -> Result<W, ExecuteError> + Sync,
     work: impl Fn(&mut W, usize) -> Result<R, E> + Sync,
-    sink: impl FnMut(usize, R) -> Result<ControlFlow<()>, E>,
+    mut sink: impl FnMut(usize, R) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), SampleError<E>> {
     let shared = Shared {
         progress: Mutex::new(Progress {
@@ -127,11 +129,12 @@ pub fn map_in_order<W, R: Send, E: Send>(
         window: threads.get().saturating_mul(2),
     };
     let (send, receive) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.get().min(count) {
+    let done = std::thread::scope(|scope| {
+        let wanted = threads.get().min(count);
+        let started = (0..wanted).take_while(|_| {
             let send = send.clone();
             let (shared, worker, work) = (&shared, &worker, &work);
-            scope.spawn(move || {
+            let samples = move || {
                 let _guard = StopOnPanic(shared);
                 let mut own = match worker() {
                     Ok(own) => own,
@@ -146,13 +149,42 @@ pub fn map_in_order<W, R: Send, E: Send>(
                         return;
                     }
                 }
-            });
+            };
+            // Fewer do the same work.
+            wanted > 1 && start(scope, "samples", samples).is_some()
+        });
+        if started.count() == 0 {
+            return None;
         }
         drop(send);
-        let result = deliver(&shared, receive, sink);
+        let result = deliver(&shared, receive, &mut sink);
         shared.stop();
-        result
-    })
+        Some(result)
+    });
+    // None was started: one is enough, or the system has no more.
+    done.unwrap_or_else(|| one_by_one(count, worker, work, sink))
+}
+
+/// The same on the calling thread alone.
+fn one_by_one<W, R, E>(
+    count: usize,
+    worker: impl Fn() -> Result<W, ExecuteError>,
+    work: impl Fn(&mut W, usize) -> Result<R, E>,
+    mut sink: impl FnMut(usize, R) -> Result<ControlFlow<()>, E>,
+) -> Result<(), SampleError<E>> {
+    if count == 0 {
+        return Ok(());
+    }
+    let mut own = worker().map_err(SampleError::Worker)?;
+    for index in 0..count {
+        let failed = |source| SampleError::Sample { index, source };
+        let result = work(&mut own, index).map_err(failed)?;
+        let flow = sink(index, result).map_err(failed)?;
+        if flow.is_break() && index + 1 < count {
+            return Err(SampleError::Stopped { done: index + 1 });
+        }
+    }
+    Ok(())
 }
 
 enum Message<R, E> {

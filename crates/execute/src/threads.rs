@@ -3,32 +3,45 @@
 use crate::error::ExecuteError;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
-use std::sync::Arc;
-use std::thread;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::{self, Scope, ScopedJoinHandle};
 
-/// A pool of a stated number of threads. Nothing here ever runs on rayon's global pool.
+/// The stack of a thread, whatever `RUST_MIN_STACK` says: less than this is not enough.
+const STACK: usize = 2 << 20;
+
+/// More threads than this never make one run faster: it is split by tiles of an output.
+pub const MOST_THREADS: usize = 256;
+
+/// A stated number of threads, or fewer where the system has no more. Nothing here ever runs on rayon's global pool.
 #[derive(Clone, Debug)]
 pub struct Threads {
-    pool: Arc<rayon::ThreadPool>,
+    /// None where the work stays on the thread that it is called on.
+    pool: Option<Arc<rayon::ThreadPool>>,
 }
 
 impl Threads {
-    /// A pool of `count` threads.
-    ///
-    /// # Errors
-    /// [`ExecuteError::Threads`] where the operating system refuses.
-    pub fn new(count: NonZeroUsize) -> Result<Threads, ExecuteError> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(count.get()).build();
-        let pool = pool.map_err(|error| ExecuteError::Threads(error.to_string()))?;
-        Ok(Threads { pool: Arc::new(pool) })
+    /// A pool of `count` threads; half as many, a quarter and so on where the system refuses, down to the thread that it is
+    /// called on ([`Threads::count`]). The results are the same for any number.
+    pub fn new(count: NonZeroUsize) -> Threads {
+        let mut wanted = count.get().min(MOST_THREADS);
+        while wanted > 1 {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .stack_size(STACK)
+                .num_threads(wanted)
+                .build();
+            if let Ok(pool) = pool {
+                return Threads {
+                    pool: Some(Arc::new(pool)),
+                };
+            }
+            wanted /= 2;
+        }
+        Threads::one()
     }
 
-    /// A single thread.
-    ///
-    /// # Errors
-    /// As for [`Threads::new`].
-    pub fn one() -> Result<Threads, ExecuteError> {
-        Threads::new(NonZeroUsize::MIN)
+    /// The thread that it is called on, and no other.
+    pub fn one() -> Threads {
+        Threads { pool: None }
     }
 
     /// As many as the machine has; one where it does not say.
@@ -36,36 +49,69 @@ impl Threads {
         thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     }
 
+    /// The number of threads, of at most `wanted`, that the system has for this process now.
+    pub fn obtainable(wanted: NonZeroUsize) -> NonZeroUsize {
+        let more = wanted.get().min(MOST_THREADS) - 1;
+        let (hold, held) = mpsc::channel::<()>();
+        let held = Mutex::new(held);
+        let made = thread::scope(|scope| {
+            // They end when there is nobody left to wait for.
+            let wait = || _ = held.lock().map(|held| held.recv());
+            let made = (0..more).take_while(|_| start(scope, "thread", wait).is_some()).count();
+            drop(hold);
+            made
+        });
+        NonZeroUsize::MIN.saturating_add(made)
+    }
+
     /// The number of threads.
     pub fn count(&self) -> usize {
-        self.pool.current_num_threads()
+        self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
 
     pub(crate) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        self.pool.install(work)
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => strait_kernels::alone(work),
+        }
     }
+}
+
+/// Starts a thread for `work`; none where the system has no more.
+pub(crate) fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Option<ScopedJoinHandle<'scope, T>> {
+    let builder = thread::Builder::new().name(name.to_owned()).stack_size(STACK);
+    builder.spawn_scoped(scope, work).ok()
 }
 
 /// Does both, at the same time where there are threads for it.
 ///
 /// # Errors
-/// Those of `first`, or else those of `second`; a thread that cannot be made.
+/// Those of `first`, or else those of `second`.
 pub fn both<T: Send, E: From<ExecuteError> + Send>(
     threads: NonZeroUsize,
     first: impl FnOnce() -> Result<T, E> + Send,
     second: impl FnOnce() -> Result<T, E>,
 ) -> Result<[T; 2], E> {
-    let (first, second) = match threads.get() {
-        1 => (first()?, second()),
-        _ => thread::scope(|scope| {
-            let beside = thread::Builder::new().spawn_scoped(scope, first);
-            let beside = beside.map_err(|error| ExecuteError::Threads(error.to_string()))?;
-            let second = second();
-            let first = beside.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-            Ok::<_, E>((first, second))
-        })?,
-    };
-    Ok([first, second?])
+    // Taken by whoever does it: what a thread that cannot be made was given is gone.
+    let first = Mutex::new(Some(first));
+    let take = || first.lock().ok().and_then(|mut first| first.take());
+    let (first, second) = thread::scope(|scope| {
+        let beside = (threads.get() > 1)
+            .then(|| start(scope, "first", || take().map(|first| first())))
+            .flatten();
+        let Some(beside) = beside else {
+            return (take().map(|first| first()), second());
+        };
+        let second = second();
+        (beside.join().unwrap_or_else(|panic| resume_unwind(panic)), second)
+    });
+    // It is taken once, above.
+    let first = first.ok_or_else(|| ExecuteError::Threads("the work of one was lost".into()))?;
+    Ok([first?, second?])
 }
 
 #[cfg(test)]
@@ -84,5 +130,13 @@ mod tests {
             assert_eq!(said(both(threads, || Ok(1), || bad("second"))), of("second"));
             assert_eq!(said(both(threads, || bad("first"), || bad("second"))), of("first"));
         }
+    }
+
+    #[test]
+    fn more_threads_than_help_are_not_made() {
+        let many = Threads::new(NonZeroUsize::MAX);
+        assert!((1..=MOST_THREADS).contains(&many.count()));
+        assert_eq!(Threads::obtainable(NonZeroUsize::MIN).get(), 1);
+        assert!((2..=3).contains(&Threads::obtainable(NonZeroUsize::new(3).unwrap()).get()));
     }
 }

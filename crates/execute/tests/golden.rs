@@ -50,7 +50,7 @@ fn read(path: &Path) -> Module {
 fn deviation(name: &str, module: &Module, inputs: &ArrayD<f32>, outputs: &ArrayD<f32>) -> f64 {
     let plan =
         Plan::new(module, module.main, &PlanOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let mut workspace = Workspace::new(&plan, &Threads::one().unwrap());
+    let mut workspace = Workspace::new(&plan, &Threads::one());
     let port = plan.inputs().next().unwrap().clone();
     let (inputs, outputs) = (inputs.as_slice().unwrap(), outputs.as_slice().unwrap());
     let input_size: usize = port.shape.iter().product();

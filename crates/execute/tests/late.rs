@@ -12,7 +12,7 @@ fn run(module: &str, inputs: &[Tensor]) -> Result<Vec<Tensor>, ExecuteError> {
     strait_core::verifier::verify(&module).unwrap();
     let views: Vec<_> = inputs.iter().map(Tensor::view).collect();
     let plan = Plan::new(&module, module.main, &PlanOptions::default())?;
-    let made = plan.run(&mut Workspace::new(&plan, &Threads::one()?), &views);
+    let made = plan.run(&mut Workspace::new(&plan, &Threads::one()), &views);
     let plain = reference::run(&module, module.main, &views, &mut |_, _| {});
     match (&made, plain) {
         (Ok(made), Ok(plain)) => {

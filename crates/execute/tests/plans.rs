@@ -185,7 +185,7 @@ fn samples_run_side_by_side_and_come_back_in_order() {
         map_in_order(
             20,
             NonZeroUsize::new(count).unwrap(),
-            || Ok(Workspace::new(&plan, &Threads::one()?)),
+            || Ok(Workspace::new(&plan, &Threads::one())),
             |workspace, index| plan.run(workspace, &[sample(index).view()]),
             |_, outputs| {
                 results.push(outputs);

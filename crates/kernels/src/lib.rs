@@ -30,4 +30,5 @@ mod window;
 
 pub use error::KernelError;
 pub use isa::{Context, Isa};
+pub use parallel::{alone, threads};
 pub use window::{Conv, Images, Pool, Window};

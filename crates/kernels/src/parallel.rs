@@ -2,7 +2,30 @@
 
 use crate::error::KernelError;
 use rayon::prelude::*;
+use std::cell::Cell;
 use std::marker::PhantomData;
+
+thread_local! {
+    /// True while work is on this thread alone.
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work` on this thread, without any other: no thread has to be made for it.
+pub fn alone<R>(work: impl FnOnce() -> R) -> R {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            ALONE.set(self.0);
+        }
+    }
+    let _before = Before(ALONE.replace(true));
+    work()
+}
+
+/// The number of threads that work is split over: those of the current rayon pool, or one in [`alone`].
+pub fn threads() -> usize {
+    if ALONE.get() { 1 } else { rayon::current_num_threads() }
+}
 
 /// Below this many multiply-adds (or comparable steps) a kernel stays on its thread: waking another costs more.
 const WORTH_SPLITTING: usize = 1 << 17;
@@ -11,7 +34,7 @@ const WORTH_SPLITTING: usize = 1 << 17;
 ///
 /// A task must write no output element of another one; then neither the order nor the number of threads matters.
 pub(crate) fn for_each(tasks: usize, steps: usize, task: &(dyn Fn(usize) + Sync)) {
-    if tasks > 1 && steps >= WORTH_SPLITTING && rayon::current_num_threads() > 1 {
+    if tasks > 1 && steps >= WORTH_SPLITTING && threads() > 1 {
         (0..tasks).into_par_iter().for_each(task);
     } else {
         (0..tasks).for_each(task);
@@ -24,7 +47,7 @@ pub(crate) fn try_for_each(
     steps: usize,
     task: &(dyn Fn(usize) -> Result<(), KernelError> + Sync),
 ) -> Result<(), KernelError> {
-    if tasks > 1 && steps >= WORTH_SPLITTING && rayon::current_num_threads() > 1 {
+    if tasks > 1 && steps >= WORTH_SPLITTING && threads() > 1 {
         // `reduce` combines neighbours in order.
         (0..tasks).into_par_iter().map(task).reduce(|| Ok(()), Result::and)
     } else {

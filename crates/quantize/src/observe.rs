@@ -101,7 +101,7 @@ pub fn observe(
         .filter_map(|(at, name)| Some((at, *by_name.get(&name)?)))
         .collect();
     let axes = softmax_axes(module, module.main);
-    let worker = || Ok(Workspace::new(&plan, &Threads::one()?));
+    let worker = || Ok(Workspace::new(&plan, &Threads::one()));
     let work = |workspace: &mut Workspace, at: usize| -> Result<Seen, Failure> {
         let position = positions[at];
         let sample = samples.sample(position as usize).map_err(Failure::Data)?;

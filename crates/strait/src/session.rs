@@ -113,7 +113,7 @@ impl Session {
         let demand = Demand::new(cost(module, module.main)?);
         options.limits.admit(&demand, options.threads)?;
         let plan = Plan::new(module, module.main, &PlanOptions::default())?;
-        let threads = Threads::new(options.threads)?;
+        let threads = Threads::new(options.threads);
         Ok(Session {
             workspace: Workspace::new(&plan, &threads),
             plan: Arc::new(plan),

@@ -33,7 +33,7 @@ fn array(path: &Path) -> ArrayD<f32> {
 fn near(name: &str, module: &Module, inputs: &ArrayD<f32>, outputs: &ArrayD<f32>) -> f64 {
     let plan =
         Plan::new(module, module.main, &PlanOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let mut workspace = Workspace::new(&plan, &Threads::one().unwrap());
+    let mut workspace = Workspace::new(&plan, &Threads::one());
     let port = plan.inputs().next().unwrap().clone();
     let mut worst = f64::INFINITY;
     for (x, expected) in inputs.axis_iter(Axis(0)).zip(outputs.axis_iter(Axis(0))).take(SAMPLES) {

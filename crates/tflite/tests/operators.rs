@@ -65,7 +65,7 @@ fn run(root: &Table, shape: &[usize], x: &[f32]) -> Tensor {
         .unwrap_or_else(|error| panic!("{error}"));
     strait_core::verifier::verify(&module).unwrap();
     let plan = Plan::new(&module, module.main, &PlanOptions::default()).unwrap();
-    let threads = Threads::one().unwrap();
+    let threads = Threads::one();
     let x = Tensor::from_values(shape, x).unwrap();
     plan.run(&mut Workspace::new(&plan, &threads), &[x.view()])
         .unwrap()

@@ -53,7 +53,7 @@ impl LoopsFor for Instead {
 }
 
 fn verify(module: &Module, loops: &dyn LoopsFor) -> VerifyReport {
-    let threads = Threads::one().unwrap();
+    let threads = Threads::one();
     let options = VerifyOptions {
         loops,
         ..VerifyOptions::new(&threads)

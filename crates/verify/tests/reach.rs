@@ -286,7 +286,7 @@ data @b: i32[2] = inline [0,0]";
     let of = |interval: Per<(i64, i64)>| grounded(&module, &[record("y", &[scaled(1, 1)], shifted(&[1]), interval)]);
     let first = of([(0, 0)].into_iter().collect());
     assert_eq!(first[0].certificate.verdict.values(), [Verdict::Exact]);
-    let threads = strait_execute::Threads::one().unwrap();
+    let threads = strait_execute::Threads::one();
     let without_samples = strait_verify::VerifyOptions {
         samples: 0,
         ..strait_verify::VerifyOptions::new(&threads)

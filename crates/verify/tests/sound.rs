@@ -115,7 +115,7 @@ fn an_artifact_is_verified_from_its_folder() {
     };
     writer.commit(provenance).unwrap();
     let artifact = Artifact::open(&root.path().join("out")).unwrap();
-    let threads = strait_execute::Threads::one().unwrap();
+    let threads = strait_execute::Threads::one();
     let model = artifact.model(strait_container::Integrity::Full).unwrap();
     let options = strait_verify::VerifyOptions::new(&threads);
     let report = strait_verify::verify_module(&model.module, &model.certificates, &options).unwrap();
@@ -125,7 +125,7 @@ fn an_artifact_is_verified_from_its_folder() {
 #[test]
 fn a_module_without_a_lowered_graph_is_refused() {
     let text = text(&LOWERED.replace("@lowered", "@other"), FUSED, DATA);
-    let threads = strait_execute::Threads::one().unwrap();
+    let threads = strait_execute::Threads::one();
     let options = strait_verify::VerifyOptions::new(&threads);
     let error = strait_verify::verify_module(&parse(&text), &[], &options).unwrap_err();
     assert!(error.to_string().contains("`lowered`"), "{error}");
@@ -242,7 +242,7 @@ fn what_is_fused_where_there_is_nothing_to_compare_it_with_is_found() {
         let [lowered, main] = ["lowered", "main"].map(|name| format!("graph @{name}{}", body(node)));
         parse(&text(&lowered, &main, &format!("{more}\n{DATA}")))
     };
-    let threads = strait_execute::Threads::one().unwrap();
+    let threads = strait_execute::Threads::one();
     let options = strait_verify::VerifyOptions {
         samples: 0,
         ..strait_verify::VerifyOptions::new(&threads)

@@ -10,6 +10,7 @@ use crate::tidy::repository::File;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("requantize", &[]),
     ("mapped", &[]),
+    ("signals", &[]),
     ("testkit", &[]),
     ("document", &[]),
     ("kernels", &["requantize"]),
@@ -134,6 +135,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "identify",
             "conformance",
             "plugin-host",
+            "signals",
         ],
     ),
     (

@@ -71,7 +71,7 @@ impl Work<'_> {
             None => None,
         };
         let worker = || {
-            let threads = Threads::one()?;
+            let threads = Threads::one();
             let inside = inside.as_ref().map(|inside| Workspace::new(&inside.plan, &threads));
             Ok((comparison.space(&threads), inside))
         };

@@ -11,9 +11,11 @@ mod samples;
 mod targets;
 mod verify;
 
-use std::num::NonZeroUsize;
-
-use strait_driver::{diagnostic::Diagnostic, session::Session, stop::Stop};
+use strait_driver::{
+    diagnostic::Diagnostic,
+    session::{Session, threads},
+    stop::Stop,
+};
 use strait_kernels::{Context, Isa};
 
 use crate::{
@@ -40,7 +42,8 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
 
 /// Session of a command, watched by `watch`.
 fn session<'a>(machine: &Machine, watch: &'a Watch) -> Result<Session<'a>, Stop> {
-    let session = Session::new(threads(machine), context(machine)?, watch);
+    let threads = threads(machine.threads, watch);
+    let session = Session::new(threads, context(machine)?, watch);
     Ok(session.with_limits(machine.limits()))
 }
 
@@ -56,10 +59,4 @@ fn context(machine: &Machine) -> Result<Context, Stop> {
         Diagnostic::error("S001", message).help(format!("it has {}", names.join(", ")))
     })?;
     Ok(Context::with_isa(isa))
-}
-
-/// The number of threads that is asked for, or that of the machine.
-fn threads(machine: &Machine) -> NonZeroUsize {
-    let available = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    machine.threads.unwrap_or_else(available)
 }

@@ -242,7 +242,10 @@ fn reader(mut pipe: impl Read + Send + 'static, most: usize, last: bool) -> Rece
         let _ = send.send(kept);
     };
     // Without a thread the channel is closed, which reads as nothing.
-    let _ = thread::Builder::new().name("command".into()).spawn(read);
+    let _ = thread::Builder::new()
+        .name("command".into())
+        .stack_size(1 << 20)
+        .spawn(read);
     receive
 }
 

@@ -123,7 +123,7 @@ pub(crate) fn notes(
     let demand = others.fold(side.demand.clone(), |demand, other| demand.beside(other.demand.clone()));
     let threads = session.admit(&demand, samples.count())?;
     let worker = || {
-        let space = |side: &&Side| Ok::<_, strait_execute::ExecuteError>(Workspace::new(&side.plan, &Threads::one()?));
+        let space = |side: &&Side| Ok::<_, strait_execute::ExecuteError>(Workspace::new(&side.plan, &Threads::one()));
         let spaces = sides.iter().map(space).collect::<Result<Vec<_>, _>>()?;
         Ok((spaces, Scratch::default()))
     };

@@ -132,7 +132,7 @@ fn squares(
     let plan =
         |module: &Module, options: &PlanOptions<'_>| Plan::new(module, module.main, options).map_err(failure::execute);
     let plans = [plan(&float, &options)?, plan(model.module, &of_other)?];
-    let threads = Threads::new(session.threads).map_err(failure::execute)?;
+    let threads = Threads::new(session.threads);
     let mut spaces = plans.each_ref().map(|plan| Workspace::new(plan, &threads));
     let mut all: BTreeMap<ValueId, Squares> = BTreeMap::new();
     for index in 0..reference.outputs.len().min(SEARCHED) {

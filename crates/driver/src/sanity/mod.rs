@@ -230,7 +230,7 @@ fn ran(
     phase: &str,
 ) -> Result<Vec<Vec<Tensor>>, Stop> {
     let threads = session.admit(&side.demand, count)?;
-    let worker = || Ok((Workspace::new(&side.plan, &Threads::one()?), Scratch::default()));
+    let worker = || Ok((Workspace::new(&side.plan, &Threads::one()), Scratch::default()));
     let work = |(space, scratch): &mut (Workspace, Scratch), index: usize| {
         let sample = samples.sample(index, scratch).map_err(failure::data)?;
         let ran = side.plan.run(space, &views(&sample)?);

@@ -111,7 +111,7 @@ pub fn options(isa: Isa) -> PlanOptions<'static> {
 }
 
 pub fn threads(count: usize) -> Threads {
-    Threads::new(NonZeroUsize::new(count).unwrap()).unwrap()
+    Threads::new(NonZeroUsize::new(count).unwrap())
 }
 
 /// Plans and runs the main graph.

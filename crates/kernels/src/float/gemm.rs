@@ -8,7 +8,7 @@ use super::columns::{Columns, SLACK};
 use crate::{
     error::{KernelError, expect_len, product},
     isa::{Context, Job},
-    parallel::{Shared, for_each},
+    parallel::{Shared, for_each, threads},
     simd::{F32s, Simd},
 };
 use std::mem::MaybeUninit;
@@ -167,11 +167,8 @@ impl<C: Columns> Product<'_, C> {
     /// Strips of columns; where these are too few for the threads, rows are split too (each part then packs its strip).
     pub(crate) fn split(&self) -> Split {
         let strips = self.n.div_ceil(STRIP).max(1);
-        let row_parts = (2 * rayon::current_num_threads())
-            .div_ceil(strips)
-            .min(self.m.div_ceil(96))
-            .max(1);
-        let rows = if rayon::current_num_threads() == 1 {
+        let row_parts = (2 * threads()).div_ceil(strips).min(self.m.div_ceil(96)).max(1);
+        let rows = if threads() == 1 {
             self.m
         } else {
             self.m.div_ceil(row_parts).next_multiple_of(12)

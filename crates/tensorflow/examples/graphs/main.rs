@@ -88,7 +88,7 @@ fn run(folder: &Path, case: &Case) -> Result<String, Box<dyn Error>> {
         .map(|view| view.map(|view| view.to_tensor()))
         .collect::<Result<_, _>>()?;
     let views: Vec<_> = inputs.iter().map(strait_execute::Tensor::view).collect();
-    let threads = Threads::one()?;
+    let threads = Threads::one();
     let outputs = plan.run(&mut Workspace::new(&plan, &threads), &views)?;
     if outputs.len() != case.outputs.len() {
         return Err(format!("it has {} outputs", outputs.len()).into());

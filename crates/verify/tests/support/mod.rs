@@ -15,7 +15,7 @@ pub(crate) fn parse(text: &str) -> Module {
 }
 
 pub(crate) fn verify(module: &Module, records: &[CertificateRecord]) -> VerifyReport {
-    let threads = Threads::one().unwrap();
+    let threads = Threads::one();
     verify_module(module, &grounded(module, records), &VerifyOptions::new(&threads)).unwrap()
 }
 
