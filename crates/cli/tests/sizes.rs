@@ -119,6 +119,30 @@ fn a_hundred_bytes_that_ask_for_fifty_gigabytes_are_refused_by_name() {
     assert_eq!(code, 0, "{message}");
 }
 
+/// A run of the float model fits; all integers of the fused graph at a time, as its verification has them, do not.
+#[test]
+fn integers_that_cannot_be_held_are_refused_before_anything_is_observed() {
+    let folder = tempfile::tempdir().unwrap();
+    let pad = node("Pad", "x", "s0", &[("pads", &[0, 0, 0, 0, 0, 0, 4000, 4000])]);
+    let names: Vec<String> = (0..40).map(|at| format!("s{at}")).chain(["y".to_owned()]).collect();
+    let steps = names.windows(2).map(|pair| node("Sigmoid", &pair[0], &pair[1], &[]));
+    let file = model(&[pad].into_iter().chain(steps).collect::<Vec<_>>());
+    let (code, message) = compile(&folder, &file, &["--memory", "500M", "--operations", "unlimited"]);
+    assert!(code == 1 && message.contains("error[S002]"), "{message}");
+    assert!(!folder.path().join("cache").exists(), "it was observed");
+    // A rule that leaves them in float leaves nothing to be held.
+    let rule = "quantize.rule=[{ ops = ['sigmoid', 'pad'], run = 'float' }]";
+    let (_, message) = compile(
+        &folder,
+        &file,
+        &["--memory", "500M", "--set", rule, "--operations", "1000"],
+    );
+    assert!(
+        message.contains("error[S003]") && !message.contains("S002"),
+        "{message}"
+    );
+}
+
 #[test]
 fn a_window_that_would_take_hours_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();

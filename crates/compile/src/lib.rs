@@ -9,6 +9,7 @@
 mod blame;
 mod compile;
 mod error;
+mod foresee;
 mod fuse;
 mod loops;
 mod model;
@@ -25,6 +26,7 @@ mod watch;
 
 pub use compile::{Built, Task, build, compile, hold, verify};
 pub use error::{CompileError, Denied, LayerError};
+pub use foresee::foresee;
 pub use loops::{OwnLoops, TargetLoops};
 pub use model::{Means, Model, canonicalise, check_invariants, observe};
 pub use observed::{InMemory, Observed};

@@ -33,7 +33,7 @@ use super::{
     denied::left_in_float,
     effects::effects,
     emit, gates, given, inputs,
-    lowered::{Job, Lowered, annotated_with, lowered},
+    lowered::{self, Job, Lowered, annotated_with, lowered},
     nan, observe,
     read::{FloatModel, read_model, reading},
     ready::{Ready, ready},
@@ -74,6 +74,10 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         jobs.push((target, origin, formats, folder, writer));
     }
     let ready = ready(loaded, session)?;
+    for (target, ..) in &jobs {
+        let selection = ready.selection.of_target(&ready.rules.quantize, &target.spec().id);
+        lowered::foresee(loaded, &ready, (target.spec(), &selection), session)?;
+    }
     let before = before_targets(loaded, &ready, session)?;
     let compile = |(target, origin, formats, folder, writer): Chosen| {
         let id = target.spec().id.to_string();

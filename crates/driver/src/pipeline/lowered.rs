@@ -10,7 +10,10 @@ use strait_core::{Bodies, Module, Switches};
 use strait_import::FreeDimension;
 use strait_lower::{Fusion, Until};
 use strait_quantize::{Observation, Requests, Settings};
-use strait_target::{Origin, Target, spec::Format};
+use strait_target::{
+    Origin, Target,
+    spec::{Format, TargetSpec},
+};
 use strait_verify::Ranges;
 
 use crate::{
@@ -21,7 +24,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{denied, given, model_grids, outputs::Outputs, record};
+use super::{denied, given, model_grids, outputs::Outputs, ready::Ready, record};
 
 /// Input of the phases of one target.
 #[derive(Clone)]
@@ -62,6 +65,19 @@ pub(super) struct Lowered {
     pub(super) settings: Settings,
     pub(super) built: Built,
     pub(super) remarks: Vec<Diagnostic>,
+}
+
+/// Refuses a model whose integers cannot be held within the limits before anything is observed.
+pub(super) fn foresee(
+    loaded: &Loaded,
+    ready: &Ready,
+    (spec, selection): (&TargetSpec, &Selection),
+    session: &Session<'_>,
+) -> Result<(), Stop> {
+    let settings =
+        rules::settings(&ready.canonical, &ready.rules, selection, spec).map_err(|found| loaded.told(found))?;
+    let module = (&ready.canonical, &ready.bodies);
+    strait_compile::foresee(module, (spec, &settings), &session.limits).map_err(failure::compile)
 }
 
 /// Compiles, and holds the result to what the configuration asks for.
