@@ -78,6 +78,7 @@ pub(crate) fn rendered(finding: &str) {
 pub(crate) fn stopped(stop: &Stop, json: bool) -> Exit {
     let (exit, kind, found) = match stop {
         Stop::Found(found) => {
+            let found = found.clone().bounded();
             rendered(&found.render(io::stderr().is_terminal()));
             let damaged = found.0.iter().any(|finding| finding.code == codes::DAMAGED);
             let exit = if damaged { Exit::Unsound } else { Exit::Failed };

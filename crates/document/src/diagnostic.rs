@@ -1,7 +1,7 @@
 //! Diagnostics for people and programs: one type for every layer that reports through the driver, rendered as text with
 //! the offending line, or as JSON.
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 #[cfg(feature = "render")]
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, renderer::DecorStyle};
@@ -252,7 +252,32 @@ impl fmt::Display for Diagnostic {
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
+/// Findings of one code that are told one by one.
+const MOST_OF_A_CODE: usize = 20;
+
 impl Diagnostics {
+    /// The first twenty of each code, and the number of the others: a mistake that a program made a hundred thousand times is
+    /// one mistake.
+    #[must_use]
+    pub fn bounded(self) -> Diagnostics {
+        let mut counts: BTreeMap<(String, Severity), usize> = BTreeMap::new();
+        let mut kept = self.0;
+        kept.retain(|finding| {
+            let count = counts.entry((finding.code.clone(), finding.severity)).or_default();
+            *count += 1;
+            *count <= MOST_OF_A_CODE
+        });
+        let more = counts.into_iter().filter(|(_, count)| *count > MOST_OF_A_CODE);
+        kept.extend(more.map(|((code, severity), count)| {
+            let more = count - MOST_OF_A_CODE;
+            Diagnostic {
+                severity,
+                ..Diagnostic::error(code, format!("and {more} more of this kind, which are not shown"))
+            }
+        }));
+        Diagnostics(kept)
+    }
+
     /// For a person: each finding, an empty line between two.
     pub fn render(&self, colour: bool) -> String {
         let rendered: Vec<String> = self.0.iter().map(|diagnostic| diagnostic.render(colour)).collect();
@@ -348,5 +373,24 @@ error[C003]: unknown key `sample`
         });
         assert_eq!(found.render(false), "error[C001]: cannot be read\n--> deploy.toml");
         assert_eq!(found.to_json().get("line"), None);
+    }
+
+    #[test]
+    fn twenty_of_a_kind_are_told_and_the_others_counted() {
+        let many = |code: &str, count: usize| (0..count).map(|at| Diagnostic::error(code, at.to_string())).collect();
+        let all: Vec<Diagnostic> = [many("R001", 100_000), many("R002", 20)]
+            .into_iter()
+            .flat_map(|many: Vec<_>| many)
+            .collect();
+        let bounded = Diagnostics(all).bounded();
+        assert_eq!(bounded.0.len(), 41);
+        assert_eq!(
+            bounded.0[40].message,
+            "and 99980 more of this kind, which are not shown"
+        );
+        assert_eq!(
+            (bounded.0[40].code.as_str(), bounded.0[20].code.as_str()),
+            ("R001", "R002")
+        );
     }
 }

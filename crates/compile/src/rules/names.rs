@@ -4,7 +4,7 @@
 //! operators are held against the terms of the canonical graph; they ignore letter case and underscores, so that
 //! `GlobalAveragePool` is `global_average_pool`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use strait_core::{Graph, Module, Node, NodeId, Op, ValueId};
 use strait_document::{Glob, KeyPath, nearest};
@@ -14,11 +14,14 @@ use super::{Between, Pattern, Rule, RuleError, keys::rule_place};
 /// Number of names that an error lists.
 const MOST_NAMES: usize = 3;
 
+/// Errors that have the names that are near, which takes long where there are many names. Nobody reads more.
+pub(super) const MOST_NEAR: usize = 20;
+
 /// An error for each of these patterns over layers, in a list at `key`, that matches none: with the names that are near. `what` is
 /// what a layer does that has a name, as in `layer is called`.
 pub fn unmatched_layers(module: &Module, key: &KeyPath, patterns: &[Pattern], what: &str) -> Vec<RuleError> {
     let names = Names::of(module);
-    let unknown = names.unmatched(key.clone(), patterns, || names.layer_names(), what);
+    let unknown = names.unmatched(key.clone(), patterns, &names.layers, what, true);
     unknown.into_iter().map(|(_, error)| error).collect()
 }
 
@@ -46,14 +49,30 @@ fn words(graph: &Graph, node: &Node) -> impl Iterator<Item = &'static str> {
 
 /// The names in a graph.
 pub(super) struct Names<'a> {
-    module: &'a Module,
     graph: &'a Graph,
+    /// Of layers, with the nodes that answer for them.
+    layers: Known<'a, NodeId>,
+    /// Of tensors that are no constants.
+    tensors: Known<'a, ValueId>,
 }
+
+/// Everything of a kind that has a name.
+type Known<'a, T> = BTreeMap<&'a str, Vec<T>>;
 
 impl<'a> Names<'a> {
     pub(super) fn of(module: &'a Module) -> Names<'a> {
         let graph = module.main();
-        Names { module, graph }
+        let mut layers = Known::new();
+        for (id, node) in graph.nodes() {
+            for &source in &node.sources {
+                layers.entry(module.name(source)).or_insert_with(Vec::new).push(id);
+            }
+        }
+        let mut tensors = Known::new();
+        for (id, value) in graph.values().filter(|&(id, _)| graph.data_of(id).is_none()) {
+            tensors.entry(module.name(value.name)).or_insert_with(Vec::new).push(id);
+        }
+        Names { graph, layers, tensors }
     }
 
     /// The layers that all selectors of the rule choose.
@@ -62,10 +81,13 @@ impl<'a> Names<'a> {
             return BTreeSet::new();
         }
         let between = rule.between.as_ref().map(|between| self.between(between));
-        let layers = globs(&rule.layers);
+        let named = (!rule.layers.is_empty()).then(|| matching(&self.layers, &rule.layers));
+        if named.as_ref().is_some_and(BTreeSet::is_empty) {
+            return BTreeSet::new();
+        }
         let ops: Vec<Glob> = rule.op.iter().map(|op| Glob::new(&plain(op.as_str()))).collect();
         let chosen = self.graph.nodes().filter(|(id, node)| {
-            (layers.is_empty() || matches_layer(self.module, node, &layers))
+            named.as_ref().is_none_or(|named| named.contains(id))
                 && (ops.is_empty() || words(self.graph, node).any(|word| ops.iter().any(|op| op.matches(&plain(word)))))
                 && between.as_ref().is_none_or(|between| between.contains(id))
         });
@@ -74,28 +96,13 @@ impl<'a> Names<'a> {
 
     /// The tensors that one of the patterns matches.
     pub(super) fn tensors(&self, patterns: &[Pattern]) -> BTreeSet<ValueId> {
-        let patterns = globs(patterns);
-        let named = self.variables();
-        let matched = named.filter(|(_, name)| patterns.iter().any(|pattern| pattern.matches(name)));
-        matched.map(|(id, _)| id).collect()
-    }
-
-    /// All tensors but constants, with their names.
-    fn variables(&self) -> impl Iterator<Item = (ValueId, &'a str)> {
-        let variables = self.graph.values().filter(|&(id, _)| self.graph.data_of(id).is_none());
-        variables.map(|(id, value)| (id, self.module.name(value.name)))
+        matching(&self.tensors, patterns)
     }
 
     /// Every node on a way from one that `from` names to one that `to` names, both included.
     fn between(&self, between: &Between) -> BTreeSet<NodeId> {
         let graph = self.graph;
-        let start = |patterns: &[Pattern]| {
-            let patterns = globs(patterns);
-            let nodes = graph
-                .nodes()
-                .filter(|(_, node)| matches_layer(self.module, node, &patterns));
-            nodes.map(|(id, _)| id).collect::<Vec<_>>()
-        };
+        let start = |patterns: &[Pattern]| matching(&self.layers, patterns).into_iter().collect();
         let below = reach(start(&between.from), |id| {
             let outputs = graph.node(id).into_iter().flat_map(|node| node.outputs.iter().copied());
             outputs.flat_map(|value| graph.uses(value)).map(|at| at.node).collect()
@@ -113,28 +120,31 @@ impl<'a> Names<'a> {
         below.intersection(&above).copied().collect()
     }
 
-    /// The rule's patterns that match nothing by themselves, with the names that are most like them.
-    pub(super) fn unknown<'r>(&self, index: usize, rule: &'r Rule) -> Vec<(&'r Pattern, RuleError)> {
+    /// The rule's patterns that match nothing by themselves; `near` with the names that are most like them.
+    pub(super) fn unknown<'r>(&self, index: usize, rule: &'r Rule, near: bool) -> Vec<(&'r Pattern, RuleError)> {
         let place = |name: &str| rule_place(index).key(name);
-        let layers = || self.layer_names();
-        let tensors = || self.variables().map(|(_, name)| name).collect();
+        let (layers, tensors) = (&self.layers, &self.tensors);
         let ends = rule.between.as_ref();
         let (from, to) = ends.map_or((&[][..], &[][..]), |between| (&between.from, &between.to));
         let left = "layer that is left is called";
-        let mut unknown = self.unmatched(place("layers"), &rule.layers, layers, left);
-        unknown.extend(self.unmatched(place("between").key("from"), from, layers, left));
-        unknown.extend(self.unmatched(place("between").key("to"), to, layers, left));
+        let mut unknown = self.unmatched(place("layers"), &rule.layers, layers, left, near);
+        unknown.extend(self.unmatched(place("between").key("from"), from, layers, left, near));
+        unknown.extend(self.unmatched(place("between").key("to"), to, layers, left, near));
         unknown.extend(self.unmatched(
             place("tensors"),
             &rule.tensors,
             tensors,
             "tensor between layers is called",
+            near,
         ));
         if !rule.op.is_empty() {
             let ops = self.graph.nodes().flat_map(|(_, node)| words(self.graph, node));
             let listed: BTreeSet<&str> = ops.collect();
             let matches = |word: &str| listed.iter().any(|op| Glob::new(&plain(word)).matches(&plain(op)));
             unknown.extend(without_match(place("op"), &rule.op, matches, |word| {
+                if !near {
+                    return String::new();
+                }
                 let near = nearest::did_you_mean(&plain(word), listed.iter().copied());
                 let near = near
                     .first()
@@ -150,36 +160,46 @@ impl<'a> Names<'a> {
         unknown
     }
 
-    /// Those of the patterns that match none of the names, with the names that are most like them.
-    fn unmatched<'r>(
+    /// Those of the patterns that match none of the names; `near` with the names that are most like them.
+    fn unmatched<'r, T: Copy + Ord>(
         &self,
         key: KeyPath,
         patterns: &'r [Pattern],
-        names: impl Fn() -> BTreeSet<&'a str>,
+        names: &Known<'a, T>,
         what: &str,
+        near: bool,
     ) -> Vec<(&'r Pattern, RuleError)> {
-        if patterns.is_empty() {
-            return Vec::new();
-        }
-        let names = names();
-        let matches = |word: &str| {
-            let glob = Glob::new(word);
-            names.iter().any(|name| glob.matches(name))
-        };
+        let matches = |word: &str| !found(names, word).is_empty();
         without_match(key, patterns, matches, |word| {
+            if !near {
+                return String::new();
+            }
             let deep = word.replace("**", "*").replace('*', "**");
             if deep != word && matches(&deep) {
                 return format!("no {what} `{word}`: `*` does not match `/`, `**` does: `{deep}`");
             }
-            let near = nearest::closest(word, names.iter().copied(), MOST_NAMES).join("`, `");
+            let near = nearest::closest(word, names.keys().copied(), MOST_NAMES).join("`, `");
             format!("no {what} `{word}`; near it are `{near}`")
         })
     }
+}
 
-    fn layer_names(&self) -> BTreeSet<&'a str> {
-        let sources = self.graph.nodes().flat_map(|(_, node)| &node.sources);
-        sources.map(|&source| self.module.name(source)).collect()
+/// All that one of the patterns matches by its name.
+fn matching<T: Copy + Ord>(names: &Known<'_, T>, patterns: &[Pattern]) -> BTreeSet<T> {
+    patterns
+        .iter()
+        .flat_map(|pattern| found(names, pattern.as_str()))
+        .collect()
+}
+
+/// All that a pattern matches. A name without wildcards is looked up and not compared with each.
+fn found<T: Copy>(names: &Known<'_, T>, word: &str) -> Vec<T> {
+    if !word.contains(['*', '?']) {
+        return names.get(word).cloned().unwrap_or_default();
     }
+    let glob = Glob::new(word);
+    let matched = names.iter().filter(|(name, _)| glob.matches(name));
+    matched.flat_map(|(_, found)| found.iter().copied()).collect()
 }
 
 /// An error for each of the patterns, in a list at `key`, that does not match, with its help.
@@ -195,14 +215,13 @@ fn without_match<'r>(
         .filter(|(_, pattern)| !matches(pattern.as_str()));
     let error = |(at, pattern): (usize, &'r Pattern)| {
         let message = format!("`{}` matches nothing", pattern.as_str());
-        let error = RuleError::wrong(key.clone().index(at), message);
-        (pattern, error.help(help(pattern.as_str())))
+        let mut error = RuleError::wrong(key.clone().index(at), message);
+        error
+            .help
+            .extend(Some(help(pattern.as_str())).filter(|help| !help.is_empty()));
+        (pattern, error)
     };
     unknown.map(error).collect()
-}
-
-fn globs(patterns: &[Pattern]) -> Vec<Glob> {
-    patterns.iter().map(Pattern::glob).collect()
 }
 
 /// Lower case, without underscores.

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use strait_core::{Module, NodeId, ValueId};
 
 use super::{
-    Layers, Quantize, Rule, RuleError, RuleErrors, Selection, folded::Part, keys::rule_place, names::Names,
+    Layers, Quantize, Rule, RuleError, RuleErrors, Selection,
+    folded::Part,
+    keys::rule_place,
+    names::{MOST_NEAR, Names},
     ports::ports,
 };
 
@@ -33,7 +36,7 @@ pub fn select(
         let mut values = names.tensors(&rule.tensors);
         let unknown = match rule.optional {
             true => Vec::new(),
-            false => names.unknown(index, rule),
+            false => names.unknown(index, rule, found.len() < MOST_NEAR),
         };
         if nodes.is_empty() && values.is_empty() {
             let mut error = RuleError::wrong(rule_place(index), "the rule matches nothing");

@@ -65,6 +65,21 @@ pub(super) fn node(module: &Module, name: &str, port: Port) -> Result<NodeId, Di
 /// # Errors
 /// A name that no node of the main graph answers for.
 pub(super) fn layer(module: &Module, name: &str) -> Result<NodeId, Diagnostics> {
+    find(module, name).ok_or_else(|| {
+        let names = module.main().nodes().flat_map(|(_, node)| &node.sources);
+        let near = nearest::closest(name, names.map(|&name| module.name(name)), 3);
+        no_layer(name).help(format!("near it are {}", near.join(", "))).into()
+    })
+}
+
+/// The finding for a layer that the model does not have.
+pub(super) fn no_layer(name: &str) -> Diagnostic {
+    let message = format!("a grid is given for `{name}`, and the model has no such layer");
+    Diagnostic::error(codes::RULE, message)
+}
+
+/// The node that computes a layer of the model, if it has one.
+pub(super) fn find(module: &Module, name: &str) -> Option<NodeId> {
     let graph = module.main();
     // A name that no layer of the model has means nothing, though a node may be called so here. Of several nodes that answer for a
     // layer it is the one with its name, and none that moves elements for it.
@@ -74,11 +89,5 @@ pub(super) fn layer(module: &Module, name: &str) -> Result<NodeId, Diagnostics> 
         false => 1 + u8::from(node.op.term().is_form()),
     };
     let found = graph.nodes().filter(|(_, node)| answers(node)).min_by_key(unlikeness);
-    found.map(|(id, _)| id).ok_or_else(|| {
-        let names = graph.nodes().flat_map(|(_, node)| &node.sources);
-        let near = nearest::closest(name, names.map(|&name| module.name(name)), 3);
-        let message = format!("a grid is given for `{name}`, and the model has no such layer");
-        let finding = Diagnostic::error(codes::RULE, message);
-        finding.help(format!("near it are {}", near.join(", "))).into()
-    })
+    found.map(|(id, _)| id)
 }

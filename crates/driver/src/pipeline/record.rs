@@ -28,6 +28,9 @@ use super::{given, lowered::Job};
 /// A larger file is no record.
 const MOST_BYTES: u64 = 64 << 20;
 
+/// Findings that have the names that are near. Nobody reads more.
+const MOST_NEAR: usize = 20;
+
 /// The text of the record.
 ///
 /// # Errors
@@ -60,6 +63,10 @@ pub(super) fn grids(job: &Job<'_>, record: &Arc<SourceText>, settings: &mut Sett
     let (recorded, told) = joined::whole(job, recorded);
     findings.extend(told.into_iter().map(|(at, finding)| placed(record, at, finding)));
     for grid in recorded {
+        if findings.len() >= MOST_NEAR && given::find(module, &grid.layer).is_none() {
+            findings.push(placed(record, grid.at, given::no_layer(&grid.layer)));
+            continue;
+        }
         match taken(module, &grid) {
             Err(found) => findings.extend(
                 found

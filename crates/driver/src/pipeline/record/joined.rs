@@ -7,7 +7,7 @@ use strait_core::{NodeId, QuantParams};
 use strait_requantize::Per;
 use strait_target::{Joined, Recorded};
 
-use super::super::{given::layer, lowered::Job};
+use super::super::{given, lowered::Job};
 use crate::{diagnostic::Diagnostic, failure::codes};
 
 /// A finding, and the bytes of the record that it is about.
@@ -22,7 +22,7 @@ pub(super) fn whole(job: &Job<'_>, recorded: Vec<Recorded>) -> (Vec<Recorded>, V
     let (mut kept, mut told) = (Vec::new(), Vec::new());
     let mut parts: BTreeMap<NodeId, (Joined, Vec<Recorded>)> = BTreeMap::new();
     for grid in recorded {
-        let id = layer(module, &grid.layer).ok();
+        let id = given::find(module, &grid.layer);
         let node = id.and_then(|id| Some((id, graph.node(id)?)));
         let joined = node.and_then(|(id, node)| Some((id, job.outputs.parts(module, node)?)));
         let joined = joined.filter(|(_, joined)| joined.layers.iter().any(|(layer, _)| *layer == grid.layer));
