@@ -262,6 +262,8 @@ reason_codes! {
         Range = "range",
         /// A resize interpolates.
         ResizeMode = "resize-mode",
+        /// One step of the accumulator is larger than all that the layer was seen to compute: nothing would be left of its results.
+        SumStep = "sum-step",
         /// The target's own code refuses the node, which its table admits.
         TargetCode = "target-code",
         /// The table keeps the op on the host.

@@ -109,7 +109,12 @@ pub(crate) fn weights(
     let raised = product.raised(&least)?;
     match product.scales(&least)? {
         Scales::Coarsen(factor) => Ok(Some(Weights::Coarsen(factor))),
-        Scales::Are(scales) => Ok(Some(Weights::Grid(product.grid(scales, &ends)?, raised))),
+        Scales::Are(scales) => {
+            let result = node.outputs.first().and_then(|&y| graph.value(y));
+            let seen = result.and_then(|y| how.observation.elements(module.name(y.name)));
+            product.leaves_something(&scales, seen)?;
+            Ok(Some(Weights::Grid(product.grid(scales, &ends)?, raised)))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::multiplied::reach;
 use crate::annotate::settings::{Annotation, Unfit};
 use crate::annotate::state::Raised;
 use crate::observers::GridKind;
+use crate::statistics::Statistics;
 use std::borrow::Cow;
 use strait_core::{
     Granularity, Graph, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme, ValueId,
@@ -191,6 +192,24 @@ impl Product<'_> {
             true => Scales::Coarsen(coarsen),
             false => Scales::Are(scales),
         })
+    }
+
+    /// Looks whether a sum can be another code than 0. A sum that is less than half of a step s_x·s_w is 0; where that holds
+    /// for the largest number that was seen, in every channel, nothing is left of the layer, whatever reads its sums.
+    pub(crate) fn leaves_something(&self, scales: &[f32], seen: Option<&Statistics>) -> Result<(), Reason> {
+        let seen = seen.and_then(|seen| Some(seen.min()?.abs().max(seen.max()?.abs())));
+        let Some(largest) = seen.map(f64::from).filter(|&largest| largest > 0.0) else {
+            return Ok(());
+        };
+        let finest = scales.iter().fold(f64::INFINITY, |finest, &s| finest.min(s.into())) * self.x_scale;
+        if finest <= 2.0 * largest || scales.is_empty() {
+            return Ok(());
+        }
+        let text = format!(
+            "nothing would be left of its results: one step of its accumulator is {finest:e}, and the largest number that it was seen to \
+             compute is {largest:e}"
+        );
+        Err(Reason::new(ReasonCode::SumStep, text))
     }
 
     /// The grid of these scales.
