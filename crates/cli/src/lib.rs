@@ -49,8 +49,14 @@ pub fn main() -> ExitCode {
 
 /// Runs the program with these arguments, the first of which is its name.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    let arguments = match Arguments::try_parse_from(arguments).and_then(Arguments::complete) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let given = &arguments;
+    let arguments = match Arguments::try_parse_from(given).and_then(Arguments::complete) {
         Ok(arguments) => arguments,
+        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
+            console::explain(&not_text(given));
+            return Exit::Usage;
+        }
         Err(error) if error.use_stderr() => {
             console::explain(&with_command(error).to_string());
             return Exit::Usage;
@@ -60,6 +66,24 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Err(error) => return console::print(&error.to_string()),
     };
     guarded(|| commands::run(&arguments))
+}
+
+/// Says which argument is not UTF-8, with the option that it is for.
+fn not_text(arguments: &[OsString]) -> String {
+    let bad = arguments.iter().position(|argument| argument.to_str().is_none());
+    let shown = |at: usize| {
+        arguments
+            .get(at)
+            .map(|argument| argument.to_string_lossy().into_owned())
+    };
+    let text = bad.and_then(shown).unwrap_or_default();
+    let option = bad
+        .and_then(|at| shown(at.checked_sub(1)?))
+        .filter(|before| before.starts_with('-'));
+    let option = option.map(|option| format!(" of {option}")).unwrap_or_default();
+    format!(
+        "error: the argument{option} is not UTF-8: {text:?}\n\nRename the file, or give a link to it that has such a name."
+    )
 }
 
 /// Says which command takes a file that stands in the place of a command.

@@ -6,6 +6,7 @@ mod copy;
 #[path = "commands/main.rs"]
 mod commands;
 mod damaged;
+mod edges;
 mod eval;
 mod kept;
 mod readme;

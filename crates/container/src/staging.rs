@@ -6,8 +6,10 @@
 //! there, belong to a dead run: the next one to the same destination takes them away, and puts a previous artifact back
 //! that the dead run had not yet replaced.
 
+use crate::digest::sha256;
 use crate::exchange::put_in_place;
 use crate::leftovers::{Leftover, remove, undisturbed};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Result};
@@ -33,7 +35,7 @@ pub(crate) struct Staging {
 impl Staging {
     /// Makes a folder beside `parent/name`, after taking away what dead runs left.
     pub(crate) fn create(parent: &Path, name: &str) -> Result<Staging> {
-        let prefix = format!(".{name}.strait-");
+        let prefix = format!(".{}.strait-", shortened(name));
         clean_up(parent, name, &prefix)?;
         for _ in 0..ATTEMPTS {
             let lock = tempfile::Builder::new()
@@ -74,6 +76,19 @@ impl Drop for Staging {
         let _ = remove(&self.folder);
         let _ = remove(&self.displaced);
     }
+}
+
+/// The longest part of a destination's name in names of ours: file systems take 255 bytes.
+const LONGEST_NAME: usize = 160;
+
+/// The name of a destination, or of a long one its beginning and its digest.
+fn shortened(name: &str) -> Cow<'_, str> {
+    if name.len() <= LONGEST_NAME {
+        return name.into();
+    }
+    let end = (0..=LONGEST_NAME).rev().find(|&end| name.is_char_boundary(end));
+    let digest = sha256(name.as_bytes()).to_string();
+    format!("{}-{}", &name[..end.unwrap_or(0)], &digest[..16]).into()
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -214,6 +214,9 @@ impl Reader<'_> {
         let span = self.word(|byte| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte));
         let word = self.text.get(span.clone()).unwrap_or_default();
         let wrong = || self.wrong(start..self.at.max(self.here().end), "expected a value");
+        if let Some(number) = not_finite(word) {
+            return Ok(Value::Float(if negative { -number } else { number }));
+        }
         if !word.starts_with(|letter: char| letter.is_ascii_digit() || letter == '.') {
             return match word {
                 "" => Err(wrong().into()),
@@ -317,6 +320,16 @@ impl Reader<'_> {
         let rest = self.text.as_bytes().get(start..)?.iter().take(most);
         self.at += rest.take_while(|&&byte| char::from(byte).is_digit(radix)).count();
         u32::from_str_radix(self.text.get(start..self.at)?, radix).ok()
+    }
+}
+
+/// The numbers that have a word, in any case.
+fn not_finite(word: &str) -> Option<f64> {
+    let is = |name: &str| word.eq_ignore_ascii_case(name);
+    match word {
+        _ if is("nan") || is("nanf") => Some(f64::NAN),
+        _ if is("inf") || is("inff") || is("infinity") || is("infinityf") => Some(f64::INFINITY),
+        _ => None,
     }
 }
 

@@ -51,14 +51,15 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Metrics by their words.
+    /// Metrics by their words, each once.
     pub fn of(data: &'a Path, labels: Option<&'a Path>, metrics: &[Metric]) -> Request<'a> {
         let place = KeyPath::of(&["evaluation", "metrics"]);
         Request {
             data: Set::from(data),
             labels,
-            metrics: metrics
-                .iter()
+            metrics: (metrics.iter().enumerate())
+                .filter(|(at, metric)| !metrics[..*at].contains(metric))
+                .map(|(_, metric)| metric)
                 .map(|&metric| (place.clone(), MetricTable::of(metric)))
                 .collect(),
             configuration: None,
@@ -73,10 +74,12 @@ impl<'a> Request<'a> {
     /// Those of `[evaluation]` of a configuration.
     pub fn configured(loaded: &'a Loaded) -> Option<Request<'a>> {
         let evaluation = loaded.config.evaluation.as_ref()?;
+        let says_metrics = evaluation.metrics.is_some() || !evaluation.metric.is_empty();
         Some(Request {
             data: evaluation.data.set(evaluation.samples, evaluation.unreadable),
             labels: evaluation.labels.as_ref().map(AsRef::as_ref),
-            metrics: evaluation.chosen_metrics(),
+            // Where it says none, what there is to compare with decides.
+            metrics: says_metrics.then(|| evaluation.chosen_metrics()).unwrap_or_default(),
             configuration: Some(loaded),
         })
     }
@@ -142,6 +145,17 @@ fn measured(
         labels: request.labels,
     };
     let judges = judges(&wanted, &subject)?;
+    let lonely = judges.iter().find(|judge| judge.measure.meter.compares());
+    if let Some(judge) = lonely.filter(|_| !compares) {
+        let message = format!(
+            "the metric {:?} compares with another model, and there is none",
+            judge.measure.name
+        );
+        let finding = Diagnostic::error(codes::EVALUATION, message);
+        return Err(finding
+            .help("give the float model (--model) or the configuration (--simulated)")
+            .into());
+    }
     for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
         command.allowed(session)?;
     }

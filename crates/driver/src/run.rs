@@ -259,6 +259,13 @@ struct Unfinished {
 impl Unfinished {
     fn create(path: &Path, output: &Output, samples: usize) -> Result<Unfinished, Diagnostics> {
         let failed = |error: std::io::Error| unwritten(path, &error);
+        // A link is followed and stays one, as that of an artifact's folder does.
+        let place = match fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
+            true => fs::canonicalize(path).map_err(failed)?,
+            false => path.to_owned(),
+        };
+        let path = place.as_path();
+        let failed = |error: std::io::Error| unwritten(path, &error);
         let folder = folder_of(path);
         if !folder.is_dir() {
             let message = format!(

@@ -152,6 +152,10 @@ pub(crate) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -
         })?;
         match is_image(&file.to_string_lossy()) || file.is_dir() || extension(file) == "txt" {
             true => Ok(open_path(file, &[input])?),
+            false if extension(file) == "npz" => {
+                let pieces = open_archive(file, &[input])?;
+                Ok(pieces.into_iter().map(Found::Arrays).collect())
+            }
             false => Array::open(file).map(|array| vec![Found::Arrays(vec![array])]),
         }
     };

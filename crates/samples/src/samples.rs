@@ -11,6 +11,7 @@ use crate::{
     files::{self, Found},
     images::Images,
     layout,
+    listing::is_image,
     marks::{Mark, Marks},
     numbers::NumberType,
     place::{Set, Unreadable},
@@ -257,6 +258,15 @@ impl InputSamples {
                 return Err(preprocess(message).help("leave the steps out that stand for what was done to the array"));
             }
             (Found::Images(listing), Some(pipeline)) => Source::Images(Images::new(listing, pipeline, skips)?),
+            (Found::Images(listing), None) if !is_image(listing.name(0)) => {
+                let shown = listing.path(0);
+                let message = format!(
+                    "{} is neither an array (.npy, .npz) nor an image (.png, .jpg, .jpeg)",
+                    shown.display()
+                );
+                let help = "write arrays with numpy.save or numpy.savez; images of other names are decoded where [preprocess] says so";
+                return Err(DataError::new(Kind::Format, message).help(help));
+            }
             (Found::Images(listing), None) => {
                 let message = format!(
                     "{} is an image, and the preprocessing does not decode it",
