@@ -10,6 +10,7 @@ mod compile;
 mod oracles;
 mod process;
 mod python;
+mod stress;
 mod test;
 mod tidy;
 mod workspace;
@@ -50,6 +51,7 @@ const COMMANDS: &[Command] = &[
     oracles::COMMAND,
     accuracy::COMMAND,
     bench::COMMAND,
+    stress::COMMAND,
 ];
 
 fn overview() -> String {

@@ -81,7 +81,7 @@ pub(crate) fn version() -> String {
 /// Means of the work. None of them changes a bit of any result.
 #[derive(Debug, Args)]
 pub(crate) struct Machine {
-    /// Number of threads [default: as many as the machine has]
+    /// Number of threads, 256 at most; fewer where the system has no more [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Memory that runs may take, as 500M or 8GiB; samples run one after the other where it does not suffice for

@@ -131,7 +131,7 @@ fn integers_that_cannot_be_held_are_refused_before_anything_is_observed() {
     assert!(code == 1 && message.contains("error[S002]"), "{message}");
     assert!(!folder.path().join("cache").exists(), "it was observed");
     // A rule that leaves them in float leaves nothing to be held.
-    let rule = "quantize.rule=[{ ops = ['sigmoid', 'pad'], run = 'float' }]";
+    let rule = "quantize.rule=[{ op = ['sigmoid', 'pad'], run = 'float' }]";
     let (_, message) = compile(
         &folder,
         &file,

@@ -4,6 +4,8 @@
 //! far more than a run of the float model, and is known from shapes and from the target's table: a model whose integers
 //! cannot be held is refused before anybody waits for its statistics.
 
+use std::num::NonZeroUsize;
+
 use strait_core::{Bodies, Def, Module, Placement, Term, ValueId, shape::element_count};
 use strait_execute::{Demand, Limits, Operations, cost};
 use strait_quantize::{
@@ -66,12 +68,14 @@ pub fn foresee(
         operations: Operations::Unlimited,
         ..*limits
     };
-    any_work.admit(&demand, std::num::NonZeroUsize::MIN)?;
-    let both = Demand::new(float.clone()).beside(Demand::new(float));
+    any_work.admit(&demand, NonZeroUsize::MIN)?;
     let any_memory = Limits {
         memory: None,
         ..*limits
     };
-    any_memory.admit(&both, std::num::NonZeroUsize::MIN)?;
+    let float = Demand::new(float);
+    for demand in [float.clone(), float.clone().beside(float)] {
+        any_memory.admit(&demand, NonZeroUsize::MIN)?;
+    }
     Ok(())
 }

@@ -145,11 +145,11 @@ fn measured(
         labels: request.labels,
     };
     let judges = judges(&wanted, &subject)?;
-    let lonely = judges.iter().find(|judge| judge.measure.meter.compares());
-    if let Some(judge) = lonely.filter(|_| !compares) {
+    let lonely = (wanted.iter()).find(|(_, table)| table.metric().is_some_and(Metric::compares));
+    if let Some((_, table)) = lonely.filter(|_| !compares) {
         let message = format!(
             "the metric {:?} compares with another model, and there is none",
-            judge.measure.name
+            table.name
         );
         let finding = Diagnostic::error(codes::EVALUATION, message);
         return Err(finding

@@ -48,6 +48,11 @@ impl Metric {
             Metric::Agreement | Metric::Cosine | Metric::Snr => None,
         }
     }
+
+    /// True for one that compares with another model, and so needs no labels.
+    pub fn compares(self) -> bool {
+        self.labels().is_none()
+    }
 }
 
 strait_document::words! {

@@ -49,7 +49,8 @@ impl Threads {
         thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// The number of threads, of at most `wanted`, that the system has for this process now.
+    /// The number of threads, of at most `wanted`, that the system has for this process now, with as much memory again as their
+    /// stacks take.
     pub fn obtainable(wanted: NonZeroUsize) -> NonZeroUsize {
         let more = wanted.get().min(MOST_THREADS) - 1;
         let (hold, held) = mpsc::channel::<()>();
@@ -57,7 +58,8 @@ impl Threads {
         let made = thread::scope(|scope| {
             // They end when there is nobody left to wait for.
             let wait = || _ = held.lock().map(|held| held.recv());
-            let made = (0..more).take_while(|_| start(scope, "thread", wait).is_some()).count();
+            let made = (0..more).take_while(|_| start_with(2 * STACK, scope, "thread", wait).is_some());
+            let made = made.count();
             drop(hold);
             made
         });
@@ -83,7 +85,16 @@ pub(crate) fn start<'scope, T: Send + 'scope>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Option<ScopedJoinHandle<'scope, T>> {
-    let builder = thread::Builder::new().name(name.to_owned()).stack_size(STACK);
+    start_with(STACK, scope, name, work)
+}
+
+fn start_with<'scope, T: Send + 'scope>(
+    stack: usize,
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Option<ScopedJoinHandle<'scope, T>> {
+    let builder = thread::Builder::new().name(name.to_owned()).stack_size(stack);
     builder.spawn_scoped(scope, work).ok()
 }
 

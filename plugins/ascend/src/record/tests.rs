@@ -66,7 +66,7 @@ fn what_is_wrong_is_said_at_its_place() {
         (
             "scale_d: inf",
             "inf",
-            "`record[0].value.scale_d` is inf; expected a finite number".into(),
+            "`record[0].value.scale_d` cannot be inf; expected a finite number".into(),
         ),
         (
             "scale_d: 1 offset_d: 128",
