@@ -8,6 +8,7 @@ mod calls;
 mod command;
 mod deploy;
 mod embedded;
+mod emitted;
 mod examples;
 mod kit;
 mod lifetime;
