@@ -125,6 +125,7 @@ impl Drop for Worker {
     fn drop(&mut self) {
         // It may be in the middle of anything. By the end of this pipe the supervisor knows that nobody waits for it any more.
         self.pipes = None;
+        resume(&self.child);
         let until = Instant::now() + LAST;
         let mut pause = Duration::from_micros(100);
         while Instant::now() < until {
@@ -134,7 +135,7 @@ impl Drop for Worker {
             }
             pause = (pause * 2).min(Duration::from_millis(10));
         }
-        // Somebody has stopped it. The process with the library ends with it all the same.
+        // Somebody keeps it from its work. The process with the library ends with it all the same.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -239,6 +240,7 @@ impl Worker {
 
     /// Its end, in words. A pipe closes a little before its process is gone.
     fn end(&mut self) -> Option<String> {
+        resume(&self.child);
         let until = Instant::now() + Duration::from_secs(3);
         while Instant::now() < until {
             if is_gone(self.child.id()) {
@@ -262,7 +264,7 @@ fn ended(status: std::process::ExitStatus, allowance: &Allowance) -> String {
             6 => " (aborted)",
             8 => " (arithmetic)",
             9 => " (killed)",
-            11 => " (invalid memory, or the stack was used up)",
+            11 => " (invalid memory, the stack was used up, or memory beyond the limit was refused)",
             _ => "",
         };
         return format!("crashed: signal {signal}{name}");
@@ -301,7 +303,9 @@ pub(crate) fn is_gone(_: u32) -> bool {
 }
 
 #[cfg(unix)]
-use unix::inherited;
+pub(crate) use unix::NO_MEMORY;
+#[cfg(unix)]
+use unix::{inherited, resume};
 
 /// There are no workers on this system yet.
 #[cfg(not(unix))]
@@ -309,14 +313,16 @@ fn inherited(allowance: Allowance) -> Allowance {
     allowance
 }
 
-#[cfg(unix)]
-pub(crate) use unix::NO_MEMORY;
+/// There are no workers on this system yet.
+#[cfg(not(unix))]
+fn resume(_: &Child) {}
 
 #[cfg(unix)]
 mod unix {
     use crate::Allowance;
     use crate::allowance::Used;
-    use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getrlimit, waitid};
+    use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getrlimit, kill_process, waitid};
+    use std::process::Child;
 
     /// The signal by which a supervisor ends where the process with the library has ended because it was refused memory.
     pub(crate) const NO_MEMORY: Signal = Signal::USR2;
@@ -330,6 +336,13 @@ mod unix {
             file: least(allowance.file, Resource::Fsize),
             open_files: least(allowance.open_files, Resource::Nofile),
             ..allowance
+        }
+    }
+
+    /// Has a supervisor go on that a library has stopped. Nobody has waited for it yet, so that its number is its own.
+    pub(super) fn resume(supervisor: &Child) {
+        if let Some(supervisor) = Pid::from_raw(supervisor.id() as i32).filter(|_| state(supervisor.id()).is_some()) {
+            let _ = kill_process(supervisor, Signal::CONT);
         }
     }
 

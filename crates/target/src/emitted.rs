@@ -1,4 +1,5 @@
-//! What a target may emit. One piece of code holds all targets to it, in this process and in a library's worker.
+//! Rules for the files that a target emits. One piece of code holds all targets to them, in this process and in a library's
+//! worker.
 
 use crate::target::{Sink, TargetError};
 use std::collections::BTreeMap;

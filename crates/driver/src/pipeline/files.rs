@@ -13,12 +13,12 @@ use strait_target::{Sink, TargetError};
 /// The ONNX format, as targets name it.
 pub(super) const ONNX: &str = "onnx";
 
-/// Files go into the artifact.
+/// Files go into the artifact: graphs at once, others once all are finished.
 pub(super) struct Files<'a> {
     writer: &'a ArtifactWriter,
     /// The most bytes of a file of ONNX; large tensors of a longer one are in a file beside it.
     most: usize,
-    /// Those that come in pieces.
+    /// Those that are not finished.
     begun: BTreeMap<String, Unfinished<'a>>,
     /// The open ones of them.
     open: BTreeSet<String>,
@@ -37,7 +37,7 @@ impl Files<'_> {
         }
     }
 
-    /// Makes the files that came in pieces a part of the artifact. Without this they leave nothing.
+    /// Makes the files a part of the artifact. Without this those that are no graphs leave nothing.
     pub(super) fn finish(&mut self) -> Result<(), TargetError> {
         self.open.clear();
         let mut begun = std::mem::take(&mut self.begun).into_iter();
@@ -51,7 +51,8 @@ impl Files<'_> {
 
 impl Sink for Files<'_> {
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
-        self.add(path, |out| out.write_all(content))
+        // A target that refuses the model afterwards has written nothing.
+        self.append(path, content).map(|_| ())
     }
 
     fn append(&mut self, path: &str, piece: &[u8]) -> Result<bool, TargetError> {

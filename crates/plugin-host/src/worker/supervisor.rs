@@ -59,6 +59,8 @@ fn detach() {
     #[cfg(target_os = "linux")]
     {
         let _ = rustix::process::set_child_subreaper(Some(getpid()));
+        // The end of the host is to be seen even by a supervisor that the library has stopped.
+        let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT));
         // No program that it executes has more rights than it has.
         let _ = rustix::thread::set_no_new_privs(true);
     }
