@@ -231,8 +231,9 @@ typedef struct strait_emit {
     uint64_t ir_size;
     /* For write. */
     void *sink;
-    /* Appends to the file of this name in the artifact; the first piece makes it. Names are relative, with forward
-     * slashes. Anything but STRAIT_OK should end emit, with that status; emit has failed even if it goes on. */
+    /* Appends to the file of this name in the artifact; the first piece makes it. Names are relative, with forward slashes,
+     * of ASCII letters, digits and "._-+"; docs/plugins/interface.md has all rules, and limits on number and sizes.
+     * Anything but STRAIT_OK should end emit, with that status; emit has failed even if it goes on. */
     strait_status (*write)(void *sink, const char *path, uint64_t path_size, const uint8_t *bytes, uint64_t size);
 } strait_emit;
 

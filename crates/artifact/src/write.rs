@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use serde::Serialize;
 use strait_compile::Built;
 use strait_container::{
-    ArtifactError, ArtifactWriter, Digest, ExtendedTable, Provenance, QUANTIZATION_FILE, Quantization, Sources,
-    TargetOrigin, TargetVersion, ToolVersion,
+    ArtifactError, ArtifactWriter, Digest, ExtendedTable, Provenance, QUANTIZATION_FILE, Quantization, Reserved,
+    Sources, TargetOrigin, TargetVersion, ToolVersion,
 };
 use strait_execute::{ExecuteError, both};
 use strait_report::{REPORT_FILE, Report};
@@ -26,12 +26,16 @@ pub struct Parts<'a, P> {
 }
 
 impl<P: Serialize> Parts<'_, P> {
-    fn add(&self, writer: &ArtifactWriter) -> Result<(), ArtifactError> {
+    fn add(
+        &self,
+        [report, quantization, deployment]: [Reserved; 3],
+        writer: &ArtifactWriter,
+    ) -> Result<(), ArtifactError> {
         writer.add_model(&self.built.module, &self.built.certificates)?;
-        writer.add_with(REPORT_FILE, |out| self.report.write_json(out))?;
-        let quantization = Quantization::of(&self.built.annotated);
-        writer.add_with(QUANTIZATION_FILE, |out| quantization.write_json(out))?;
-        writer.add_with(DEPLOYMENT_FILE, |out| {
+        writer.add_reserved(report, |out| self.report.write_json(out))?;
+        let quantized = Quantization::of(&self.built.annotated);
+        writer.add_reserved(quantization, |out| quantized.write_json(out))?;
+        writer.add_reserved(deployment, |out| {
             serde_json::to_writer_pretty(&mut *out, self.deployment)?;
             out.write_all(b"\n")
         })
@@ -51,7 +55,13 @@ pub fn write<P: Serialize + Sync, T: Default + Send, E: From<ArtifactError> + Fr
     threads: NonZeroUsize,
     others: impl FnOnce(&ArtifactWriter) -> Result<T, E>,
 ) -> Result<(Digest, T), E> {
-    let own = || Ok(parts.add(&writer).map(|()| T::default())?);
+    // Before others can have them.
+    let names = [
+        writer.reserve(REPORT_FILE)?,
+        writer.reserve(QUANTIZATION_FILE)?,
+        writer.reserve(DEPLOYMENT_FILE)?,
+    ];
+    let own = || Ok(parts.add(names, &writer).map(|()| T::default())?);
     let [_, others] = both(threads, own, || others(&writer))?;
     let manifest = writer.commit(Provenance {
         sources,

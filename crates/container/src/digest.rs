@@ -39,6 +39,7 @@ pub(crate) fn of_file(file: &File) -> io::Result<(u64, Digest)> {
 }
 
 /// Passes bytes on, and counts and hashes them on the way.
+#[derive(Debug)]
 pub(crate) struct Hashing<W> {
     inner: W,
     hasher: Sha256,
@@ -52,6 +53,10 @@ impl<W> Hashing<W> {
             hasher: Sha256::new(),
             bytes: 0,
         }
+    }
+
+    pub(crate) fn inner_mut(&mut self) -> &mut W {
+        &mut self.inner
     }
 
     /// The writer, the number of bytes, and their digest.

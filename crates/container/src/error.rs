@@ -2,6 +2,7 @@ use crate::ModelError;
 use std::io;
 use std::path::{Path, PathBuf};
 use strait_core::codes;
+use strait_file_names::NameError;
 
 /// Reason why an artifact cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -73,11 +74,23 @@ pub enum ArtifactError {
         source: ModelError,
     },
     /// A file cannot have this name. The fault is the target's, whose writer named it.
-    #[error("`{0}` cannot be the name of a file in an artifact")]
-    FileName(String),
-    /// Two files of one name. The fault is the target's, whose writer named them.
-    #[error("the artifact already has a file `{0}`")]
-    SameFile(String),
+    #[error("`{}` is no file of an artifact: {fault}", .name.escape_debug())]
+    FileName {
+        /// The name.
+        name: String,
+        /// The rule that it breaks.
+        fault: NameError,
+    },
+    /// A manifest that nobody would read, since its origin takes so much room.
+    #[error("the manifest of {} would have {bytes} bytes, and {most} are the most that are read", .path.display())]
+    LongManifest {
+        /// The folder.
+        path: PathBuf,
+        /// The length of its manifest.
+        bytes: u64,
+        /// The longest that is read.
+        most: u64,
+    },
 }
 
 impl ArtifactError {

@@ -8,10 +8,11 @@ use std::fs;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
+use strait_file_names::{MOST_FILES, MOST_PARTS};
 
-/// The deepest folder and the most entries that are looked at. An artifact has a handful.
-const MAX_DEPTH: usize = 16;
+/// The most entries that are looked at: more than an artifact has, so that what does not belong to it is found.
 const MAX_ENTRIES: usize = 100_000;
+const _: () = assert!(MOST_FILES < MAX_ENTRIES);
 
 /// See the module.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ impl Held {
         while let Some((prefix, depth)) = open.pop() {
             for entry in self.list(&prefix)? {
                 let name = format!("{prefix}{}", entry.name);
-                if entry.is_folder && depth < MAX_DEPTH {
+                if entry.is_folder && depth < MOST_PARTS {
                     open.push((format!("{name}/"), depth + 1));
                 } else if found.len() < MAX_ENTRIES {
                     found.push(name);

@@ -28,6 +28,7 @@ pub mod model;
 mod path;
 mod quantization;
 mod staging;
+mod unfinished;
 mod writer;
 
 pub use artifact::{Artifact, Finding};
@@ -41,8 +42,10 @@ pub use leftovers::remove_leftovers;
 pub use manifest::{ExtendedTable, FileEntry, Manifest, Provenance, Sources, TargetOrigin, TargetVersion, ToolVersion};
 pub use model::{Model, ModelError};
 pub use quantization::{ConfigReport, QUANTIZATION_FILE, Quantization, QuantizedLayer, SchemeReport};
+pub use strait_file_names::NameError;
 pub use strait_requantize::certificate::Digest;
-pub use writer::ArtifactWriter;
+pub use unfinished::Unfinished;
+pub use writer::{ArtifactWriter, Reserved};
 
 /// The file in an artifact that lists all others.
 pub const MANIFEST_FILE: &str = "manifest.json";

@@ -4,10 +4,10 @@
 //! change unnoticed.
 
 use crate::digest::sha256;
-use crate::path::is_file_name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use strait_file_names::{MOST_BYTES, MOST_FILES, check};
 use strait_requantize::certificate::Digest;
 
 /// By this value of `format` a folder is known to be ours.
@@ -18,6 +18,12 @@ pub(crate) const SCHEMA: u64 = 3;
 
 /// The longest manifest that is read, in bytes.
 pub(crate) const MAX_BYTES: u64 = 1 << 24;
+
+/// The most bytes of the manifest that a file takes: its name, and 200 for its length, its digest and their keys.
+const MAX_FILE_BYTES: u64 = MOST_BYTES as u64 + 200;
+
+// As many files as there may be leave room for all that the manifest says besides.
+const _: () = assert!(MOST_FILES as u64 * MAX_FILE_BYTES <= MAX_BYTES / 2);
 
 /// The line of the manifest's own digest: where it begins, behind the opening brace, and where it ends.
 const DIGEST_LINE: std::ops::Range<usize> = 2..82;
@@ -225,8 +231,9 @@ impl Manifest {
             return Err(ManifestError::Schema(head.schema));
         }
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(not)?;
-        if let Some(name) = manifest.files.keys().find(|name| !is_file_name(name)) {
-            return Err(ManifestError::Not(format!("it names a file `{name}`")));
+        for name in manifest.files.keys() {
+            check(name)
+                .map_err(|fault| ManifestError::Not(format!("it names a file `{}`: {fault}", name.escape_debug())))?;
         }
         if manifest.encode().map_err(not)? != bytes {
             return Err(ManifestError::Not("it is not spelt as strait writes it".into()));
@@ -261,10 +268,9 @@ pub(crate) fn listed_files(bytes: &[u8]) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_digest_is_that_of_the_text_without_its_line() {
+    fn provenance() -> Provenance {
         let digest = sha256(b"");
-        let provenance = Provenance {
+        Provenance {
             sources: Sources {
                 config: digest,
                 data: BTreeMap::new(),
@@ -282,8 +288,30 @@ mod tests {
                 name: "strait".into(),
                 version: "1".into(),
             },
+        }
+    }
+
+    #[test]
+    fn a_manifest_of_as_many_files_as_there_may_be_is_read() {
+        // Each of the greatest length, and another than all others.
+        let rest = ["a".repeat(200), "a".repeat(200), "a".repeat(MOST_BYTES - 407)].join("/");
+        let names = (0..MOST_FILES).map(|index| format!("{index:05}{rest}"));
+        let entry = FileEntry {
+            bytes: u64::MAX,
+            head: None,
+            sha256: sha256(b""),
         };
-        let manifest = Manifest::new(provenance, BTreeMap::new()).unwrap();
+        let files: BTreeMap<String, FileEntry> = names.map(|name| (name, entry.clone())).collect();
+        assert!(files.len() == MOST_FILES && files.keys().all(|name| name.len() == MOST_BYTES));
+        let bytes = Manifest::new(provenance(), files).unwrap().encode().unwrap();
+        assert!(bytes.len() as u64 <= MOST_FILES as u64 * MAX_FILE_BYTES + 2000);
+        assert!(bytes.len() as u64 <= MAX_BYTES);
+        assert!(Manifest::decode(&bytes).is_ok());
+    }
+
+    #[test]
+    fn the_digest_is_that_of_the_text_without_its_line() {
+        let manifest = Manifest::new(provenance(), BTreeMap::new()).unwrap();
         let text = String::from_utf8(manifest.encode().unwrap()).unwrap();
         let stated = format!("  \"digest\": \"{}\",\n", manifest.digest());
         assert!(text.starts_with(&format!("{{\n{stated}")), "{text}");

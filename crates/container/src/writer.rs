@@ -4,18 +4,19 @@ use crate::digest::{Hashing, sha256};
 use crate::exchange::sync_folder;
 use crate::folder::{artifact_around, check_replaceable};
 use crate::format;
-use crate::manifest::{FileEntry, Manifest, Provenance};
+use crate::manifest::{FileEntry, MAX_BYTES, Manifest, Provenance};
 use crate::model::{self, ModelError};
-use crate::path::{is_file_name, place};
+use crate::path::place;
 use crate::staging::Staging;
+use crate::unfinished::{Closable, Unfinished, create};
 use crate::{ArtifactError, MANIFEST_FILE, MODEL_FILE};
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use strait_core::{CertificateRecord, Module};
+use strait_file_names::FileNames;
 
 /// An artifact in the making, in a folder beside its destination. Unless it is committed, the destination stays as it
 /// was and the folder goes away with this value; what an interrupted run leaves is removed by the next one. Threads may
@@ -25,9 +26,22 @@ pub struct ArtifactWriter {
     destination: PathBuf,
     parent: PathBuf,
     staging: Staging,
-    /// By name; without an entry until a file is whole.
-    files: Mutex<BTreeMap<String, Option<FileEntry>>>,
+    files: Mutex<Files>,
 }
+
+/// The files of an artifact in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    /// Names that are given away.
+    names: FileNames,
+    /// Files that are whole, by name.
+    pub(crate) whole: BTreeMap<String, FileEntry>,
+}
+
+/// A name that nobody else can write to any more.
+#[derive(Debug)]
+#[must_use]
+pub struct Reserved(String);
 
 impl ArtifactWriter {
     /// Prepares to write the artifact at `destination`: nothing, an empty folder, or a previous artifact, which
@@ -63,15 +77,33 @@ impl ArtifactWriter {
         };
         let name = name.to_str().ok_or_else(|| occupied("its name is not Unicode"))?;
         let staging = Staging::create(parent, name).map_err(ArtifactError::io(parent))?;
-        Ok(ArtifactWriter {
+        let writer = ArtifactWriter {
             parent: parent.into(),
             staging,
             files: Mutex::default(),
             destination: resolved,
-        })
+        };
+        for own in [MANIFEST_FILE, MODEL_FILE] {
+            let _ours = writer.reserve(own)?;
+        }
+        Ok(writer)
     }
 
-    /// Adds a file. Names are parts of ASCII letters, digits and `._-+`, separated by `/`.
+    /// Takes a name, so that whoever writes at the same time cannot.
+    ///
+    /// # Errors
+    /// [`ArtifactError::FileName`] for a name that cannot be, or not beside those that there are.
+    pub fn reserve(&self, name: &str) -> Result<Reserved, ArtifactError> {
+        match self.files().names.add(name) {
+            Ok(()) => Ok(Reserved(name.into())),
+            Err(fault) => Err(ArtifactError::FileName {
+                name: name.into(),
+                fault,
+            }),
+        }
+    }
+
+    /// Adds a file.
     pub fn add_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), ArtifactError> {
         self.add_with(name, |out| out.write_all(bytes))
     }
@@ -82,21 +114,38 @@ impl ArtifactWriter {
         name: &str,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), ArtifactError> {
-        if !is_file_name(name) || name == MANIFEST_FILE {
-            return Err(ArtifactError::FileName(name.into()));
-        }
-        match self.files().entry(name.into()) {
-            Entry::Occupied(_) => return Err(ArtifactError::SameFile(name.into())),
-            Entry::Vacant(place) => place.insert(None),
-        };
-        let path = place(self.staging.folder(), name);
-        let entry = write_file(&path, write).map_err(ArtifactError::io(&path))?;
-        self.files().insert(name.into(), Some(entry));
-        Ok(())
+        self.add_reserved(self.reserve(name)?, write)
     }
 
-    /// The map is whole at any time, so that a thread that panicked leaves nothing half done in it.
-    fn files(&self) -> MutexGuard<'_, BTreeMap<String, Option<FileEntry>>> {
+    /// Adds the file of a name that is reserved. One that fails leaves no part of it.
+    pub fn add_reserved(
+        &self,
+        name: Reserved,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), ArtifactError> {
+        let mut file = self.begin_reserved(name)?;
+        write(&mut file).map_err(ArtifactError::io(&file.path))?;
+        file.finish()
+    }
+
+    /// Begins a file that is written piece by piece. It is part of the artifact once it is finished.
+    pub fn begin(&self, name: &str) -> Result<Unfinished<'_>, ArtifactError> {
+        self.begin_reserved(self.reserve(name)?)
+    }
+
+    fn begin_reserved(&self, Reserved(name): Reserved) -> Result<Unfinished<'_>, ArtifactError> {
+        let path = place(self.staging.folder(), &name);
+        let file = create(&path).map_err(ArtifactError::io(&path))?;
+        Ok(Unfinished {
+            writer: self,
+            name,
+            out: Some(Hashing::new(Closable::new(&path, file))),
+            path,
+        })
+    }
+
+    /// Names and files are whole at any time, so that a thread that panicked leaves nothing half done in them.
+    pub(crate) fn files(&self) -> MutexGuard<'_, Files> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -104,11 +153,11 @@ impl ArtifactWriter {
     pub fn add_model(&self, module: &Module, certificates: &[CertificateRecord]) -> Result<(), ArtifactError> {
         let path = self.destination.join(MODEL_FILE);
         let encoded = model::encode(module, certificates).map_err(|source| ArtifactError::Model { path, source })?;
-        self.add_with(MODEL_FILE, |out| encoded.write(out))?;
+        self.add_reserved(Reserved(MODEL_FILE.into()), |out| encoded.write(out))?;
         let path = place(self.staging.folder(), MODEL_FILE);
         let head = File::open(&path).and_then(|file| format::read_head(&file));
         let head = sha256(&head.map_err(ArtifactError::io(&path))?);
-        if let Some(Some(entry)) = self.files().get_mut(MODEL_FILE) {
+        if let Some(entry) = self.files().whole.get_mut(MODEL_FILE) {
             entry.head = Some(head);
         }
         Ok(())
@@ -122,17 +171,20 @@ impl ArtifactWriter {
         let staged = self.staging.folder();
         let path = staged.join(MANIFEST_FILE);
         let files = self.files.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let files: BTreeMap<String, FileEntry> = files
-            .into_iter()
-            .filter_map(|(name, file)| Some((name, file?)))
-            .collect();
-        if !files.contains_key(MODEL_FILE) {
+        if !files.whole.contains_key(MODEL_FILE) {
             let source = ModelError::Missing;
             return Err(ArtifactError::Model { path, source });
         }
-        let encoded = Manifest::new(provenance, files).and_then(|manifest| Ok((manifest.encode()?, manifest)));
+        let encoded = Manifest::new(provenance, files.whole).and_then(|manifest| Ok((manifest.encode()?, manifest)));
         let (bytes, manifest) = encoded.map_err(io::Error::from).map_err(ArtifactError::io(&path))?;
-        write_file(&path, |out| out.write_all(&bytes)).map_err(ArtifactError::io(&path))?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(ArtifactError::LongManifest {
+                path: self.destination,
+                bytes: bytes.len() as u64,
+                most: MAX_BYTES,
+            });
+        }
+        write_file(&path, &bytes).map_err(ArtifactError::io(&path))?;
         for folder in folders(manifest.files.keys()) {
             let folder = place(staged, &folder);
             sync_folder(&folder).map_err(ArtifactError::io(&folder))?;
@@ -170,16 +222,10 @@ fn resolve(destination: &Path) -> Result<PathBuf, ArtifactError> {
 }
 
 /// Writes a new file and waits until it is on the disk.
-fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<FileEntry> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut out = Hashing::new(BufWriter::new(File::create_new(path)?));
-    write(&mut out)?;
-    let (file, bytes, sha256) = out.finish();
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-    let head = None;
-    Ok(FileEntry { bytes, head, sha256 })
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 /// Every folder above one of the files.

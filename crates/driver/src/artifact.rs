@@ -52,7 +52,7 @@ pub fn by(mut opened: Opened, kernels: &Kernels, registry: &Registry, session: &
     let options = &opened.deployment.options;
     let (target, computed) = match (library, &version.origin) {
         (Some(path), Some(TargetOrigin::Library { sha256, .. })) => {
-            let target = plugins::with_own_model(path, sha256, &version.id, options)?;
+            let target = plugins::with_own_model(path, sha256, &version.id, options, session)?;
             (target, Computed::OwnModel)
         }
         (Some(_), _) => {

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use strait_plugin_host::{Library, Patience, Program, register, sha256, triple};
+use strait_plugin_host::{Allowance, Library, Patience, Program, register, sha256, triple};
 use strait_target::{Options, Registry, RegistryError, Target};
 
 use crate::{
@@ -51,7 +51,7 @@ pub(crate) fn add(
         // What was told is what is loaded.
         pinned = Some(found);
     }
-    let library = library(file, pinned.as_deref()).map_err(error)?;
+    let library = library(file, pinned.as_deref(), session).map_err(error)?;
     match register(registry, Arc::new(library)) {
         Ok(_) => Ok(()),
         // The table itself has the line.
@@ -69,9 +69,10 @@ pub(crate) fn with_own_model(
     pinned: &str,
     id: &str,
     options: &Options,
+    session: &Session<'_>,
 ) -> Result<Arc<dyn Target>, Diagnostics> {
     let failed = |text: String| Diagnostics::from(Diagnostic::error(codes::TARGET, text));
-    let library = library(path, Some(pinned)).map_err(failed)?;
+    let library = library(path, Some(pinned), session).map_err(failed)?;
     if !library.requantizes() {
         return Err(failed(format!(
             "the plugin {} has no model of its target's arithmetic",
@@ -83,8 +84,9 @@ pub(crate) fn with_own_model(
     registry.get(id, options).map_err(|error| failure::registry(&error))
 }
 
-/// A library in a worker of this program.
-fn library(path: &Path, pinned: Option<&str>) -> Result<Library, String> {
+/// A library in a worker of this program, which has as much memory as runs have.
+fn library(path: &Path, pinned: Option<&str>, session: &Session<'_>) -> Result<Library, String> {
     let program = Program::this().map_err(|error| format!("this program does not find itself: {error}"))?;
-    Library::load(path, pinned, program, Patience::default()).map_err(|error| error.to_string())
+    let allowance = Allowance::default().with_memory(session.limits.memory);
+    Library::load(path, pinned, program.with(allowance), Patience::default()).map_err(|error| error.to_string())
 }

@@ -5,6 +5,10 @@
 //! with [`ARGUMENT`], which speaks by frames over pipes (module `wire`). What goes wrong there is an error that names plugin and
 //! call, and the next call has a new worker.
 //!
+//! A worker is two processes. The one with the library has limits ([`Allowance`]) and may do anything. The other one, its
+//! supervisor (`worker/supervisor.rs`), runs nobody else's code: it waits for the end of the library or of the host, and then
+//! ends all that the library has started, wherever that has moved to. So nothing stays behind a host that is killed.
+//!
 //! ```text
 //! manifest beside the library   no code runs                                   sidecar.rs
 //! header, then digest           of the bytes that are then loaded              worker/load.rs, header.rs
@@ -16,11 +20,13 @@
 //! them, and its own files.
 #![cfg_attr(not(unix), allow(dead_code, reason = "there are no workers on this system yet"))]
 
+mod allowance;
 mod digest;
 mod error;
 mod header;
 mod library;
 mod node;
+mod pipes;
 mod probe;
 mod process;
 mod sidecar;
@@ -28,6 +34,7 @@ mod target;
 mod wire;
 pub mod worker;
 
+pub use allowance::Allowance;
 pub use digest::sha256;
 pub use error::{LoadError, PluginError};
 pub use header::triple;

@@ -1,6 +1,6 @@
 //! A plugin in a library, for as long as somebody has a target of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,8 +10,8 @@ use strait_core::Reason;
 use strait_document::is_plain_line;
 use strait_plugin_interface::PANIC;
 use strait_requantize::Requantization;
-use strait_target::Options;
 use strait_target::spec::MAX_TABLE_BYTES;
+use strait_target::{Emitted, Options, Sink as _, TargetError};
 
 use crate::node::{NodeHeader, Refused};
 use crate::process::{Broken, Clock, Patience, Program, Worker};
@@ -20,12 +20,6 @@ use crate::{LoadError, PluginError, Probe, sha256, sidecar};
 
 /// The most bytes of one piece of a file; the worker cuts longer ones.
 pub(crate) const MOST_PIECE: u64 = 16 << 20;
-
-/// The most bytes of all files of a model, with [`PIECE_COST`] for each piece.
-const MOST_FILES: u64 = 8 << 30;
-
-/// Bytes that a piece is counted as besides its own: as many as a name in a list takes, and more than it takes to say one.
-const PIECE_COST: usize = 4 << 10;
 
 /// A plugin in a library, run in a worker. Calls come one after the other. A worker that has crashed, hung or panicked is
 /// replaced with the next call.
@@ -338,15 +332,15 @@ impl Library {
         }
     }
 
-    /// The files of a model, which come in pieces.
+    /// Writes the files of a model, piece by piece as they come.
     pub(crate) fn emit(
         &self,
         options: &Options,
-        ir: &[u8],
-        tensors: Vec<TensorHeader>,
-        data: &[&[u8]],
-    ) -> Result<BTreeMap<String, Vec<u8>>, PluginError> {
-        self.with("emit", options, self.patience.emit, |session, target, clock| {
+        (ir, tensors, data): (&[u8], Vec<TensorHeader>, &[&[u8]]),
+        sink: &mut Emitted<'_>,
+    ) -> Result<(), EmitError> {
+        let mut refused = None;
+        let emitted = self.with("emit", options, self.patience.emit, |session, target, clock| {
             let ir_size = ir.len() as u64;
             let request = Request::Emit {
                 target,
@@ -354,26 +348,35 @@ impl Library {
                 tensors,
             };
             let body: Vec<&[u8]> = std::iter::once(ir).chain(data.iter().copied()).collect();
-            let (mut rest, mut files) = (MOST_FILES, BTreeMap::<String, Vec<u8>>::new());
             let mut answer = session.ask(&request, &body, MOST_PIECE, clock)?;
             loop {
                 match answer {
-                    (Answer::Done, _) => return Ok(files),
-                    (Answer::Piece { path }, bytes) => {
-                        // A piece without bytes costs its name and the room for its entry.
-                        let Some(less) = rest.checked_sub((PIECE_COST + path.len() + bytes.len()) as u64) else {
-                            let text = format!("more than {MOST_FILES} bytes of files");
-                            return Err(Broken::Garbage(text).into());
-                        };
-                        rest = less;
-                        files.entry(path).or_default().extend(bytes);
+                    (Answer::Done, _) => return Ok(()),
+                    (Answer::Piece { path }, piece) => {
+                        if let Err(error) = sink.append(&path, &piece) {
+                            refused = Some(error);
+                            // The worker is in the middle of files that nobody wants.
+                            return Err(senseless());
+                        }
                     }
                     _ => return Err(senseless()),
                 }
                 answer = session.answer(MOST_PIECE, clock)?;
             }
-        })
+        });
+        match refused {
+            Some(error) => Err(EmitError::Refused(error)),
+            None => emitted.map_err(EmitError::Plugin),
+        }
     }
+}
+
+/// Reason why the files of a model were not written.
+pub(crate) enum EmitError {
+    /// The library failed.
+    Plugin(PluginError),
+    /// The sink did not take a file.
+    Refused(TargetError),
 }
 
 /// An answer to another question.

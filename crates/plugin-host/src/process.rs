@@ -1,18 +1,19 @@
 //! A worker, as the host sees it: a child with two pipes, and a clock.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
+use crate::Allowance;
+use crate::pipes::Pipes;
 use crate::wire::{self, Answer, Request, Sizes};
 
-/// The program that is executed as a worker.
+/// The program that is executed as a worker, and what a worker may use up.
 #[derive(Clone, Debug)]
 pub struct Program {
     path: PathBuf,
-    arguments: Vec<OsString>,
+    allowance: Allowance,
 }
 
 impl Program {
@@ -32,7 +33,39 @@ impl Program {
     pub fn at(path: impl Into<PathBuf>) -> Program {
         Program {
             path: path.into(),
-            arguments: vec![crate::ARGUMENT.into()],
+            allowance: Allowance::default(),
+        }
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn with(self, allowance: Allowance) -> Program {
+        Program { allowance, ..self }
+    }
+
+    /// A command that executes it in a part of a worker.
+    pub(crate) fn command(&self, part: Part) -> io::Result<Command> {
+        let mut command = Command::new(&self.path);
+        let allowance = serde_json::to_string(&self.allowance).map_err(io::Error::other)?;
+        command.args([crate::ARGUMENT, part.word(), &allowance]);
+        Ok(command)
+    }
+}
+
+/// The two processes of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Starts the other one and ends with it, and with all that it has started.
+    Supervisor,
+    /// Has the library in it.
+    Library,
+}
+
+impl Part {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Part::Supervisor => "supervisor",
+            Part::Library => "library",
         }
     }
 }
@@ -76,16 +109,34 @@ impl fmt::Display for Broken {
     }
 }
 
-/// A running worker. It ends with this value, and whatever it has started ends with it.
+/// A running worker: the supervisor, and behind it the process with the library. It ends with this value, and whatever it
+/// has started ends with it.
 pub(crate) struct Worker {
     child: Child,
-    pipes: pipes::Pipes,
+    /// None when it is to end.
+    pipes: Option<Pipes>,
+    allowance: Allowance,
 }
+
+/// The time that a supervisor has for ending all that a library has started.
+const LAST: Duration = Duration::from_secs(10);
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It may be in the middle of anything. Where it has ended already, there is nothing to do.
-        end_all(&mut self.child);
+        // It may be in the middle of anything. By the end of this pipe the supervisor knows that nobody waits for it any more.
+        self.pipes = None;
+        resume(&self.child);
+        let until = Instant::now() + LAST;
+        let mut pause = Duration::from_micros(100);
+        while Instant::now() < until {
+            match self.child.try_wait() {
+                Ok(None) => std::thread::sleep(pause),
+                Ok(Some(_)) | Err(_) => return,
+            }
+            pause = (pause * 2).min(Duration::from_millis(10));
+        }
+        // Somebody keeps it from its work. The process with the library ends with it all the same.
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
@@ -93,14 +144,12 @@ impl Drop for Worker {
 impl Worker {
     /// Starts one. What it prints goes to standard error.
     ///
-    /// It has a process group of its own, so that a signal from the terminal is this process's to answer. No variable of the
-    /// environment names a library for the system's loader there.
+    /// No variable of the environment names a library for the system's loader there. All others are handed on: a licence and
+    /// a vendor's own files are found by them.
     pub(crate) fn start(program: &Program) -> io::Result<Worker> {
-        let mut command = Command::new(&program.path);
-        command
-            .args(&program.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
+        let program = &program.clone().with(inherited(program.allowance));
+        let mut command = program.command(Part::Supervisor)?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         for (name, _) in std::env::vars_os() {
             if [b"LD_".as_slice(), b"DYLD_"]
                 .iter()
@@ -109,26 +158,28 @@ impl Worker {
                 command.env_remove(name);
             }
         }
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let pipes = pipes
             .ok_or_else(|| io::Error::other("it has no pipes"))
-            .and_then(pipes::Pipes::new);
-        match pipes {
-            Ok(pipes) => Ok(Worker { child, pipes }),
-            Err(error) => {
-                end_all(&mut child);
-                let _ = child.wait();
-                Err(error)
-            }
-        }
+            .and_then(Pipes::new);
+        let mut worker = Worker {
+            child,
+            pipes: None,
+            allowance: program.allowance,
+        };
+        worker.pipes = Some(pipes?);
+        Ok(worker)
+    }
+
+    fn pipes(&mut self) -> io::Result<&mut Pipes> {
+        self.pipes.as_mut().ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
 
     /// Sends a request with a body in several parts.
     pub(crate) fn send(&mut self, request: &Request, body: &[&[u8]], clock: &Clock) -> Result<(), Broken> {
-        let sent = self.pipes.write(request, body, &self.waiting(clock));
+        let waiting = self.waiting(clock);
+        let sent = self.pipes().and_then(|pipes| pipes.write(request, body, &waiting));
         sent.map_err(|error| self.broken(&error, clock))
     }
 
@@ -148,10 +199,11 @@ impl Worker {
     fn read(&mut self, clock: &Clock) -> io::Result<(Answer, Sizes)> {
         let waiting = self.waiting(clock);
         let mut sizes = [0; Sizes::BYTES];
-        self.pipes.read(&mut sizes, &waiting)?;
+        let pipes = self.pipes()?;
+        pipes.read(&mut sizes, &waiting)?;
         let sizes = Sizes::parse(sizes);
         let mut json = vec![0; sizes.header()?];
-        self.pipes.read(&mut json, &waiting)?;
+        pipes.read(&mut json, &waiting)?;
         Ok((wire::header(&json)?, sizes))
     }
 
@@ -161,7 +213,7 @@ impl Worker {
         let mut body = Vec::new();
         let received = sizes.body(most).and_then(|size| {
             body.resize(size, 0);
-            self.pipes.read(&mut body, &waiting)
+            self.pipes()?.read(&mut body, &waiting)
         });
         received.map_err(|error| self.broken(&error, clock))?;
         Ok(body)
@@ -171,7 +223,7 @@ impl Worker {
     pub(crate) fn body_into(&mut self, sizes: &Sizes, body: &mut [u8], clock: &Clock) -> Result<(), Broken> {
         let waiting = self.waiting(clock);
         let received = sizes.body(body.len() as u64).and_then(|size| match size == body.len() {
-            true => self.pipes.read(body, &waiting),
+            true => self.pipes()?.read(body, &waiting),
             false => Err(wire::garbage(format!("{size} bytes where {} are due", body.len()))),
         });
         received.map_err(|error| self.broken(&error, clock))
@@ -188,47 +240,37 @@ impl Worker {
 
     /// Its end, in words. A pipe closes a little before its process is gone.
     fn end(&mut self) -> Option<String> {
-        for _ in 0..200 {
+        resume(&self.child);
+        let until = Instant::now() + Duration::from_secs(3);
+        while Instant::now() < until {
             if is_gone(self.child.id()) {
-                end_all(&mut self.child);
-                return self.child.wait().ok().map(ended);
+                return self.child.wait().ok().map(|status| ended(status, &self.allowance));
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(2));
         }
         None
     }
 }
 
-/// Kills a worker, and what it has started and has not left its group. Nothing happens if it has been waited for.
-#[cfg(unix)]
-fn end_all(child: &mut Child) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    // As long as nobody has waited for the child, its number is that of its group and of nothing else.
-    if let (Some(group), Some(_)) = (Pid::from_raw(child.id() as i32), unix::state(child.id())) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.kill();
-}
-
-#[cfg(not(unix))]
-fn end_all(child: &mut Child) {
-    let _ = child.kill();
-}
-
-/// End of a process, in words.
-fn ended(status: std::process::ExitStatus) -> String {
+/// End of a process, in words. The supervisor ends as the process with the library has.
+fn ended(status: std::process::ExitStatus, allowance: &Allowance) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        if let Some(used) = unix::used_up(signal) {
+            return format!("used up {}", used.said(allowance));
+        }
         let name = match signal {
             4 => " (illegal instruction)",
             6 => " (aborted)",
             8 => " (arithmetic)",
             9 => " (killed)",
-            11 => " (invalid memory, or the stack was used up)",
+            11 => " (invalid memory, the stack was used up, or memory beyond the limit was refused)",
             _ => "",
         };
         return format!("crashed: signal {signal}{name}");
     }
+    #[cfg(not(unix))]
+    let _ = allowance;
     match status.code() {
         Some(code) => format!("ended the process, with exit code {code}"),
         None => "ended the process".to_owned(),
@@ -242,27 +284,78 @@ pub(crate) struct Clock {
 }
 
 /// Waiting for a worker.
-struct Waiting<'a> {
-    clock: &'a Clock,
+pub(crate) struct Waiting<'a> {
+    pub(crate) clock: &'a Clock,
     /// The number of its process.
-    worker: u32,
+    pub(crate) worker: u32,
 }
 
 /// True if a worker has ended. It stays to be waited for.
 #[cfg(unix)]
-fn is_gone(worker: u32) -> bool {
+pub(crate) fn is_gone(worker: u32) -> bool {
     unix::state(worker) != Some(unix::State::Runs)
 }
 
 /// There are no workers on this system yet.
 #[cfg(not(unix))]
-fn is_gone(_: u32) -> bool {
+pub(crate) fn is_gone(_: u32) -> bool {
     true
 }
 
 #[cfg(unix)]
+pub(crate) use unix::NO_MEMORY;
+#[cfg(unix)]
+use unix::{inherited, resume};
+
+/// There are no workers on this system yet.
+#[cfg(not(unix))]
+fn inherited(allowance: Allowance) -> Allowance {
+    allowance
+}
+
+/// There are no workers on this system yet.
+#[cfg(not(unix))]
+fn resume(_: &Child) {}
+
+#[cfg(unix)]
 mod unix {
-    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    use crate::Allowance;
+    use crate::allowance::Used;
+    use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getrlimit, kill_process, waitid};
+    use std::process::Child;
+
+    /// The signal by which a supervisor ends where the process with the library has ended because it was refused memory.
+    pub(crate) const NO_MEMORY: Signal = Signal::USR2;
+
+    /// The limits of a worker, which has none that this process does not have.
+    pub(super) fn inherited(allowance: Allowance) -> Allowance {
+        let least = |most: u64, resource| getrlimit(resource).current.map_or(most, |own| own.min(most));
+        let memory = getrlimit(Resource::Data).current;
+        Allowance {
+            memory: allowance.memory.map(|most| least(most, Resource::Data)).or(memory),
+            file: least(allowance.file, Resource::Fsize),
+            open_files: least(allowance.open_files, Resource::Nofile),
+            ..allowance
+        }
+    }
+
+    /// Has a supervisor go on that a library has stopped. Nobody has waited for it yet, so that its number is its own.
+    pub(super) fn resume(supervisor: &Child) {
+        if let Some(supervisor) = Pid::from_raw(supervisor.id() as i32).filter(|_| state(supervisor.id()).is_some()) {
+            let _ = kill_process(supervisor, Signal::CONT);
+        }
+    }
+
+    /// The limit that a worker has used up that ended by this signal.
+    pub(super) fn used_up(signal: i32) -> Option<Used> {
+        let signals = [
+            (Signal::XCPU, Used::Processor),
+            (Signal::XFSZ, Used::File),
+            (NO_MEMORY, Used::Memory),
+        ];
+        let known = signals.into_iter().find(|(of, _)| of.as_raw() == signal);
+        known.map(|(_, used)| used)
+    }
 
     #[derive(PartialEq, Eq)]
     pub(super) enum State {
@@ -290,108 +383,11 @@ impl Clock {
     }
 
     #[cfg(unix)]
-    fn rest(&self) -> io::Result<Duration> {
+    pub(crate) fn rest(&self) -> io::Result<Duration> {
         let rest = self.until.saturating_duration_since(Instant::now());
         if rest.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
         Ok(rest)
-    }
-}
-
-#[cfg(unix)]
-mod pipes {
-    //! Pipes that wait until a time and no longer.
-
-    use super::{Waiting, is_gone};
-    use crate::wire::{self, Request};
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use std::io::{self, Read};
-    use std::os::fd::AsFd;
-    use std::process::{ChildStdin, ChildStdout};
-    use std::time::Duration;
-
-    /// A process that the plugin has started may hold the pipe of a worker that is gone: so often is looked.
-    const LOOK: Duration = Duration::from_millis(100);
-
-    pub(super) struct Pipes {
-        to: ChildStdin,
-        from: ChildStdout,
-    }
-
-    impl Pipes {
-        pub(super) fn new((to, from): (ChildStdin, ChildStdout)) -> io::Result<Pipes> {
-            rustix::io::ioctl_fionbio(&to, true)?;
-            rustix::io::ioctl_fionbio(&from, true)?;
-            // A whole tile at a time where the system allows it; the default is a quarter of one.
-            #[cfg(target_os = "linux")]
-            {
-                let _ = rustix::pipe::fcntl_setpipe_size(&to, PIPE_BYTES);
-                let _ = rustix::pipe::fcntl_setpipe_size(&from, PIPE_BYTES);
-            }
-            Ok(Pipes { to, from })
-        }
-
-        pub(super) fn write(&mut self, request: &Request, body: &[&[u8]], waiting: &Waiting<'_>) -> io::Result<()> {
-            wire::write_parts(&mut &self.to, request, body, |error| {
-                wait(error, &self.to, PollFlags::OUT, waiting)
-            })
-        }
-
-        pub(super) fn read(&mut self, mut bytes: &mut [u8], waiting: &Waiting<'_>) -> io::Result<()> {
-            // A worker that never stops writing never lets the host wait.
-            waiting.clock.rest()?;
-            while !bytes.is_empty() {
-                match self.from.read(bytes) {
-                    Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                    Ok(count) => bytes = &mut bytes[count..],
-                    Err(error) => wait(error, &self.from, PollFlags::IN, waiting)?,
-                }
-            }
-            Ok(())
-        }
-    }
-
-    #[cfg(target_os = "linux")]
-    const PIPE_BYTES: usize = 512 << 10;
-
-    /// Waits for a pipe that is not ready; passes on any other error.
-    fn wait(error: io::Error, pipe: &impl AsFd, flags: PollFlags, waiting: &Waiting<'_>) -> io::Result<()> {
-        match error.kind() {
-            io::ErrorKind::Interrupted => return Ok(()),
-            io::ErrorKind::WouldBlock => {}
-            _ => return Err(error),
-        }
-        let rest = waiting.clock.rest()?.min(LOOK);
-        let timeout = Timespec::try_from(rest).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(pipe, flags)], Some(&timeout)) {
-            Ok(0) if is_gone(waiting.worker) => Err(io::ErrorKind::BrokenPipe.into()),
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-#[cfg(not(unix))]
-mod pipes {
-    use super::Waiting;
-    use crate::wire::Request;
-    use std::io;
-    use std::process::{ChildStdin, ChildStdout};
-
-    pub(super) enum Pipes {}
-
-    impl Pipes {
-        pub(super) fn new(_: (ChildStdin, ChildStdout)) -> io::Result<Pipes> {
-            Err(io::Error::other("plugins in libraries need Linux or macOS"))
-        }
-
-        pub(super) fn write(&mut self, _: &Request, _: &[&[u8]], _: &Waiting<'_>) -> io::Result<()> {
-            match *self {}
-        }
-
-        pub(super) fn read(&mut self, _: &mut [u8], _: &Waiting<'_>) -> io::Result<()> {
-            match *self {}
-        }
     }
 }

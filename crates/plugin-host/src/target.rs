@@ -8,11 +8,11 @@ use strait_kernels::integer::{Axis, Loops, ThroughTile, Tile, TileKernel};
 use strait_plugin_interface::UNSUPPORTED;
 use strait_requantize::Requantization;
 use strait_target::{
-    Candidate, Entry, LibraryOrigin, Options, Origin, Registry, RegistryError, Sink, TableTarget, Target, TargetError,
-    TargetSpec,
+    Candidate, Emitted, Entry, LibraryOrigin, Options, Origin, Registry, RegistryError, Sink, TableTarget, Target,
+    TargetError, TargetSpec,
 };
 
-use crate::library::Known;
+use crate::library::{EmitError, Known};
 use crate::node::NodeHeader;
 use crate::wire::{TensorHeader, TileHeader};
 use crate::{Library, PluginError};
@@ -165,12 +165,15 @@ impl Target for LibraryTarget {
             size: tensor.bytes().len() as u64,
         });
         let data: Vec<&[u8]> = encoded.tensors.iter().map(|tensor| &tensor.bytes()[..]).collect();
-        let files = self
-            .library
-            .emit(&self.options, &encoded.ir, headers.collect(), &data)
-            .map_err(|error| self.failed(&named(error, module)))?;
-        // A sink takes whole files.
-        files.iter().try_for_each(|(path, content)| sink.bytes(path, content))
+        let id = self.spec().id.to_string();
+        let model = (&encoded.ir[..], headers.collect(), &data[..]);
+        let mut files = Emitted::new(sink, &id);
+        let emitted = self.library.emit(&self.options, model, &mut files);
+        emitted.map_err(|error| match error {
+            EmitError::Plugin(error) => self.failed(&named(error, module)),
+            EmitError::Refused(error) => error,
+        })?;
+        files.finish()
     }
 }
 

@@ -6,6 +6,7 @@
 //! layer against the lowered graph.
 
 use crate::candidate::Candidate;
+use crate::emitted::Emitted;
 use crate::spec::TargetSpec;
 use crate::target::{Decision, Emission, Recorded, Sink, Site, Target, TargetError};
 use std::any::Any;
@@ -117,11 +118,19 @@ impl Target for Guarded {
     }
 
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
-        self.call("the writer of its package", || self.inner.emit(module, sink))
+        let id = self.target();
+        let mut files = Emitted::new(sink, &id);
+        self.call("the writer of its package", || self.inner.emit(module, &mut files))?;
+        files.finish()
     }
 
     fn emit_all(&self, emission: &Emission<'_>, sink: &mut dyn Sink) -> Result<(), TargetError> {
-        self.call("the writer of its package", || self.inner.emit_all(emission, sink))
+        let id = self.target();
+        let mut files = Emitted::new(sink, &id);
+        self.call("the writer of its package", || {
+            self.inner.emit_all(emission, &mut files)
+        })?;
+        files.finish()
     }
 
     fn counts_outputs(&self) -> bool {

@@ -6,6 +6,7 @@
 
 mod candidate;
 pub mod dialect;
+mod emitted;
 mod guard;
 mod registry;
 pub mod spec;
@@ -15,6 +16,7 @@ pub mod text;
 
 pub use candidate::{Candidate, Operand};
 pub use dialect::Dialect;
+pub use emitted::{Emitted, MOST_EMITTED_BYTES, MOST_FILE_BYTES};
 pub use inventory;
 pub use registry::{Entry, LibraryOrigin, Make, Origin, Registry, RegistryError, TargetFactory, read_table};
 pub use spec::{OptionValue, Options, Table, TableError, TargetSpec};

@@ -303,6 +303,17 @@ pub trait Sink {
     /// [`TargetError::Sink`] where it cannot be written.
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError>;
 
+    /// Appends to a file, which its first piece makes: a file that comes in pieces need not be in memory as a whole. False of a
+    /// sink that takes whole files alone; nothing is written then. Files may be written in turns. What is in pieces is no file
+    /// of [`Sink::bytes`].
+    ///
+    /// # Errors
+    /// As for [`Sink::bytes`].
+    fn append(&mut self, path: &str, piece: &[u8]) -> Result<bool, TargetError> {
+        let _ = (path, piece);
+        Ok(false)
+    }
+
     /// A file in `format`, of the main graph of a module in the export stage.
     ///
     /// # Errors
@@ -381,6 +392,16 @@ pub enum TargetError {
         at: Range<usize>,
         /// The fault, in one sentence.
         message: String,
+    },
+    /// A file that no artifact can have: the fault of the target.
+    #[error("target `{target}` emits `{path}`: {fault}")]
+    Emitted {
+        /// The target's id.
+        target: String,
+        /// The file.
+        path: String,
+        /// The rule that it breaks, and what would be right.
+        fault: String,
     },
     /// A file cannot be written.
     #[error("cannot write {path}: {message}")]

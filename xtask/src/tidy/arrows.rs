@@ -11,6 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("requantize", &[]),
     ("mapped", &[]),
     ("signals", &[]),
+    ("file-names", &[]),
     ("testkit", &[]),
     ("document", &[]),
     ("kernels", &["requantize"]),
@@ -19,10 +20,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("onnx", &["requantize", "core", "mapped", "import"]),
     ("tensorflow", &["core", "mapped", "import"]),
     ("tflite", &["core", "mapped", "import"]),
-    ("container", &["requantize", "core", "mapped"]),
+    ("container", &["requantize", "core", "mapped", "file-names"]),
     ("images", &[]),
     ("samples", &["core", "mapped", "document", "images"]),
-    ("target", &["requantize", "core", "kernels", "mapped", "document"]),
+    (
+        "target",
+        &["requantize", "core", "kernels", "mapped", "document", "file-names"],
+    ),
     ("plugin-interface", &[]),
     (
         "plugin-sdk",

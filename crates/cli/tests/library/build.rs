@@ -32,6 +32,17 @@ pub(crate) fn workshop() -> Option<tempfile::TempDir> {
 
 /// The test plugin with these definitions and this table.
 pub(crate) fn build(folder: &Path, name: &str, table: &str, definitions: &[&str]) -> PathBuf {
+    of(folder, name, "plugin.c", table, definitions)
+}
+
+/// A plugin that does what a test says, in C, at each of these places.
+pub(crate) fn hostile(folder: &Path, name: &str, table: &str, places: &[(&str, &str)]) -> PathBuf {
+    let definitions: Vec<String> = places.iter().map(|(place, what)| format!("{place}={what}")).collect();
+    let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
+    of(folder, name, "hostile.c", table, &definitions)
+}
+
+fn of(folder: &Path, name: &str, source: &str, table: &str, definitions: &[&str]) -> PathBuf {
     let bytes: String = table.bytes().map(|byte| format!("{},", byte as i8)).collect();
     std::fs::write(folder.join("table.inc"), bytes).unwrap();
     let library = folder.join(format!("lib{name}.so"));
@@ -50,7 +61,7 @@ pub(crate) fn build(folder: &Path, name: &str, table: &str, definitions: &[&str]
         .arg("-I")
         .arg(folder)
         .args(definitions.iter().map(|definition| format!("-D{definition}")))
-        .arg(repository("crates/cli/tests/library/plugin.c"))
+        .arg(repository("crates/cli/tests/library").join(source))
         .arg("-o")
         .arg(&library)
         .arg("-lm")

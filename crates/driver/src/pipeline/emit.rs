@@ -200,7 +200,7 @@ pub(super) fn emit(
                     left_out_package = Some(Diagnostic::remark(codes::OUTPUT, message));
                     Ok(())
                 }
-                written => written,
+                written => written.and_then(|()| sink.finish()),
             },
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {

@@ -1,37 +1,80 @@
 //! The files of a target, on their way into the artifact.
 
-use std::{fmt::Display, io};
+use std::{
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    fmt::Display,
+    io::{self, Write},
+};
 
-use strait_container::ArtifactWriter;
+use strait_container::{ArtifactWriter, Unfinished};
 use strait_core::Module;
 use strait_target::{Sink, TargetError};
 
 /// The ONNX format, as targets name it.
 pub(super) const ONNX: &str = "onnx";
 
-/// Files go into the artifact.
+/// Files go into the artifact: graphs at once, others once all are finished.
 pub(super) struct Files<'a> {
     writer: &'a ArtifactWriter,
     /// The most bytes of a file of ONNX; large tensors of a longer one are in a file beside it.
     most: usize,
+    /// Those that are not finished.
+    begun: BTreeMap<String, Unfinished<'a>>,
+    /// The open ones of them.
+    open: BTreeSet<String>,
 }
+
+/// Files in pieces that are open at a time.
+const MOST_OPEN: usize = 32;
 
 impl Files<'_> {
     pub(super) fn new(writer: &ArtifactWriter) -> Files<'_> {
         Files {
             writer,
             most: strait_onnx::MOST_BYTES,
+            begun: BTreeMap::new(),
+            open: BTreeSet::new(),
         }
     }
 
-    fn add(&self, path: &str, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<(), TargetError> {
+    /// Makes the files a part of the artifact. Without this those that are no graphs leave nothing.
+    pub(super) fn finish(&mut self) -> Result<(), TargetError> {
+        self.open.clear();
+        let mut begun = std::mem::take(&mut self.begun).into_iter();
+        begun.try_for_each(|(path, file)| file.finish().map_err(|error| unwritten(&path, &error)))
+    }
+
+    fn add(&self, path: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), TargetError> {
         (self.writer.add_with(path, write)).map_err(|error| unwritten(path, &error))
     }
 }
 
 impl Sink for Files<'_> {
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
-        self.add(path, |out| out.write_all(content))
+        // A target that refuses the model afterwards has written nothing.
+        self.append(path, content).map(|_| ())
+    }
+
+    fn append(&mut self, path: &str, piece: &[u8]) -> Result<bool, TargetError> {
+        let is_open = self.open.contains(path);
+        if !is_open && self.open.len() >= MOST_OPEN {
+            for open in std::mem::take(&mut self.open) {
+                let rested = self.begun.get_mut(&open).map_or(Ok(()), Unfinished::rest);
+                rested.map_err(|error| unwritten(&open, &error))?;
+            }
+        }
+        let file = match self.begun.entry(path.to_owned()) {
+            Entry::Occupied(file) => file.into_mut(),
+            Entry::Vacant(place) => {
+                let file = self.writer.begin(path).map_err(|error| unwritten(path, &error))?;
+                place.insert(file)
+            }
+        };
+        if !is_open {
+            self.open.insert(path.to_owned());
+        }
+        file.write_all(piece).map_err(|error| unwritten(path, &error))?;
+        Ok(true)
     }
 
     fn graph(&mut self, path: &str, format: &str, module: &Module) -> Result<(), TargetError> {
@@ -61,7 +104,6 @@ fn unwritten(path: &str, error: &dyn Display) -> TargetError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
     use strait_container::{Artifact, Provenance, Sources, TargetVersion, ToolVersion, sha256};
     use strait_core::text::{PrintOptions, parse, print};
     use strait_import::ReadOptions;
@@ -99,6 +141,35 @@ data @v: f32[60,3] = random 2
     }
 
     #[test]
+    fn files_in_pieces_are_of_the_artifact_once_they_are_finished_and_leave_nothing_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let module = parse(MODEL).unwrap();
+        for finished in [true, false] {
+            let place = folder.path().join(finished.to_string());
+            let writer = ArtifactWriter::create(&place).unwrap();
+            writer.add_model(&module, &[]).unwrap();
+            let mut files = Files::new(&writer);
+            // More than may be open, in turns.
+            for turn in ["one", "two"] {
+                for index in 0..3 * MOST_OPEN {
+                    assert_eq!(files.append(&format!("files/{index}"), turn.as_bytes()), Ok(true));
+                }
+            }
+            if finished {
+                files.finish().unwrap();
+            }
+            drop(files);
+            let manifest = writer.commit(provenance()).unwrap();
+            let artifact = Artifact::open(&place).unwrap();
+            assert!(artifact.check().unwrap().is_empty());
+            assert_eq!(manifest.files.len(), if finished { 3 * MOST_OPEN + 1 } else { 1 });
+            if finished {
+                assert_eq!(artifact.file("files/7").unwrap(), &b"onetwo"[..]);
+            }
+        }
+    }
+
+    #[test]
     fn tensors_that_have_no_place_in_a_file_are_files_of_the_artifact_as_well() {
         let folder = tempfile::tempdir().unwrap();
         let module = parse(MODEL).unwrap();
@@ -106,8 +177,12 @@ data @v: f32[60,3] = random 2
             let place = folder.path().join(most.to_string());
             let writer = ArtifactWriter::create(&place).unwrap();
             writer.add_model(&module, &[]).unwrap();
-            let mut files = Files { writer: &writer, most };
+            let mut files = Files {
+                most,
+                ..Files::new(&writer)
+            };
             files.graph("onnx/deploy.onnx", ONNX, &module).unwrap();
+            drop(files);
             let manifest = writer.commit(provenance()).unwrap();
             assert!(Artifact::open(&place).unwrap().check().unwrap().is_empty());
             let again = strait_onnx::read(&place.join("onnx/deploy.onnx"), &ReadOptions::default()).unwrap();
@@ -129,8 +204,8 @@ data @v: f32[60,3] = random 2
         // A file that stays too long is refused, and so is the artifact.
         let writer = ArtifactWriter::create(&folder.path().join("none")).unwrap();
         let refused = Files {
-            writer: &writer,
             most: 100,
+            ..Files::new(&writer)
         }
         .graph("deploy.onnx", ONNX, &module);
         let Err(TargetError::Sink { message, .. }) = refused else {

@@ -30,6 +30,9 @@ use crate::{LoadError, Probe};
 /// The longest text that a plugin may say, in bytes.
 const MOST_TEXT: u64 = 64 << 10;
 
+/// The longest name of a file that is handed over, in bytes; those that are taken are shorter.
+const MOST_NAME: u64 = 4 << 10;
+
 /// Failure of a call.
 pub(super) struct Fault {
     pub(super) status: i32,
@@ -343,9 +346,9 @@ impl Plugin {
         // SAFETY: all arguments live until the call returns.
         let outcome = self.reports().of(|host| unsafe { emit(host, target, &model) });
         let pieces = sink.lock();
-        match (&pieces.failed, pieces.refused) {
+        match (&pieces.failed, &pieces.refused) {
             (Some(error), _) => Err(io::Error::new(error.kind(), error.to_string())),
-            (None, Some(text)) => Ok(outcome.and_then(|()| Err(Fault::ours(text)))),
+            (None, Some(text)) => Ok(Err(Fault::ours(text.as_str()))),
             (None, None) => Ok(outcome),
         }
     }
@@ -384,7 +387,7 @@ struct Pieces<'a> {
     to: &'a mut File,
     failed: Option<io::Error>,
     /// A file that was not taken. A library that goes on all the same has lost it.
-    refused: Option<&'static str>,
+    refused: Option<String>,
 }
 
 impl<'a> Sink<'a> {
@@ -407,16 +410,31 @@ unsafe extern "C" fn write(
     // SAFETY: the sink is the one of the call, which is there until it returns, and which threads may share.
     let sink = unsafe { &*sink.cast::<Sink<'_>>() };
     let mut sink = sink.lock();
-    let mut refuse = |text| {
+    if sink.refused.is_some() {
+        return c::INVALID_ARGUMENT;
+    }
+    let mut refuse = |text: String| {
         sink.refused = Some(text);
         c::INVALID_ARGUMENT
     };
-    if bytes.is_null() && size > 0 {
-        return refuse("it wrote bytes that are not there");
+    if path.is_null() || path_size > MOST_NAME {
+        return refuse(format!(
+            "it wrote a file whose name is not there or has more than {MOST_NAME} bytes"
+        ));
     }
     // SAFETY: the plugin says that so many bytes are there.
-    let (Some(path), Ok(size)) = (unsafe { text(path, path_size, 4 << 10) }, usize::try_from(size)) else {
-        return refuse("it wrote a file whose name is not UTF-8 of at most 4096 bytes");
+    let path = unsafe { slice::from_raw_parts(path, path_size as usize) };
+    let Ok(path) = str::from_utf8(path) else {
+        let shown = path.escape_ascii();
+        return refuse(format!(
+            "it wrote a file whose name is not UTF-8, `{shown}`; names are ASCII, as `files/weights.bin`"
+        ));
+    };
+    let (false, Ok(size)) = (bytes.is_null() && size > 0, usize::try_from(size)) else {
+        return refuse(format!(
+            "it wrote bytes that are not there into `{}`",
+            path.escape_debug()
+        ));
     };
     let bytes = if size == 0 {
         &[][..]

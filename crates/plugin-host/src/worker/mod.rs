@@ -1,5 +1,6 @@
-//! The worker: this program, executed again, with a library in it. It answers requests from standard input on standard
-//! output until that is closed. What the library prints goes to standard error.
+//! The worker: this program, executed again, twice. The supervisor starts the other one, which has a library in it: that
+//! answers requests from standard input on standard output until that is closed. What the library prints goes to the
+//! supervisor, which shows it on standard error.
 
 #[cfg(unix)]
 mod admits;
@@ -8,19 +9,38 @@ mod calls;
 #[cfg(unix)]
 mod forms;
 #[cfg(unix)]
+mod limits;
+#[cfg(unix)]
 mod load;
 #[cfg(unix)]
 mod memory;
 #[cfg(unix)]
+mod noise;
+#[cfg(unix)]
 mod probes;
+#[cfg(unix)]
+mod supervisor;
 
 use std::process::ExitCode;
 
-/// Serves a host until it closes the pipe.
+/// One of the two processes of a worker, as the arguments behind [`ARGUMENT`](crate::ARGUMENT) say. Serves a host until it closes
+/// the pipe.
 #[cfg(unix)]
 pub fn main() -> ExitCode {
-    match serve::serve() {
-        Ok(()) => ExitCode::SUCCESS,
+    let arguments: Vec<String> = std::env::args().skip(2).collect();
+    let known = |part: crate::process::Part, word: &str| word == part.word();
+    let done = match &arguments[..] {
+        [part, limits] if known(crate::process::Part::Supervisor, part) => {
+            crate::wire::header(limits.as_bytes()).and_then(supervisor::supervise)
+        }
+        [part, limits, parent] if known(crate::process::Part::Library, part) => {
+            let served = crate::wire::header(limits.as_bytes()).and_then(|limits| serve::serve(&limits, parent));
+            served.map(|()| ExitCode::SUCCESS)
+        }
+        _ => Err(crate::wire::garbage("nobody but this program starts a worker".into())),
+    };
+    match done {
+        Ok(code) => code,
         Err(error) => {
             // The host says the same with the plugin's name, if it is there at all.
             eprintln!("the worker of a plugin ends: {error}");
@@ -38,11 +58,11 @@ pub fn main() -> ExitCode {
 #[cfg(unix)]
 mod serve {
     use super::calls::{Fault, Plugin};
+    use super::limits;
     use super::memory::Aligned;
+    use crate::Allowance;
     use crate::node::NodeHeader;
     use crate::wire::{self, Answer, Request, Sizes};
-    use rustix::event::{PollFd, PollFlags, poll};
-    use rustix::process::{Signal, kill_current_process_group};
     use std::fs::File;
     use std::io::{self, Read};
     use std::mem;
@@ -66,24 +86,21 @@ mod serve {
         Ok((from.into(), to.into()))
     }
 
-    /// Ends this process and all that the library has started when the host is gone, whatever the library is doing: nobody
-    /// would wait for it any more.
-    fn end_with_the_host(from: &File) -> io::Result<()> {
-        let from = from.try_clone()?;
-        std::thread::Builder::new().name("host".into()).spawn(move || {
-            loop {
-                let mut pipe = [PollFd::new(&from, PollFlags::empty())];
-                if poll(&mut pipe, None).is_ok() && pipe[0].revents().contains(PollFlags::HUP) {
-                    let _ = kill_current_process_group(Signal::KILL);
-                }
-            }
-        })?;
-        Ok(())
+    /// Ends this process with its supervisor, whatever the library is doing, and at once where that is gone already.
+    fn end_with(supervisor: &str) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        let parent = rustix::process::getppid().map(|parent| parent.as_raw_nonzero().to_string());
+        match parent.as_deref() == Some(supervisor) {
+            true => Ok(()),
+            false => Err(io::Error::other("its supervisor is gone")),
+        }
     }
 
-    pub(super) fn serve() -> io::Result<()> {
+    pub(super) fn serve(allowance: &Allowance, supervisor: &str) -> io::Result<()> {
+        end_with(supervisor)?;
         let (mut from, mut to) = pipes()?;
-        end_with_the_host(&from)?;
+        limits::take_on(allowance)?;
         let Some((Request::Load { path, sha256 }, _)) = wire::read(&mut from)? else {
             return Err(wire::garbage("the first request is for a library".into()));
         };
@@ -99,6 +116,7 @@ mod serve {
         while let Some((request, sizes)) = wire::read(&mut from)? {
             receive(&mut from, &sizes, &mut body)?;
             codes.resize(0);
+            limits::begin(allowance);
             let answer = match request {
                 Request::Load { .. } => return Err(wire::garbage("a second library".into())),
                 Request::Open { options } => plugin.open(&options).map(Answer::Opened),
@@ -127,7 +145,14 @@ mod serve {
             };
             match answer {
                 Ok(answer) => wire::write(&mut to, &answer, codes.bytes())?,
-                Err(Fault { status, node, message }) => {
+                Err(Fault {
+                    status,
+                    node,
+                    mut message,
+                }) => {
+                    if let Some(used) = limits::used_up(allowance) {
+                        message = format!("{message} (it has used up {})", used.said(allowance));
+                    }
                     wire::write(&mut to, &Answer::Failed { status, node, message }, &[])?;
                 }
             }

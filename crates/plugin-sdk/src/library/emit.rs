@@ -6,7 +6,7 @@ use bytes::Bytes;
 use strait_core::Module;
 use strait_core::bytes::decode;
 use strait_plugin_interface::{Emit, Host, INVALID_ARGUMENT, OK, Status, Tensor, Write, received};
-use strait_target::{Sink, TargetError};
+use strait_target::{Emitted, Sink, TargetError};
 
 use super::answer::{Failure, answer};
 use super::open::{element, items, opened};
@@ -25,7 +25,11 @@ pub(super) unsafe extern "C" fn emit(host: *const Host, target: *mut c_void, mod
             sink: model.sink,
             write,
         };
-        Ok(opened.target.emit(&module, &mut files)?)
+        let id = opened.target.spec().id.to_string();
+        // The host cannot tell a file that is written twice from one in pieces.
+        let mut emitted = Emitted::new(&mut files, &id);
+        opened.target.emit(&module, &mut emitted)?;
+        Ok(emitted.finish()?)
     })
 }
 
@@ -73,6 +77,10 @@ impl Sink for Files {
             path: path.to_owned(),
             message,
         })
+    }
+
+    fn append(&mut self, path: &str, piece: &[u8]) -> Result<bool, TargetError> {
+        self.bytes(path, piece).map(|()| true)
     }
 
     fn graph(&mut self, _: &str, format: &str, _: &Module) -> Result<(), TargetError> {

@@ -6,11 +6,12 @@ use strait_conformance::{Examination, Kit, Recording, examine};
 use strait_driver::{
     diagnostic::Diagnostic,
     failure::{self, codes},
+    limits,
     session::Progress as _,
     stop::Stop,
 };
 use strait_identify::Vectors;
-use strait_plugin_host::{Library, Patience, Program, register, sha256};
+use strait_plugin_host::{Allowance, Library, Patience, Program, register, sha256};
 use strait_target::{
     Options, Registry,
     spec::{OptionType, OptionValue},
@@ -124,6 +125,8 @@ fn library(path: &Path, arguments: &Check) -> Result<Arc<Library>, Stop> {
         call,
         ..Patience::default()
     };
-    let library = Library::load(path, None, program, patience).map_err(|error| failed(error.to_string()))?;
+    let allowance = Allowance::default().with_memory(limits::of_machine().memory);
+    let library =
+        Library::load(path, None, program.with(allowance), patience).map_err(|error| failed(error.to_string()))?;
     Ok(Arc::new(library))
 }

@@ -1,0 +1,155 @@
+//! Text that a library prints on standard error: shown as it comes, up to a limit, and without what changes a terminal.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::wire::plain;
+
+/// Bytes of a worker's standard error that are shown.
+const MOST: usize = 64 << 10;
+
+/// Bytes that a pipe takes at once where it takes any.
+const PIECE: usize = 4 << 10;
+
+/// Bytes that are read in a turn, so that a library that never stops printing does not keep the supervisor.
+const TURN: usize = 256 << 10;
+
+/// The reading end of a library's standard error.
+pub(super) struct Noise {
+    /// None when everybody has closed it.
+    pipe: Option<OwnedFd>,
+    /// The beginning of a letter, whose end has not come yet.
+    begun: Vec<u8>,
+    /// Text that is still to be shown.
+    shown: VecDeque<u8>,
+    room: usize,
+    left_out: u64,
+    /// True at the beginning of a line.
+    fresh: bool,
+}
+
+impl Noise {
+    pub(super) fn new(pipe: OwnedFd) -> Noise {
+        Noise {
+            pipe: Some(pipe),
+            begun: Vec::new(),
+            shown: VecDeque::new(),
+            room: MOST,
+            left_out: 0,
+            fresh: true,
+        }
+    }
+
+    pub(super) fn pipe(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().map(AsFd::as_fd)
+    }
+
+    /// True if there is text to be shown.
+    pub(super) fn waits(&self) -> bool {
+        !self.shown.is_empty()
+    }
+
+    /// Reads what is there.
+    pub(super) fn read(&mut self) {
+        let mut buffer = [0; 16 << 10];
+        for _ in 0..TURN / buffer.len() {
+            let Some(pipe) = &self.pipe else { return };
+            match rustix::io::read(pipe, &mut buffer) {
+                Ok(0) => self.pipe = None,
+                Ok(count) => self.take(&buffer[..count]),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => return,
+                Err(_) => self.pipe = None,
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        let kept = bytes.len().min(self.room);
+        self.room -= kept;
+        self.left_out += (bytes.len() - kept) as u64;
+        self.begun.extend(&bytes[..kept]);
+        // Letters of which the end is missing wait for it, where more may come.
+        let whole = match std::str::from_utf8(&self.begun) {
+            Err(error) if error.error_len().is_none() && self.room > 0 => error.valid_up_to(),
+            _ => self.begun.len(),
+        };
+        let text: Vec<u8> = self.begun.drain(..whole).collect();
+        self.say(&plain(&String::from_utf8_lossy(&text)));
+    }
+
+    fn say(&mut self, text: &str) {
+        self.fresh = text.as_bytes().last().map_or(self.fresh, |&last| last == b'\n');
+        self.shown.extend(text.as_bytes());
+    }
+
+    /// Writes what whoever reads standard error takes, waiting for so long where it takes nothing.
+    pub(super) fn show(&mut self, wait: Duration) {
+        let (stderr, wait) = (io::stderr(), Timespec::try_from(wait).unwrap_or_default());
+        while !self.shown.is_empty() {
+            let mut file = [PollFd::new(&stderr, PollFlags::OUT)];
+            match poll(&mut file, Some(&wait)) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(_) => return self.shown.clear(),
+            }
+            let (front, _) = self.shown.as_slices();
+            match rustix::io::write(&stderr, &front[..front.len().min(PIECE)]) {
+                Ok(count) => drop(self.shown.drain(..count)),
+                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => return,
+                // Nobody reads it.
+                Err(_) => return self.shown.clear(),
+            }
+        }
+    }
+
+    /// Shows the rest, when nobody prints any more.
+    pub(super) fn finish(mut self) {
+        // A pipe holds no more than a turn.
+        self.read();
+        let begun = std::mem::take(&mut self.begun);
+        self.say(&plain(&String::from_utf8_lossy(&begun)));
+        if self.left_out > 0 {
+            let line = if self.fresh { "" } else { "\n" };
+            self.say(&format!(
+                "{line}remark: the plugin printed {} bytes more on standard error, which are not shown\n",
+                self.left_out
+            ));
+        }
+        self.show(Duration::from_secs(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise() -> Noise {
+        Noise {
+            pipe: None,
+            ..Noise::new(rustix::io::dup(io::stderr()).unwrap())
+        }
+    }
+
+    fn text(noise: &Noise) -> String {
+        String::from_utf8(noise.shown.iter().copied().collect()).unwrap()
+    }
+
+    #[test]
+    fn what_is_shown_changes_no_terminal_and_has_an_end() {
+        let mut noise = noise();
+        noise.take("a\u{1b}[2J\u{9b}1m\r\t".as_bytes());
+        noise.take(&"é".as_bytes()[..1]);
+        noise.take(&"é".as_bytes()[1..]);
+        noise.take(b"\xff\n");
+        assert_eq!(text(&noise), "a\\u{1b}[2J\\u{9b}1m\\r\t\u{e9}\u{fffd}\n");
+        noise.take(&vec![b'x'; 3 << 20]);
+        assert_eq!(text(&noise).matches('x').count(), MOST - 15);
+        assert_eq!(noise.left_out, (3 << 20) - (MOST as u64 - 15));
+    }
+}
