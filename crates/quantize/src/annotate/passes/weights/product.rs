@@ -201,8 +201,13 @@ impl Product<'_> {
         let Some(largest) = seen.map(f64::from).filter(|&largest| largest > 0.0) else {
             return Ok(());
         };
-        // Codes keep the sign of a sum that is far beyond their grid, and the limits of the row's forms come before that.
-        let steps = if self.y_scale.is_some() { 256.0 } else { 2.0 };
+        // Codes keep the sign of a sum that is beyond their grid, and a form that does not cover it asks for a coarser one. Where
+        // every sum but 0 is thousands of times as large as what was seen, not even the sign means anything.
+        let steps = if self.y_scale.is_some() {
+            f64::from(1 << 16)
+        } else {
+            2.0
+        };
         let finest = scales.iter().fold(f64::INFINITY, |finest, &s| finest.min(s.into())) * self.x_scale;
         if finest <= steps * largest || scales.is_empty() {
             return Ok(());
