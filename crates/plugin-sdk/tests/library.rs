@@ -36,7 +36,7 @@ bias = { int8 = "int32" }
 
 [options.mood]
 type = "string"
-one_of = ["calm", "angry", "impossible"]
+one_of = ["calm", "angry", "forgetful", "impossible"]
 default = "calm"
 help = "of this test"
 
@@ -119,6 +119,12 @@ impl Target for Moody {
         let nodes = module.main().nodes().map(|(_, node)| module.name(node.name));
         let text = format!("{:?} {}", chosen["banks"], nodes.collect::<Vec<_>>().join(" "));
         sink.bytes("files/nodes", text.as_bytes())?;
+        if chosen["mood"] == OptionValue::String("forgetful".into()) {
+            for piece in ["one", "two"] {
+                assert!(sink.append("files/pieces", piece.as_bytes())?);
+            }
+            return sink.bytes("files/nodes", b"again");
+        }
         sink.graph("model.onnx", "onnx", module)
     }
 }
@@ -567,6 +573,20 @@ fn files_go_to_the_host_and_graphs_for_its_writers_do_not() {
     let mut host = Host::default();
     assert_eq!(emitted(&mut host, "calm", true), c::INVALID_ARGUMENT);
     assert!(host.said[0].contains("the IR bytes end inside"), "{:?}", host.said);
+}
+
+/// The host would take it for another piece.
+#[test]
+fn a_file_that_is_written_twice_is_refused_as_it_is_where_the_code_is_linked() {
+    let mut host = Host::default();
+    assert_eq!(emitted(&mut host, "forgetful", false), c::INTERNAL);
+    assert!(
+        host.said[0].contains("target `floor` emits `files/nodes`: the artifact has a file of this name already"),
+        "{:?}",
+        host.said
+    );
+    assert_eq!(host.files["files/nodes"], b"Integer(7) a y");
+    assert_eq!(host.files["files/pieces"], b"onetwo");
 }
 
 #[test]
