@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use strait_builtin as _;
 use strait_conformance::{Examination, Group, Kit, Line, Progress, Recording, examine};
-use strait_identify::{Layer, Scales, Vectors};
+use strait_identify::{Axis, Layer, Scales, Vectors};
 use strait_kernels::{
     KernelError,
     integer::{Loops, ThroughTile, Tile, TileKernel, standard},
@@ -465,13 +465,11 @@ fn parts_and_steps_are_shown_to_whoever_wants_to_know() {
 /// A layer that was recorded of a form.
 fn recorded(form: &Requantization, scales: Option<Scales>) -> Vec<Recording> {
     let pairs: Vec<(i64, i32)> = (-40_000..40_000).map(|x| (x, form.eval(0, x).unwrap())).collect();
+    let shape = [pairs.len()];
     let layer = Layer {
-        name: "conv1".into(),
-        out: IntType::I8,
-        outputs: pairs.len(),
         zero_point: Some(3),
         scales,
-        channels: vec![pairs],
+        ..Layer::new("conv1", IntType::I8, &shape, Axis::Second, pairs)
     };
     vec![Recording {
         file: "recorded/v.npz".into(),

@@ -5,7 +5,7 @@ use super::lines::{Group, Line};
 use crate::runs::decoded;
 use std::path::Path;
 use std::sync::Arc;
-use strait_identify::{Answer, Layer, Subject, VectorsError, identify};
+use strait_identify::{Answer, Layer, Subject, Value, VectorsError, identify};
 use strait_kernels::{Context, integer::Loops};
 use strait_requantize::Requantization;
 use strait_target::{
@@ -72,7 +72,7 @@ fn line(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Line {
         Found::Form { name, form, ends } => (name, form, ends),
         Found::None(why) => {
             why.into_iter().for_each(|why| line.find(why));
-            return line.checked(format!("{} outputs", layer.outputs));
+            return line.checked(format!("{} outputs", layer.outputs()));
         }
     };
     let clamp = (ends != [form.out().min(), form.out().max()]).then_some(ends);
@@ -83,7 +83,7 @@ fn line(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Line {
         )),
         Ok(None) => {}
     }
-    line.checked(format!("form {name} gives all {} outputs", layer.outputs))
+    line.checked(format!("form {name} gives all {} outputs", layer.outputs()))
 }
 
 enum Found {
@@ -103,8 +103,9 @@ fn found(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Result<Found, V
         return Ok(from_scales(target, layer, scales));
     }
     let answer = identify(file, layer)?;
+    let exact = answer.explained.iter().filter(|_| answer.is_exact());
     for (name, row) in &target.spec().form {
-        for explained in &answer.explained {
+        for explained in exact.clone() {
             let ends = ends(&explained.form, answer.ends, explained.clamps);
             if row.accepts(&explained.form, Some(ends)).is_ok() {
                 return Ok(Found::Form {
@@ -125,25 +126,31 @@ fn ends(form: &Requantization, recorded: [i32; 2], clamps: [bool; 2]) -> [i32; 2
 }
 
 fn none(answer: &Answer) -> String {
-    let explained: Vec<String> = answer
+    let mut explained = answer
         .explained
         .iter()
-        .filter(|explained| matches!(explained.subject, Subject::Hypothesis(_)))
-        .map(|explained| explained.subject.to_string())
-        .collect();
-    match explained.first() {
-        Some(first) => format!(
-            "no form of the table gives every recorded value; {first} does (`strait identify` has all {} that do)",
-            explained.len()
+        .filter(|explained| matches!(explained.subject, Subject::Hypothesis(_)));
+    let none = "no form of the table gives every recorded value";
+    let Some(first) = explained.next() else {
+        return format!("{none}, and no arithmetic that `strait identify` tries");
+    };
+    let rereadings: Vec<String> = answer.rereadings.iter().map(|one| format!(", {one}")).collect();
+    let rereadings = rereadings.concat();
+    match first.missed {
+        0 => format!(
+            "{none}; {} does{rereadings} (`strait identify` has all {} that do)",
+            first.subject,
+            explained.count() + 1
         ),
-        None => {
-            "no form of the table gives every recorded value, and no arithmetic that `strait identify` tries".into()
-        }
+        missed => format!(
+            "{none}; {} does{rereadings}, but for {missed} of {} (`strait identify` lists them)",
+            first.subject, answer.outputs
+        ),
     }
 }
 
 fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify::Scales) -> Found {
-    let codes = || layer.channels.iter().flatten().map(|&(_, code)| code);
+    let codes = || layer.channels.iter().flatten().map(|value| value.output);
     let recorded = [codes().min().unwrap_or(0), codes().max().unwrap_or(0)];
     let mut why = Vec::new();
     for (name, row) in &target.spec().form {
@@ -184,9 +191,14 @@ fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify
 /// The first recorded value that a form does not give: channel, accumulator, its result, the recorded one.
 fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &Layer) -> Option<(usize, i64, i32, i32)> {
     let channels = form.channels().unwrap_or(1);
-    for (channel, pairs) in layer.channels.iter().enumerate() {
+    for (channel, values) in layer.channels.iter().enumerate() {
         let its = channel.min(channels.saturating_sub(1));
-        for &(accumulator, found) in pairs {
+        for &Value {
+            accumulator,
+            output: found,
+            ..
+        } in values
+        {
             let expected = form
                 .eval(its, accumulator)
                 .map_or(i32::MIN, |code| code.min(high).max(low));
@@ -204,11 +216,10 @@ fn replayed(loops: &dyn Loops, form: &Requantization, layer: &Layer) -> Result<O
     // A kernel takes as many accumulators of each channel: those of shorter ones are repeated.
     let longest = layer.channels.iter().map(Vec::len).max().unwrap_or(0);
     let at = |channel: usize, position: usize| {
-        let pairs = &layer.channels[channel];
-        pairs
-            .get(position.min(pairs.len().saturating_sub(1)))
-            .copied()
-            .unwrap_or((0, 0))
+        let values = &layer.channels[channel];
+        values
+            .get(position.min(values.len().saturating_sub(1)))
+            .map_or((0, 0), |value| (value.accumulator, value.output))
     };
     let count = layer.channels.len();
     let pairs = || (0..count * longest).map(|index| at(index / longest, index % longest));
