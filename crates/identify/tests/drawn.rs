@@ -7,7 +7,7 @@ use common::{Numbers, draw, once, record, twice};
 use strait_identify::{Answer, Family, Hypothesis, Subject, Value, identify};
 use strait_requantize::{Requantization, Rounding};
 
-/// What documentation promises: rare differences are in as many.
+/// As many as documentation promises it of: rare differences are in them.
 const MANY: usize = 200_000;
 const SOME: usize = 20_000;
 

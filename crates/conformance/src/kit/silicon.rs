@@ -1,7 +1,8 @@
 //! Recorded vectors against the forms of a table, and against the kernels that compute them.
 
-use super::Recording;
+use super::evidence::{self, Known};
 use super::lines::{Group, Line};
+use super::{Progress, Recording};
 use crate::runs::decoded;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use strait_target::{
 pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     const NAME: &str = "recordings that the table names";
     let measured = spec.supports().filter(|row| row.evidence == Evidence::Measured).count();
+    let unrecorded: Vec<String> = spec.unrecorded().map(|row| row.to_string()).collect();
     let silicon = spec.silicon.as_ref();
     let fidelity = silicon.is_some_and(|silicon| silicon.fidelity == Fidelity::Silicon);
     let of = match (measured, fidelity) {
@@ -24,6 +26,14 @@ pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
         (0, true) => "the fidelity is silicon".to_owned(),
         (rows, false) => format!("{rows} rows are measured"),
         (rows, true) => format!("{rows} rows are measured, and the fidelity is silicon"),
+    };
+    let of = match unrecorded.as_slice() {
+        [] => of,
+        rows => format!(
+            "{of}; {} that say so are documented and not measured, as no recording is named for them: {}",
+            rows.len(),
+            rows.join(", ")
+        ),
     };
     let evidence = silicon.map_or(&[][..], |silicon| &silicon.evidence);
     if evidence.is_empty() {
@@ -53,17 +63,33 @@ pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     line
 }
 
-/// A line for each recorded layer.
-pub(super) fn lines(target: &Arc<dyn Target>, of: &Recording) -> Vec<Line> {
-    let layers = of.vectors.layers.iter();
-    layers.map(|layer| line(target, &of.file, layer)).collect()
+/// A line for each recorded layer, and then one for each row that the table names recordings for.
+pub(super) fn lines(target: &Arc<dyn Target>, recordings: &[Recording], progress: &dyn Progress) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut known = Vec::new();
+    progress.begin("recorded vectors", recordings.len());
+    for (at, of) in recordings.iter().enumerate() {
+        for layer in &of.vectors.layers {
+            let answer = identify(&of.file, layer);
+            lines.push(line(target, layer, answer.as_ref()));
+            known.push(Known {
+                of,
+                layer,
+                answer: answer.ok(),
+            });
+        }
+        progress.advance(at + 1);
+    }
+    lines.extend(evidence::lines(target.spec(), &known));
+    lines
 }
 
-fn line(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Line {
+fn line(target: &Arc<dyn Target>, layer: &Layer, answer: Result<&Answer, &VectorsError>) -> Line {
     let mut line = Line::new(Group::Silicon, layer.name.clone());
-    let found = match found(target, file, layer) {
-        Ok(found) => found,
-        Err(error) => {
+    let found = match (&layer.scales, answer) {
+        (Some(scales), _) => from_scales(target, layer, scales),
+        (None, Ok(answer)) => from_answer(target, answer),
+        (None, Err(error)) => {
             line.find(error.to_string());
             return line;
         }
@@ -97,26 +123,22 @@ enum Found {
     None(Vec<String>),
 }
 
-/// The first form of the table that explains a layer: with scales by the form's own rule, otherwise with any integers.
-fn found(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Result<Found, VectorsError> {
-    if let Some(scales) = &layer.scales {
-        return Ok(from_scales(target, layer, scales));
-    }
-    let answer = identify(file, layer)?;
+/// The first form of the table that explains a layer with any integers.
+fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> Found {
     let exact = answer.explained.iter().filter(|_| answer.is_exact());
     for (name, row) in &target.spec().form {
         for explained in exact.clone() {
             let ends = ends(&explained.form, answer.ends, explained.clamps);
             if row.accepts(&explained.form, Some(ends)).is_ok() {
-                return Ok(Found::Form {
+                return Found::Form {
                     name: name.clone(),
                     form: explained.form.clone(),
                     ends,
-                });
+                };
             }
         }
     }
-    Ok(Found::None(vec![none(&answer)]))
+    Found::None(vec![none(answer)])
 }
 
 /// The codes that a clamp leaves: those that were recorded, at the ends where it acts.
@@ -149,6 +171,7 @@ fn none(answer: &Answer) -> String {
     }
 }
 
+/// The first form of the table that explains a layer with the integers that its rule makes of scales.
 fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify::Scales) -> Found {
     let codes = || layer.channels.iter().flatten().map(|value| value.output);
     let recorded = [codes().min().unwrap_or(0), codes().max().unwrap_or(0)];

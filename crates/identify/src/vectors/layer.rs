@@ -15,6 +15,8 @@ pub struct Layer {
     pub shape: Vec<usize>,
     /// The axis of the channels.
     pub axis: Axis,
+    /// Origin of the accumulators.
+    pub source: Source,
     /// The output's zero point, where the file says it.
     pub zero_point: Option<i32>,
     /// Scales on both sides, where the file says them.
@@ -36,6 +38,18 @@ pub struct Value {
     pub at: u32,
     /// Number of times that it was recorded.
     pub times: u32,
+}
+
+/// Origin of the accumulators of a layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// They were recorded.
+    #[default]
+    Accumulators,
+    /// They are sums of recorded products of a matrix of weights.
+    Dense,
+    /// They are sums of recorded products of a window.
+    Convolution,
 }
 
 /// Which axis of the outputs is that of the channels.
@@ -66,6 +80,7 @@ impl Layer {
             out,
             shape: shape.to_vec(),
             axis,
+            source: Source::Accumulators,
             zero_point: None,
             scales: None,
             channels,

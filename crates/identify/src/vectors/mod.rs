@@ -7,7 +7,7 @@ mod layout;
 mod sums;
 
 pub use error::VectorsError;
-pub use layer::{Axis, Layer, Value};
+pub use layer::{Axis, Layer, Source, Value};
 
 use fields::Fields;
 use std::{collections::BTreeMap, path::Path};
@@ -102,12 +102,13 @@ fn layer(fields: &Fields<'_>) -> Result<Layer, VectorsError> {
         let wrong = format!("it has {count} outputs");
         return Err(fields.error("output", wrong, format!("1 to {MOST_OUTPUTS} outputs of a layer")));
     }
-    let (accumulators, axis) = sums::accumulators(fields, shape)?;
+    let (accumulators, axis, source) = sums::accumulators(fields, shape)?;
     let codes = fields.integers("output", output)?;
     // A code of a type of at most 32 bits.
     let pairs = accumulators.into_iter().zip(codes.into_iter().map(|code| code as i32));
     let layer = Layer::new(fields.layer(), out, shape, axis, pairs.collect());
     Ok(Layer {
+        source,
         zero_point: fields.zero_point("zero_point", out)?,
         scales: fields.scales(layer.channels.len())?,
         ..layer

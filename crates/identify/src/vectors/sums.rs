@@ -1,7 +1,7 @@
 //! The accumulators of a layer: as recorded, or the sums of recorded integers.
 
 use super::{
-    Axis, VectorsError,
+    Axis, Source, VectorsError,
     fields::Fields,
     layout::{FIRST, LAST, Layout, back, extents, ordered},
 };
@@ -10,14 +10,15 @@ use strait_samples::Array;
 /// The most products of a layer: seconds of work.
 const MOST_PRODUCTS: usize = 1 << 32;
 
-/// One accumulator for each output, in its order, and the axis of the channels.
-pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<(Vec<i64>, Axis), VectorsError> {
+/// One accumulator for each output, in its order, the axis of the channels, and where the accumulators are from.
+pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<(Vec<i64>, Axis, Source), VectorsError> {
     if let Some(array) = fields.get("accumulator") {
         if array.shape() != outputs {
             let wrong = format!("its shape is {:?}", array.shape());
             return Err(fields.error("accumulator", wrong, format!("that of the outputs, {outputs:?}")));
         }
-        return Ok((fields.integers("accumulator", array)?, Axis::Second));
+        let accumulators = fields.integers("accumulator", array)?;
+        return Ok((accumulators, Axis::Second, Source::Accumulators));
     }
     let why = "record `accumulator`, or `input` and `weight` (and `bias`) of which the accumulators are sums";
     let input = fields.need("input", why)?;
@@ -50,10 +51,14 @@ pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<(Ve
         return Err(fields.error("output", wrong, right));
     }
     let sums = sum(fields, &window, terms, layout.unwrap_or(FIRST), input, weight)?;
-    match layout {
-        Some(layout) if layout != FIRST => Ok((ordered(sums, window.result(), back(layout.image)), Axis::Last)),
-        _ => Ok((sums, Axis::Second)),
-    }
+    Ok(match layout {
+        None => (sums, Axis::Second, Source::Dense),
+        Some(FIRST) => (sums, Axis::Second, Source::Convolution),
+        Some(layout) => {
+            let sums = ordered(sums, window.result(), back(layout.image));
+            (sums, Axis::Last, Source::Convolution)
+        }
+    })
 }
 
 /// The convolution of such arrays that makes such outputs, with channels behind the batch if that fits, and last if not.

@@ -163,7 +163,8 @@ pub struct Silicon {
     pub firmware: Option<String>,
     /// The reference that the bits were compared with.
     pub fidelity: Fidelity,
-    /// Recordings that stand behind rows that are `measured` and a `fidelity` of `silicon`. `strait plugin check` replays them.
+    /// Recordings that stand behind rows that are `measured`. `strait plugin check` replays them, and says what they leave open.
+    /// With a `fidelity` of `silicon` a row that is `measured` and that no recording names is `documented`, and not more.
     #[serde(default)]
     pub evidence: Vec<Recording>,
 }
@@ -178,6 +179,10 @@ pub struct Recording {
     /// SHA-256 of the file.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "sha256")))]
     pub sha256: String,
+    /// The rows that it is evidence for, as reports name them: `"form scale"`, `"op conv"`, `"fusion requantize"`,
+    /// `"accumulator int8"`.
+    #[serde(default)]
+    pub rows: Vec<String>,
 }
 
 words! {
