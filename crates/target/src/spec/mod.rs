@@ -339,10 +339,16 @@ impl TargetSpec {
         self.op_rows(term).find(|(_, row)| row.is_weight_only())
     }
 
-    /// The row by which an op is computed on activations of a type.
+    /// The rows by which an op is computed on activations of a type, in the order in which they are tried. They differ in limits,
+    /// in forms, and in what else nothing but lowering looks at.
+    pub fn rows_for(&self, term: Term, activation: Activation) -> impl Iterator<Item = (&str, &OpRow)> {
+        self.op_rows(term)
+            .filter(move |(_, row)| row.is_host() || self.pairs(row).any(|pair| pair.activation == activation))
+    }
+
+    /// The first of the rows by which an op is computed on activations of a type.
     pub fn row_for(&self, term: Term, activation: Activation) -> Option<(&str, &OpRow)> {
-        let mut rows = self.op_rows(term);
-        rows.find(|(_, row)| row.is_host() || self.pairs(row).any(|pair| pair.activation == activation))
+        self.rows_for(term, activation).next()
     }
 
     /// The pairs of activation type and weight type of a row: those that it names, or all that its recipe takes.

@@ -305,8 +305,8 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         (
             "[op.gemm]",
-            "[op.gemm]\nops = [\"gemm\", \"conv\"]",
-            "`conv` has a row already: `op.conv`",
+            "[op.dense]\nops = [\"gemm\"]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"shift\"]\n\n[op.gemm]",
+            "`gemm` has a row already: `op.dense`",
         ),
         (
             "[\"shift\", \"single\"]",
