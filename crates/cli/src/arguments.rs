@@ -17,6 +17,7 @@ use strait_driver::{
     pipeline::Share,
     verification::Digest,
 };
+use strait_identify::Tolerance;
 use strait_target::{Origin, Registry};
 
 pub(crate) use eval::Eval;
@@ -513,7 +514,8 @@ pub(crate) struct Targets {
 #[command(after_help = "\
 Examples:
   strait identify recorded.npz
-  strait identify recorded.npz --layer conv1 --json")]
+  strait identify recorded.npz --layer conv1 --json
+  strait identify recorded.npz --tolerate 0.1%")]
 pub(crate) struct Identify {
     /// Recorded layers, of the layout of docs/plugins/silicon.md
     #[arg(value_name = "VECTORS")]
@@ -521,6 +523,9 @@ pub(crate) struct Identify {
     /// Only this layer; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) layer: Vec<String>,
+    /// Take as an answer what explains all but so large a share of a layer's outputs: some recorded values are wrong
+    #[arg(long, value_name = "PERCENT", default_value = "0%")]
+    pub(crate) tolerate: Tolerance,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

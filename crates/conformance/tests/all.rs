@@ -3,4 +3,5 @@
 
 mod admits;
 mod kit;
+mod recorded;
 mod targets;

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use strait_builtin as _;
 use strait_conformance::{Examination, Group, Kit, Line, Progress, Recording, examine};
-use strait_identify::{Layer, Scales, Vectors};
 use strait_kernels::{
     KernelError,
     integer::{Loops, ThroughTile, Tile, TileKernel, standard},
@@ -27,7 +26,7 @@ pub(crate) fn examined(entry: &Entry, recordings: &[Recording]) -> Kit {
     examine(entry, &how).unwrap()
 }
 
-fn line<'k>(kit: &'k Kit, name: &str) -> &'k Line {
+pub(crate) fn line<'k>(kit: &'k Kit, name: &str) -> &'k Line {
     let found = kit.lines.iter().find(|line| line.name == name);
     found.unwrap_or_else(|| panic!("no line {name}\n{kit}"))
 }
@@ -460,107 +459,4 @@ fn parts_and_steps_are_shown_to_whoever_wants_to_know() {
         parts.iter().all(|(_, steps, done)| steps == done && *steps > 5),
         "{parts:?}"
     );
-}
-
-/// A layer that was recorded of a form.
-fn recorded(form: &Requantization, scales: Option<Scales>) -> Vec<Recording> {
-    let pairs: Vec<(i64, i32)> = (-40_000..40_000).map(|x| (x, form.eval(0, x).unwrap())).collect();
-    let layer = Layer {
-        name: "conv1".into(),
-        out: IntType::I8,
-        outputs: pairs.len(),
-        zero_point: Some(3),
-        scales,
-        channels: vec![pairs],
-    };
-    vec![Recording {
-        file: "recorded/v.npz".into(),
-        sha256: "01".repeat(32),
-        vectors: Vectors { layers: vec![layer] },
-    }]
-}
-
-fn scale31(rounding: Rounding) -> Requantization {
-    form::TfLite {
-        sc: 0x5555_5555.into(),
-        zp: 3,
-        narrowing: Narrowing {
-            shift: 39.into(),
-            rounding,
-            out: IntType::I8,
-        },
-    }
-    .into()
-}
-
-#[test]
-fn recorded_vectors_are_held_against_the_forms_of_the_table() {
-    let mut registry = Registry::default();
-    let table = Table::parse("vendor.toml", TABLE.clone()).unwrap();
-    let entry = registry.add_table(Origin::File("vendor.toml".into()), table).unwrap();
-    let kit = examined(entry, &recorded(&scale31(Rounding::HalfUp), None));
-    assert!(
-        kit.is_ok() && line(&kit, "conv1").checked.contains("gives all 80000 outputs"),
-        "{kit}"
-    );
-    let kit = examined(entry, &recorded(&scale31(Rounding::Floor), None));
-    assert!(
-        line(&kit, "conv1").findings[0].contains("no form of the table gives every recorded value"),
-        "{kit}"
-    );
-    let scales = Scales {
-        input: 0.02,
-        weight: 0.01.into(),
-        output: 0.1,
-    };
-    let kit = examined(entry, &recorded(&scale31(Rounding::HalfUp), Some(scales)));
-    assert!(line(&kit, "conv1").findings[0].contains("was recorded"), "{kit}");
-}
-
-#[test]
-fn what_is_said_to_be_measured_names_its_recording_or_the_report_says_so() {
-    const NAME: &str = "recordings that the table names";
-    assert!(TABLE.contains("\n[types]"));
-    let with = |lines: &str| TABLE.replace("\n[types]", &format!("\n[silicon]\n{lines}\n[types]"));
-    let of = |text: &str, recordings: &[Recording]| {
-        let mut registry = Registry::default();
-        let table = Table::parse("vendor.toml", text.to_owned()).unwrap_or_else(|e| panic!("{e}"));
-        let entry = registry.add_table(Origin::File("vendor.toml".into()), table).unwrap();
-        let kit = examined(entry, recordings);
-        let line = line(&kit, NAME);
-        let said = line.skipped.as_ref().or(line.findings.first()).unwrap_or(&line.checked);
-        (line.outcome(), said.clone())
-    };
-    let given = recorded(&scale31(Rounding::HalfUp), None);
-    assert_eq!(
-        of(&TABLE, &[]),
-        ("not checked", "nothing is said to be measured".into())
-    );
-    assert_eq!(
-        of(&with("fidelity = \"silicon\""), &given),
-        (
-            "not checked",
-            "the fidelity is silicon, and the table names no recording with its digest".into()
-        )
-    );
-    let named = |digest: &str| {
-        with(&format!(
-            "fidelity = \"silicon\"\nevidence = [{{ file = \"vectors/v.npz\", sha256 = \"{}\" }}]",
-            digest.repeat(32)
-        ))
-    };
-    assert_eq!(
-        of(&named("01"), &[]),
-        (
-            "not checked",
-            "the fidelity is silicon; not given: vectors/v.npz".into()
-        )
-    );
-    assert_eq!(
-        of(&named("01"), &given),
-        ("passed", "the fidelity is silicon; 1 files".into())
-    );
-    let (outcome, said) = of(&named("02"), &given);
-    assert_eq!(outcome, "failed");
-    assert!(said.contains("recorded/v.npz: its SHA-256 is 0101"), "{said}");
 }

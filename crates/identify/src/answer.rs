@@ -1,11 +1,9 @@
 //! The answer of one layer.
 
 use crate::{
-    edges::Bounds,
     hypothesis::Hypothesis,
     rules::Rule,
-    search,
-    vectors::{Layer, VectorsError},
+    vectors::{Axis, Layer},
 };
 use std::fmt;
 use strait_requantize::Requantization;
@@ -19,14 +17,31 @@ pub struct Answer {
     pub outputs: usize,
     /// Number of distinct accumulators, channel by channel.
     pub accumulators: usize,
-    /// The lowest and the highest output.
+    /// The lowest and the highest output, where results may be saturated.
     pub ends: [i32; 2],
     /// The lowest and the highest accumulator.
     pub range: [i64; 2],
-    /// Arithmetics that give every recorded value.
+    /// Parts of the file that have to be read otherwise than it says for the layer to be explained.
+    pub rereadings: Vec<Rereading>,
+    /// Arithmetics that explain the layer, the best one first: those that give every recorded value. Where there is none, the
+    /// one that gives most, with those that no more values speak against than are wrong in the file anyway.
     pub explained: Vec<Explained>,
-    /// Arithmetics that do not.
+    /// Arithmetics that do not, the nearest first.
     pub refuted: Vec<Refuted>,
+}
+
+/// Something that is not as the file says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rereading {
+    /// The axis of the channels is this one.
+    Channels(Axis),
+    /// The output's zero point is another one.
+    ZeroPoint {
+        /// The one in the file.
+        stated: i32,
+        /// The one with which the layer is explained.
+        found: i32,
+    },
 }
 
 /// An arithmetic, or a rule that makes one of scales.
@@ -38,7 +53,7 @@ pub enum Subject {
     Rule(Rule),
 }
 
-/// An arithmetic that gives every recorded value.
+/// An arithmetic that explains a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
     /// The arithmetic.
@@ -48,34 +63,125 @@ pub struct Explained {
     /// At which of the two ends, low and high, it has to be clamped to the codes that were recorded.
     pub clamps: [bool; 2],
     /// Of each channel the least and the largest factor that the data leave with this zero point, of a multiplication and a
-    /// shift with one rounding. Not every number between them is one of so many bits.
+    /// shift with one rounding that gives every value. Not every number between them is one of so many bits.
     pub factors: Vec<[f64; 2]>,
+    /// Number of recorded outputs that it does not give.
+    pub missed: usize,
+    /// The first of them in the order of the file, at most [`OUTLIERS`].
+    pub outliers: Vec<Witness>,
 }
 
-/// An arithmetic that does not.
+/// The most outliers that an answer names.
+pub const OUTLIERS: usize = 20;
+
+/// An arithmetic that does not explain a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refuted {
     /// The arithmetic.
     pub subject: Subject,
-    /// With parameters that come near.
+    /// With the parameters that give most values.
     pub form: Requantization,
-    /// The first recorded value that these do not give.
+    /// A recorded value that these do not give: the first accumulator of the first channel that has one.
     pub witness: Witness,
-    /// Number of accumulators with other results.
-    pub differing: usize,
+    /// Number of recorded outputs that it does not give.
+    pub missed: usize,
 }
 
 /// A recorded value that an arithmetic does not give.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
     /// The channel.
     pub channel: usize,
     /// The accumulator.
     pub accumulator: i64,
+    /// Place of the output in the file's array, axis by axis.
+    pub place: Vec<usize>,
     /// Result of the arithmetic; `None` where it overflows.
     pub expected: Option<i32>,
     /// The recorded output.
     pub found: i32,
+}
+
+impl Answer {
+    /// True if an arithmetic gives every recorded value, read as the file says it.
+    pub fn is_exact(&self) -> bool {
+        self.rereadings.is_empty() && self.missed() == Some(0)
+    }
+
+    /// Number of outputs that the best arithmetic does not give; `None` where nothing explains the layer.
+    pub fn missed(&self) -> Option<usize> {
+        self.explained.first().map(|best| best.missed)
+    }
+
+    /// True if the layer is explained, read as the file says it, but for so large a share of its outputs.
+    pub fn is_within(&self, tolerated: Tolerance) -> bool {
+        let most = (self.outputs as f64 * tolerated.share()).floor();
+        self.rereadings.is_empty() && self.missed().is_some_and(|missed| missed as f64 <= most)
+    }
+}
+
+/// A share of recorded outputs that may be wrong: a percentage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Tolerance {
+    percent: f64,
+}
+
+/// Text that is no share of outputs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a share of the outputs; right is a percentage from 0% to 10%, `0.1%` for instance")]
+pub struct ToleranceError(String);
+
+impl Tolerance {
+    /// The share, from 0 to 1.
+    pub fn share(self) -> f64 {
+        self.percent / 100.0
+    }
+}
+
+impl std::str::FromStr for Tolerance {
+    type Err = ToleranceError;
+
+    fn from_str(text: &str) -> Result<Tolerance, ToleranceError> {
+        let percent = text
+            .strip_suffix('%')
+            .and_then(|number| number.trim().parse::<f64>().ok());
+        match percent {
+            Some(percent) if (0.0..=10.0).contains(&percent) => Ok(Tolerance { percent }),
+            _ => Err(ToleranceError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} %", self.percent)
+    }
+}
+
+impl Subject {
+    /// Bits that it takes to write down what the subject leaves open of a channel.
+    pub(crate) fn parameters(&self) -> u8 {
+        match self {
+            Subject::Rule(_) => 0,
+            Subject::Hypothesis(hypothesis) => hypothesis.parameters(),
+        }
+    }
+
+    /// True if both are of one family and one rounding, and differ in width alone.
+    pub fn is_width_of(&self, other: &Subject) -> bool {
+        match (self, other) {
+            (Subject::Hypothesis(a), Subject::Hypothesis(b)) => a.is_width_of(b),
+            _ => false,
+        }
+    }
+
+    /// A name for a row of a table.
+    pub fn name(&self) -> String {
+        match self {
+            Subject::Hypothesis(hypothesis) => hypothesis.name(),
+            Subject::Rule(rule) => rule.name().to_owned(),
+        }
+    }
 }
 
 impl fmt::Display for Subject {
@@ -83,6 +189,29 @@ impl fmt::Display for Subject {
         match self {
             Subject::Hypothesis(hypothesis) => hypothesis.fmt(f),
             Subject::Rule(rule) => rule.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Rereading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rereading::Channels(Axis::Last) => f.write_str("if the channels are read last"),
+            Rereading::Channels(Axis::Second) => f.write_str("if axis 1 is read as that of the channels"),
+            Rereading::ZeroPoint { stated, found } => write!(f, "if the zero point is {found} instead of {stated}"),
+        }
+    }
+}
+
+impl Witness {
+    /// The value that an arithmetic does not give, with the place of its output in the file.
+    pub(crate) fn of(layer: &Layer, channel: usize, value: &crate::Value, expected: Option<i32>) -> Witness {
+        Witness {
+            channel,
+            accumulator: value.accumulator,
+            place: layer.place(value.at),
+            expected,
+            found: value.output,
         }
     }
 }
@@ -95,143 +224,4 @@ impl fmt::Display for Witness {
             None => write!(f, "expected none, as it overflows there, found {}", self.found),
         }
     }
-}
-
-/// The most zero points that are tried one after the other.
-const MOST_ZEROS: i64 = 1024;
-
-/// Holds a layer against every hypothesis, and against every rule where it has scales.
-///
-/// # Errors
-/// A layer that leaves more zero points open than are tried. `file` is for the message.
-pub fn identify(file: &str, layer: &Layer) -> Result<Answer, VectorsError> {
-    let bounds = Bounds::new(layer);
-    let zeros = bounds.zero_points();
-    if i64::from(*zeros.end()) - i64::from(*zeros.start()) >= MOST_ZEROS {
-        return Err(VectorsError {
-            file: file.to_owned(),
-            array: Some(format!("{}/zero_point", layer.name)),
-            wrong: format!(
-                "it is missing, and the outputs leave {} ..= {}",
-                zeros.start(),
-                zeros.end()
-            ),
-            right: "the output's zero point, or accumulators on both sides of zero".into(),
-        });
-    }
-    let mut answer = Answer {
-        layer: layer.name.clone(),
-        outputs: layer.outputs,
-        accumulators: layer.channels.iter().map(Vec::len).sum(),
-        ends: bounds.ends,
-        range: [
-            layer
-                .channels
-                .iter()
-                .filter_map(|pairs| Some(pairs.first()?.0))
-                .min()
-                .unwrap_or(0),
-            layer
-                .channels
-                .iter()
-                .filter_map(|pairs| Some(pairs.last()?.0))
-                .max()
-                .unwrap_or(0),
-        ],
-        explained: Vec::new(),
-        refuted: Vec::new(),
-    };
-    if let Some(scales) = &layer.scales {
-        for rule in Rule::ALL {
-            let mut forms = zeros
-                .clone()
-                .filter_map(|zero| rule.form(layer, scales, zero).ok())
-                .peekable();
-            let Some(first) = forms.peek().cloned() else { continue };
-            let explains = forms.find(|form| answer.held(layer, form).is_none());
-            answer.add(&bounds, Subject::Rule(rule), explains.unwrap_or(first));
-        }
-    }
-    let mut refuted: Option<Hypothesis> = None;
-    for hypothesis in Hypothesis::all() {
-        // Widths come from the widest to the narrowest, whose factors are among those of the former.
-        if refuted.is_some_and(|wider| wider.is_width_of(&hypothesis) && wider.bits >= hypothesis.bits) {
-            continue;
-        }
-        let Some(form) = search::form(&hypothesis, &bounds) else {
-            continue;
-        };
-        if !answer.add(&bounds, Subject::Hypothesis(hypothesis), form) {
-            refuted = Some(hypothesis);
-        }
-    }
-    Ok(answer)
-}
-
-impl Answer {
-    /// The first recorded value that a form does not give, and the number of them.
-    fn held(&self, layer: &Layer, form: &Requantization) -> Option<(Witness, usize)> {
-        let [low, high] = self.ends;
-        let mut first = None;
-        let mut differing = 0;
-        for (channel, pairs) in layer.channels.iter().enumerate() {
-            let scalars = form.channel(channel.min(form.channels().unwrap_or(1).saturating_sub(1)));
-            for &(accumulator, found) in pairs {
-                let expected = scalars.as_ref().ok().and_then(|form| form.eval(accumulator).ok());
-                let expected = expected.map(|code| code.min(high).max(low));
-                if expected != Some(found) {
-                    differing += 1;
-                    first.get_or_insert(Witness {
-                        channel,
-                        accumulator,
-                        expected,
-                        found,
-                    });
-                }
-            }
-        }
-        first.map(|witness| (witness, differing))
-    }
-
-    /// Holds a form against every recorded value; true if it gives them.
-    fn add(&mut self, bounds: &Bounds<'_>, subject: Subject, form: Requantization) -> bool {
-        match self.held(bounds.layer, &form) {
-            None => {
-                let factors = match &subject {
-                    Subject::Hypothesis(hypothesis) => search::factors(hypothesis, &form, bounds),
-                    Subject::Rule(_) => Vec::new(),
-                };
-                self.explained.push(Explained {
-                    subject,
-                    clamps: clamps(bounds.layer, &form, self.ends),
-                    form,
-                    factors,
-                });
-                true
-            }
-            Some((witness, differing)) => {
-                self.refuted.push(Refuted {
-                    subject,
-                    form,
-                    witness,
-                    differing,
-                });
-                false
-            }
-        }
-    }
-}
-
-/// True at an end beyond which the form alone would go.
-fn clamps(layer: &Layer, form: &Requantization, [low, high]: [i32; 2]) -> [bool; 2] {
-    let mut clamps = [false; 2];
-    for (channel, pairs) in layer.channels.iter().enumerate() {
-        let code = |pair: Option<&(i64, i32)>| {
-            let channel = channel.min(form.channels().unwrap_or(1).saturating_sub(1));
-            form.eval(channel, pair?.0).ok()
-        };
-        clamps[0] |= code(pairs.first()).is_some_and(|code| code < low);
-        clamps[1] |= code(pairs.last()).is_some_and(|code| code > high);
-    }
-    clamps
 }

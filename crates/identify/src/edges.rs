@@ -1,7 +1,10 @@
 //! Bounds that recorded values put on a form.
 
-use crate::vectors::Layer;
-use strait_requantize::{IntType, Rounding};
+use crate::{
+    ends,
+    vectors::{Layer, Value},
+};
+use strait_requantize::Rounding;
 
 /// A layer as bounds, channel by channel.
 pub(crate) struct Bounds<'a> {
@@ -30,23 +33,19 @@ pub(crate) enum Side {
 }
 
 impl Bounds<'_> {
+    /// The bounds of a layer whose outputs are a function of its accumulators that does not decrease.
     pub(crate) fn new(layer: &Layer) -> Bounds<'_> {
-        let codes = || layer.channels.iter().flatten().map(|&(_, y)| y);
-        let ends = [codes().min().unwrap_or(0), codes().max().unwrap_or(0)];
+        let ends = ends::recorded(layer);
         Bounds {
             layer,
-            channels: layer.channels.iter().map(|pairs| edges(pairs, ends)).collect(),
+            channels: layer.channels.iter().map(|values| edges(values, ends)).collect(),
             ends,
         }
     }
 
-    pub(crate) fn out(&self) -> IntType {
-        self.layer.out
-    }
-
     /// Zero points of forms that make one of an accumulator of zero: what no form that does not decrease contradicts.
     pub(crate) fn zero_points(&self) -> std::ops::RangeInclusive<i32> {
-        let (mut low, mut high) = (self.out().min(), self.out().max());
+        let (mut low, mut high) = (self.layer.out.min(), self.layer.out.max());
         if let Some(zero) = self.layer.zero_point {
             return zero..=zero;
         }
@@ -63,27 +62,20 @@ impl Bounds<'_> {
 }
 
 /// The first accumulator of each run of one output, and the last.
-fn edges(pairs: &[(i64, i32)], [lowest, highest]: [i32; 2]) -> Vec<Edge> {
+pub(crate) fn edges(values: &[Value], ends: [i32; 2]) -> Vec<Edge> {
     let mut edges = Vec::new();
-    for run in pairs.chunk_by(|a, b| a.1 == b.1) {
-        let (Some(&(first, code)), Some(&(last, _))) = (run.first(), run.last()) else {
+    for run in values.chunk_by(|a, b| a.output == b.output) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
             continue;
         };
-        let y = i64::from(code);
-        if code > lowest {
-            edges.push(Edge {
-                x: first,
-                y,
-                side: Side::AtLeast,
-            });
-        }
-        if code < highest {
-            edges.push(Edge {
-                x: last,
-                y,
-                side: Side::AtMost,
-            });
-        }
+        let of = |value: &Value, side| {
+            Edge::of(value, ends)
+                .into_iter()
+                .flatten()
+                .find(|edge| edge.side == side)
+        };
+        edges.extend(of(first, Side::AtLeast));
+        edges.extend(of(last, Side::AtMost));
     }
     // What is far from zero bounds a factor best.
     edges.sort_by_key(|edge| std::cmp::Reverse(edge.x.unsigned_abs()));
@@ -91,6 +83,19 @@ fn edges(pairs: &[(i64, i32)], [lowest, highest]: [i32; 2]) -> Vec<Edge> {
 }
 
 impl Edge {
+    /// The bounds of one value, where results leave the ends nowhere.
+    pub(crate) fn of(value: &Value, [lowest, highest]: [i32; 2]) -> [Option<Edge>; 2] {
+        let edge = |side| Edge {
+            x: value.accumulator,
+            y: value.output.into(),
+            side,
+        };
+        [
+            (value.output > lowest).then(|| edge(Side::AtLeast)),
+            (value.output < highest).then(|| edge(Side::AtMost)),
+        ]
+    }
+
     /// The bound on what is rounded: at least the first, or at most the second, where `least` is the least product that
     /// reaches a quotient.
     pub(crate) fn product(&self, zero: i64, least: impl Fn(i128) -> i128) -> Limit {

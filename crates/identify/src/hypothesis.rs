@@ -49,26 +49,41 @@ const APART: [Rounding; 5] = [
     Rounding::TowardZero,
 ];
 
+/// Every family with its roundings, and the widths of its multiplier.
+const TRIED: [(Family, &[Rounding], &[u8]); 7] = [
+    (Family::Shift, &Rounding::ALL, &[0]),
+    (Family::After, &Rounding::ALL, &WIDTHS),
+    (Family::Twice, &[Rounding::HalfAway], &[31]),
+    (Family::Before, &APART, &BEFORE),
+    (Family::Float, &[Rounding::HalfEven], &[11, 24]),
+    (Family::FloatInside, &[Rounding::HalfEven], &[24]),
+    (Family::Double, &[Rounding::HalfAway], &[53]),
+];
+
 impl Hypothesis {
     /// All that are tried, by family and rounding, the widest first.
     pub fn all() -> Vec<Hypothesis> {
-        let each = |family, roundings: &[Rounding], widths: &[u8]| {
-            let wide = |&rounding: &Rounding| {
-                let one = move |&bits: &u8| Hypothesis { family, rounding, bits };
-                widths.iter().rev().map(one).collect::<Vec<_>>()
-            };
-            roundings.iter().flat_map(wide).collect::<Vec<_>>()
+        Hypothesis::by_width().into_iter().flatten().collect()
+    }
+
+    /// The same, those together that differ in width alone.
+    pub(crate) fn by_width() -> Vec<Vec<Hypothesis>> {
+        let of = |&(family, roundings, widths): &(Family, &'static [Rounding], &'static [u8])| {
+            roundings.iter().map(move |&rounding| {
+                let wide = widths.iter().rev();
+                wide.map(|&bits| Hypothesis { family, rounding, bits }).collect()
+            })
         };
-        [
-            each(Family::Shift, &Rounding::ALL, &[0]),
-            each(Family::After, &Rounding::ALL, &WIDTHS),
-            each(Family::Twice, &[Rounding::HalfAway], &[31]),
-            each(Family::Before, &APART, &BEFORE),
-            each(Family::Float, &[Rounding::HalfEven], &[11, 24]),
-            each(Family::FloatInside, &[Rounding::HalfEven], &[24]),
-            each(Family::Double, &[Rounding::HalfAway], &[53]),
-        ]
-        .concat()
+        TRIED.iter().flat_map(of).collect()
+    }
+
+    /// Bits that it takes to write down the parameters of one channel, those of a constant included: it is about as large as
+    /// the product.
+    pub(crate) fn parameters(&self) -> u8 {
+        match self.family {
+            Family::Before => 2 * self.bits + 8,
+            _ => self.bits,
+        }
     }
 
     /// True if both are of one family and one rounding, and differ in width alone.

@@ -16,22 +16,36 @@
 //! there is a second unknown: for each multiplier the bounds of the constant are an interval, whose length is a concave
 //! function of the multiplier, so that its maximum is found by bisection, too.
 //!
-//! All that is explained is held against every recorded value by the definition of the form (`strait-requantize`), and so
-//! is the nearest arithmetic of what is refuted, which gives the witness.
+//! Recordings have wrong values. For a given rounding, width and zero point every value votes for an interval of
+//! parameters, and where most intervals lie over each other are the parameters that give most values: sorting the ends finds
+//! them. So the nearest parameters of what is refuted are found, too. With a constant of any size the values that fit worst are
+//! left out until the rest is explained, and taken back one at a time as far as they fit. Where nothing gives every value, the
+//! arithmetics that miss no more than the best one does, but for chance, explain the layer.
+//!
+//! All is held against every recorded value by the definition of the form (`strait-requantize`), which gives the outliers and
+//! the witnesses.
 //!
 //! The lowest and the highest output of a layer may be where results saturate, or an activation clamps them. They say that
 //! results there are at most and at least so large, and no more.
 
 mod answer;
 mod edges;
+mod ends;
 mod hypothesis;
+mod identify;
+mod open;
+mod rows;
 mod rules;
 mod search;
 mod toml;
+mod tried;
 mod vectors;
+mod zeros;
 
-pub use answer::{Answer, Explained, Refuted, Subject, Witness, identify};
+pub use answer::{Answer, Explained, OUTLIERS, Refuted, Rereading, Subject, Tolerance, ToleranceError, Witness};
 pub use hypothesis::{Family, Hypothesis};
+pub use identify::identify;
+pub use open::left_open;
 pub use rules::Rule;
 pub use toml::{document, json};
-pub use vectors::{Layer, Scales, Vectors, VectorsError};
+pub use vectors::{Axis, Layer, Scales, Source, Value, Vectors, VectorsError};

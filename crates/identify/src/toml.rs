@@ -1,54 +1,66 @@
 //! Answers as rows of a table, and as JSON.
 
-use crate::answer::{Answer, Explained, Refuted, Subject};
+use crate::{
+    answer::{Answer, Explained, Refuted, Subject, Tolerance, Witness},
+    rows::row,
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use strait_requantize::{IntType, Per, Requantization, Roundings};
+use strait_requantize::Requantization;
 
-/// Answers in TOML: `[form.NAME]` rows of all arithmetics that explain a layer, and as comments what they are, what was
-/// refuted, and what the data cannot tell apart. Layers that have an arithmetic in common share their rows.
-pub fn document(file: &str, answers: &[Answer]) -> String {
-    let mut text = format!("# The arithmetic of {file}, as far as its values tell.\n");
+/// Answers in TOML: `[form.NAME]` rows of all arithmetics that explain a layer, and as comments what they are, which recorded
+/// values they do not give, what was refuted, and what the data cannot tell apart. Layers that have an arithmetic in common
+/// share their rows. What misses no more than the tolerated share of the outputs is an answer.
+pub fn document(file: &str, answers: &[Answer], tolerated: Tolerance) -> String {
+    let mut text = format!("# The arithmetic of {}, as far as its values tell.\n", printable(file));
     let groups = groups(answers);
     for (number, group) in groups.iter().enumerate() {
         // Writing into a string does not fail.
-        let _ = group.write(&mut text, number);
+        let _ = group.write(&mut text, number, tolerated);
     }
     text
 }
 
 /// The same for a program: layer by layer all that was tried.
-pub fn json(answers: &[Answer]) -> Value {
+pub fn json(answers: &[Answer], tolerated: Tolerance) -> Value {
+    let witness = |witness: &Witness| {
+        json!({
+            "channel": witness.channel,
+            "accumulator": witness.accumulator,
+            "place": witness.place,
+            "expected": witness.expected,
+            "found": witness.found,
+        })
+    };
     let layer = |answer: &Answer| {
         let explained = answer.explained.iter().map(|explained| {
             json!({
-                "name": name(&explained.subject),
+                "name": explained.subject.name(),
                 "arithmetic": explained.subject.to_string(),
                 "form": explained.form,
                 "clamped": explained.clamps,
                 "factors": explained.factors,
                 "row": row(&explained.subject, &[&explained.form], explained.clamps),
+                "missed": explained.missed,
+                "outliers": explained.outliers.iter().map(witness).collect::<Vec<_>>(),
             })
         });
         let refuted = answer.refuted.iter().map(|refuted| {
-            let witness = &refuted.witness;
             json!({
-                "name": name(&refuted.subject),
+                "name": refuted.subject.name(),
                 "arithmetic": refuted.subject.to_string(),
                 "form": refuted.form,
-                "differing": refuted.differing,
-                "witness": {
-                    "channel": witness.channel,
-                    "accumulator": witness.accumulator,
-                    "expected": witness.expected,
-                    "found": witness.found,
-                },
+                "missed": refuted.missed,
+                "witness": witness(&refuted.witness),
             })
         });
         json!({
             "layer": answer.layer,
             "outputs": answer.outputs,
             "accumulators": answer.accumulators,
+            "exact": answer.is_exact(),
+            "answered": answer.is_within(tolerated),
+            "rereadings": answer.rereadings.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "explained": explained.collect::<Vec<_>>(),
             "refuted": refuted.collect::<Vec<_>>(),
         })
@@ -72,10 +84,15 @@ fn groups(answers: &[Answer]) -> Vec<Group<'_>> {
     for answer in answers {
         let narrowest = narrowest(answer);
         let joined = groups.iter_mut().find_map(|group| {
+            let explains_all = |subject: &Subject| {
+                let mut layers = group.layers.iter().copied().chain([answer]);
+                layers.all(|layer| explained(layer, subject).is_some())
+            };
             let common: Vec<Subject> = group
                 .common
                 .iter()
                 .filter_map(|a| narrowest.iter().find_map(|b| wider(a, b)))
+                .filter(explains_all)
                 .collect();
             (!common.is_empty()).then_some((group, common))
         });
@@ -93,22 +110,18 @@ fn groups(answers: &[Answer]) -> Vec<Group<'_>> {
     groups
 }
 
-/// Of each arithmetic that explains a layer the narrowest width, rules first.
+fn explained<'a>(answer: &'a Answer, subject: &Subject) -> Option<&'a Explained> {
+    answer.explained.iter().find(|explained| explained.subject == *subject)
+}
+
+/// Of each arithmetic that explains a layer the best width, which is the narrowest where several give as many values.
 fn narrowest(answer: &Answer) -> Vec<Subject> {
-    let all = answer.explained.iter().map(|explained| explained.subject);
-    let is_widest = |subject: &Subject| {
-        let narrower = |other: &Explained| match (subject, &other.subject) {
-            (Subject::Hypothesis(a), Subject::Hypothesis(b)) => a.is_width_of(b) && b.bits < a.bits,
-            _ => false,
-        };
-        !answer.explained.iter().any(narrower)
-    };
-    let mut narrowest: Vec<Subject> = all.filter(is_widest).collect();
-    // What asks for the fewest bits says the most of the data.
-    narrowest.sort_by_key(|subject| match subject {
-        Subject::Rule(_) => 0,
-        Subject::Hypothesis(hypothesis) => 1 + hypothesis.bits,
-    });
+    let mut narrowest: Vec<Subject> = Vec::new();
+    for Explained { subject, .. } in &answer.explained {
+        if !narrowest.iter().any(|better| better.is_width_of(subject)) {
+            narrowest.push(*subject);
+        }
+    }
     narrowest
 }
 
@@ -123,59 +136,66 @@ fn wider(a: &Subject, b: &Subject) -> Option<Subject> {
 }
 
 impl Group<'_> {
-    fn write(&self, text: &mut String, number: usize) -> std::fmt::Result {
+    fn write(&self, text: &mut String, number: usize, tolerated: Tolerance) -> std::fmt::Result {
         let names: Vec<&str> = self.layers.iter().map(|answer| answer.layer.as_str()).collect();
         let outputs: usize = self.layers.iter().map(|answer| answer.outputs).sum();
         writeln!(text, "\n# {}: {outputs} outputs", printable(&names.join(", ")))?;
+        let every = match self.layers.iter().all(|answer| answer.missed() == Some(0)) {
+            true => "every value",
+            false => "all values but some that are wrong",
+        };
         match self.common.len() {
             0 => writeln!(
                 text,
                 "# nothing that is tried explains them; thresholds (kind = \"steps\") explain whatever does not decrease"
             )?,
-            1 => writeln!(text, "# one arithmetic explains every value")?,
+            1 => writeln!(text, "# one arithmetic explains {every}")?,
             count => writeln!(
                 text,
-                "# {count} arithmetics explain every value; the data cannot tell them apart"
+                "# {count} arithmetics explain {every}; the data cannot tell them apart"
             )?,
         }
         for answer in &self.layers {
-            self.write_layer(text, answer)?;
+            self.write_layer(text, answer, tolerated)?;
         }
         for subject in &self.common {
-            self.write_row(text, subject, number)?;
+            self.write_row(text, subject, number, tolerated)?;
         }
-        writeln!(text, "\n# refuted, each with the parameters that come nearest to it:")?;
+        writeln!(
+            text,
+            "\n# refuted, each with the parameters that come nearest to it, the nearest first:"
+        )?;
         for answer in &self.layers {
             for Refuted {
                 subject,
                 witness,
-                differing,
+                missed,
                 ..
             } in &answer.refuted
             {
                 let layer = printable(&answer.layer);
-                let all = answer.accumulators;
+                let all = answer.outputs;
                 writeln!(text, "#   {subject}")?;
-                writeln!(
-                    text,
-                    "#     {layer}, {witness} ({differing} of {all} accumulators differ)"
-                )?;
+                writeln!(text, "#     {layer}, {witness} (it misses {missed} of {all} outputs)")?;
             }
         }
         Ok(())
     }
 
-    /// Remarks of one layer: an arithmetic of fewer bits than the common ones, and what is left of its factors.
-    fn write_layer(&self, text: &mut String, answer: &Answer) -> std::fmt::Result {
+    /// Remarks of one layer: what has to be read otherwise, what the best arithmetic misses, an arithmetic of fewer bits than
+    /// the common ones, and what is left of its factors.
+    fn write_layer(&self, text: &mut String, answer: &Answer, tolerated: Tolerance) -> std::fmt::Result {
         let layer = printable(&answer.layer);
+        for rereading in &answer.rereadings {
+            writeln!(text, "# {layer} is explained {rereading}, and not as the file has it")?;
+        }
         let alone = narrowest(answer);
         if let Some(fewest) = alone.first().filter(|fewest| !self.common.contains(fewest)) {
             writeln!(text, "# {layer} alone, with the fewest bits: {fewest}")?;
         }
-        let with_factors = |subject: &Subject| {
-            let mut explained = answer.explained.iter();
-            explained.find(|explained| explained.subject == *subject && !explained.factors.is_empty())
-        };
+        self.write_outliers(text, answer, tolerated)?;
+        let with_factors =
+            |subject: &Subject| explained(answer, subject).filter(|explained| !explained.factors.is_empty());
         let Some(first) = self.common.iter().find_map(with_factors) else {
             return Ok(());
         };
@@ -189,27 +209,80 @@ impl Group<'_> {
         }
     }
 
-    fn write_row(&self, text: &mut String, subject: &Subject, number: usize) -> std::fmt::Result {
-        let explained: Vec<&Explained> = self
+    /// The recorded values of a layer that the first row does not give.
+    fn write_outliers(&self, text: &mut String, answer: &Answer, tolerated: Tolerance) -> std::fmt::Result {
+        let best = self.common.first().and_then(|subject| explained(answer, subject));
+        let Some(best) = best.filter(|best| best.missed > 0) else {
+            return Ok(());
+        };
+        let (layer, missed, all) = (printable(&answer.layer), best.missed, answer.outputs);
+        let share = missed as f64 * 100.0 / all as f64;
+        let verdict = match answer.is_within(tolerated) {
+            true => format!("{tolerated} are tolerated"),
+            false => "it is not exact".to_owned(),
+        };
+        writeln!(
+            text,
+            "# {}, explains all but {missed} of {all} outputs of {layer} ({share:.3} %; {verdict}):",
+            best.subject
+        )?;
+        for outlier in &best.outliers {
+            let Witness {
+                channel,
+                accumulator,
+                place,
+                expected,
+                found,
+            } = outlier;
+            let computed = expected.map_or("nothing, as it overflows".to_owned(), |code| code.to_string());
+            writeln!(
+                text,
+                "#   {layer}/output{place:?}: {found} is recorded and {computed} computed, of the accumulator {accumulator} of \
+                 channel {channel}"
+            )?;
+        }
+        match missed.saturating_sub(best.outliers.len()) {
+            0 => Ok(()),
+            more => writeln!(text, "#   and {more} more"),
+        }
+    }
+
+    fn write_row(&self, text: &mut String, subject: &Subject, number: usize, tolerated: Tolerance) -> std::fmt::Result {
+        let rows: Vec<&Explained> = self
             .layers
             .iter()
-            .filter_map(|answer| answer.explained.iter().find(|explained| explained.subject == *subject))
+            .filter_map(|answer| explained(answer, subject))
             .collect();
-        let forms: Vec<&Requantization> = explained.iter().map(|explained| &explained.form).collect();
-        let clamps = explained
+        let forms: Vec<&Requantization> = rows.iter().map(|explained| &explained.form).collect();
+        let clamps = rows
             .iter()
             .fold([false; 2], |all, one| [0, 1].map(|end| all[end] || one.clamps[end]));
-        let suffix = if number == 0 {
-            String::new()
-        } else {
-            format!("-{}", number + 1)
-        };
         writeln!(text, "\n# {subject}")?;
-        writeln!(text, "[form.{}{suffix}]", name(subject))?;
+        let others: Vec<String> = self
+            .common
+            .iter()
+            .filter(|other| *other != subject)
+            .map(|other| row_name(other, number))
+            .collect();
+        if !others.is_empty() {
+            writeln!(text, "# cannot be told apart from {}", others.join(", "))?;
+        }
+        let wider = |other: &Explained| other.subject.is_width_of(subject) && other.subject != *subject;
+        if self.layers.iter().any(|answer| answer.explained.iter().any(wider)) {
+            writeln!(
+                text,
+                "# cannot be told apart from the same with another width of the multiplier"
+            )?;
+        }
+        if rows.iter().any(|explained| explained.missed > 0) {
+            let missed: usize = rows.iter().map(|explained| explained.missed).sum();
+            writeln!(text, "# not exact: {missed} outputs are not given")?;
+        }
+        writeln!(text, "[form.{}]", row_name(subject, number))?;
         for (key, value) in row(subject, &forms, clamps) {
             writeln!(text, "{key:<10} = {value}")?;
         }
-        if self.common.len() == 1 {
+        if self.common.len() == 1 && self.layers.iter().all(|answer| answer.is_within(tolerated)) {
             let low = self.layers.iter().map(|answer| answer.range[0]).min().unwrap_or(0);
             let high = self.layers.iter().map(|answer| answer.range[1]).max().unwrap_or(0);
             writeln!(text, "evidence   = \"measured\"")?;
@@ -219,136 +292,15 @@ impl Group<'_> {
     }
 }
 
+/// The name of a row of the group with a number.
+fn row_name(subject: &Subject, number: usize) -> String {
+    match number {
+        0 => subject.name(),
+        _ => format!("{}-{}", subject.name(), number + 1),
+    }
+}
+
 /// Names come out of files: what would end a comment does not.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
-}
-
-fn name(subject: &Subject) -> String {
-    match subject {
-        Subject::Hypothesis(hypothesis) => hypothesis.name(),
-        Subject::Rule(rule) => rule.name().to_owned(),
-    }
-}
-
-/// The keys of a row that describes these forms, which are of one kind, with their values in TOML.
-fn row(subject: &Subject, forms: &[&Requantization], clamps: [bool; 2]) -> Vec<(&'static str, String)> {
-    let rule = matches!(subject, Subject::Rule(_));
-    let bits = match subject {
-        Subject::Hypothesis(hypothesis) => hypothesis.bits,
-        Subject::Rule(_) => 0,
-    };
-    let text = |text: &str| format!("{text:?}");
-    let shift = |of: fn(&Requantization) -> Vec<i8>| {
-        let shifts: Vec<i8> = forms.iter().flat_map(|form| of(form)).collect();
-        let (min, max) = (shifts.iter().min().unwrap_or(&0), shifts.iter().max().unwrap_or(&0));
-        format!("{{ min = {min}, max = {max} }}")
-    };
-    let multiplier = |bits: u8| format!("{{ bits = {bits} }}");
-    let Some(first) = forms.first() else {
-        return Vec::new();
-    };
-    let mut row = Vec::new();
-    let (zero_point, from) = match first {
-        Requantization::ArithFolded(form) => {
-            row.push(("kind", text("shift")));
-            row.push(("shift", shift(shifts)));
-            row.push(("rounding", text(form.narrowing.rounding.name())));
-            ("folded_in_bias", "free")
-        }
-        Requantization::TfLite(form) => {
-            row.push(("kind", text("multiply_shift")));
-            row.push(("stages", "1".into()));
-            row.push(("multiplier", multiplier(bits)));
-            row.push(("shift", shift(shifts)));
-            row.push(("rounding", text(form.narrowing.rounding.name())));
-            ("after", "free")
-        }
-        Requantization::FractionalZero(form) => {
-            row.push(("kind", text("multiply_shift")));
-            row.push(("stages", "1".into()));
-            row.push(("multiplier", multiplier(bits)));
-            row.push(("shift", shift(shifts)));
-            row.push(("rounding", text(form.narrowing.rounding.name())));
-            ("before_shift", "free")
-        }
-        Requantization::Gemmlowp(form) => {
-            row.push(("kind", text("gemmlowp")));
-            row.push((
-                "stages",
-                if form.roundings == Roundings::Two { "2" } else { "1" }.into(),
-            ));
-            row.push(("shift", shift(shifts)));
-            ("after", if rule { "litert" } else { "free" })
-        }
-        Requantization::SixteenByEight(_) => {
-            row.push(("kind", text("sixteen_by_eight")));
-            row.push(("shift", shift(shifts)));
-            ("after", "litert")
-        }
-        Requantization::Float64(_) => {
-            row.push(("kind", text("float64_scale")));
-            ("after", "litert")
-        }
-        Requantization::Float(_) => {
-            row.push(("kind", text("float_scale")));
-            if !rule {
-                row.push(("multiplier", multiplier(bits)));
-            }
-            ("after", if rule { "onnxruntime" } else { "free" })
-        }
-        Requantization::FloatZeroInside(_) => {
-            row.push(("kind", text("float_scale")));
-            ("inside_rounding", if rule { "onnxruntime" } else { "free" })
-        }
-        Requantization::AscendRequant(_) => {
-            let packed = *subject == Subject::Rule(crate::Rule::AscendPacked);
-            row.push(("kind", text("ascend_requant")));
-            row.push(("multiplier", multiplier(if packed { 11 } else { 24 })));
-            ("after", "ascend") // tidy: allow(names): the name of a rule of scales
-        }
-        // No hypothesis has another form.
-        _ => return Vec::new(),
-    };
-    let mut outputs: Vec<&str> = forms.iter().map(|form| word(form.out())).collect();
-    outputs.sort_unstable();
-    outputs.dedup();
-    let per_channel = forms.iter().any(|form| form.channels().is_some());
-    row.extend([
-        ("zero_point", text(zero_point)),
-        ("output", format!("{outputs:?}")),
-        ("per", format!("[{:?}]", if per_channel { "channel" } else { "tensor" })),
-        ("clamp", text(if clamps == [false; 2] { "none" } else { "any" })),
-        ("from", text(from)),
-    ]);
-    row
-}
-
-/// The shifts to the right of a form, as tables have them.
-fn shifts(form: &Requantization) -> Vec<i8> {
-    let right = |exponents: &Per<i8>| exponents.values().iter().map(|exponent| -exponent).collect();
-    match form {
-        Requantization::Gemmlowp(form) => right(&form.exponent),
-        Requantization::SixteenByEight(form) => right(&form.exponent),
-        form => {
-            let narrowing = form.narrowing();
-            // A shift has 62 places at most.
-            narrowing.map_or_else(Vec::new, |n| {
-                n.shift.values().iter().map(|&shift| shift as i8).collect()
-            })
-        }
-    }
-}
-
-/// The word of tables for a type.
-fn word(out: IntType) -> &'static str {
-    match out {
-        IntType::I4 => "int4",
-        IntType::U4 => "uint4",
-        IntType::I8 => "int8",
-        IntType::U8 => "uint8",
-        IntType::I16 => "int16",
-        IntType::U16 => "uint16",
-        IntType::I32 => "int32",
-    }
 }

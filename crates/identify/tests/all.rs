@@ -3,6 +3,7 @@
 
 mod common;
 
+mod damaged;
 mod drawn;
 mod extremes;
 mod files;

@@ -21,7 +21,7 @@ use strait_core::{
 };
 use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
-use strait_target::spec::{Nearness, OpRow};
+use strait_target::spec::{Activation, Integer, Nearness, OpRow, OpSite, Operand};
 
 /// Reason why a graph was not lowered.
 #[derive(Debug, thiserror::Error)]
@@ -193,9 +193,38 @@ impl<'a> Lowering<'a> {
         }
         let mut read = (0..node.inputs.len()).map(Port::Operand);
         let (read, term) = (read.find_map(|port| self.grid(id, port)), node.op.term());
-        let row = read.and_then(|grid| self.spec.row_for(term, grid.ty.into()));
+        let row = read.and_then(|grid| self.row_at(id, node, grid.ty.into()));
         // Of what reads sums there is one.
         row.or_else(|| self.spec.op_row(term))
+    }
+
+    /// The row for a node that reads such activations: of several the one whose limits hold, as when it was placed.
+    fn row_at(&self, id: NodeId, node: &Node, activation: Activation) -> Option<(&'a str, &'a OpRow)> {
+        let (graph, term) = (self.graph(), node.op.term());
+        let mut rows = self.spec.rows_for(term, activation);
+        let first = rows.next();
+        if rows.next().is_none() {
+            return first;
+        }
+        let operand = |value: &Option<ValueId>| {
+            let value = (*value)?;
+            Some(Operand {
+                ty: &graph.value(value)?.ty,
+                constant: graph.data_of(value).is_some(),
+            })
+        };
+        let operands: Vec<Option<Operand<'_>>> = node.inputs.iter().map(operand).collect();
+        let result = node.outputs.first().and_then(|&result| graph.value(result))?;
+        let site = OpSite {
+            op: &node.op,
+            operands: &operands,
+            result: &result.ty,
+        };
+        let weight = graph
+            .quant
+            .scheme_of(id, Port::Operand(1))
+            .and_then(|scheme| scheme.elem()?.int_type());
+        self.spec.place(&site, activation, weight.map(Integer::from)).ok()
     }
 
     /// A grid that the model gives for what the host makes, in codes of the target: of the model's type, or of the one of the other

@@ -10,5 +10,6 @@ mod forms;
 mod nearness;
 mod own_kernel;
 mod registry;
+mod rows;
 mod tables;
 mod versions;

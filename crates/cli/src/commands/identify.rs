@@ -11,12 +11,16 @@ pub(crate) fn run(arguments: &Identify) -> Exit {
         Err(stop) => return console::stopped(&stop, arguments.json),
     };
     let printed = if arguments.json {
-        console::print_json(&json(&answers))
+        console::print_json(&json(&answers, arguments.tolerate))
     } else {
-        console::print(&document(&arguments.vectors.display().to_string(), &answers))
+        console::print(&document(
+            &arguments.vectors.display().to_string(),
+            &answers,
+            arguments.tolerate,
+        ))
     };
     match printed {
-        Exit::Done if answers.iter().any(|answer| answer.explained.is_empty()) => Exit::Failed,
+        Exit::Done if answers.iter().any(|answer| !answer.is_within(arguments.tolerate)) => Exit::Failed,
         printed => printed,
     }
 }

@@ -8,9 +8,17 @@ use super::{Bench, run, text};
 
 /// Accumulators and what a shift by three makes of them, rounded up.
 fn vectors(bench: &Bench) -> String {
+    vectors_with(bench, &[])
+}
+
+/// The same with other outputs at some positions.
+fn vectors_with(bench: &Bench, wrong: &[(usize, i8)]) -> String {
     let sums: Vec<i32> = (-2000..2000).collect();
     let numbers: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
-    let codes: Vec<u8> = sums.iter().map(|sum| (-(-sum >> 3)).clamp(-128, 127) as u8).collect();
+    let mut codes: Vec<u8> = sums.iter().map(|sum| (-(-sum >> 3)).clamp(-128, 127) as u8).collect();
+    for &(at, code) in wrong {
+        codes[at] = code.cast_unsigned();
+    }
     let mut pack = Pack::default();
     let [sums, codes] = [
         encode(NumberType::I32, &[4000], &numbers),
@@ -41,6 +49,42 @@ fn what_explains_a_layer_is_printed_as_rows_and_the_rest_with_a_witness() {
     let json: serde_json::Value = serde_json::from_slice(&run(&["identify", &path, "--json"]).stdout).unwrap();
     let explained = json["layers"][0]["explained"].as_array().unwrap();
     assert!(explained.iter().any(|one| one["name"] == "shift-ceil"), "{explained:?}");
+}
+
+#[test]
+fn wrong_values_are_counted_and_listed_and_tolerated_if_that_is_asked_for() {
+    let bench = Bench::new();
+    let path = vectors_with(&bench, &[(1000, 7), (3000, -7)]);
+    let strict = run(&["identify", &path]);
+    assert_eq!(strict.status.code(), Some(1));
+    let shown = text(&strict.stdout);
+    let first = shown.find("[form.").map(|at| &shown[at..]);
+    assert!(
+        first.is_some_and(|first| first.starts_with("[form.shift-ceil]")),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("explains all but 2 of 4000 outputs of conv (0.050 %; it is not exact)"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("conv/output[3000]: -7 is recorded and 125 computed, of the accumulator 1000 of channel 0"),
+        "{shown}"
+    );
+    assert!(run(&["identify", &path, "--tolerate", "0.1%"]).status.success());
+    assert_eq!(run(&["identify", &path, "--tolerate", "0.04%"]).status.code(), Some(1));
+    let json = run(&["identify", &path, "--json", "--tolerate", "0.1%"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let layer = &json["layers"][0];
+    assert_eq!((&layer["exact"], &layer["answered"]), (&false.into(), &true.into()));
+    assert_eq!(layer["explained"][0]["outliers"][0]["place"], serde_json::json!([1000]));
+    let wrong = run(&["identify", &path, "--tolerate", "0.1"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        text(&wrong.stderr).contains("`0.1%` for instance"),
+        "{}",
+        text(&wrong.stderr)
+    );
 }
 
 #[test]

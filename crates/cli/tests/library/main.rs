@@ -19,4 +19,5 @@ mod outside;
 mod own_model;
 mod pages;
 mod reader;
+mod second_day;
 mod survives;

@@ -6,6 +6,7 @@
 //! vectors it is held against a chip.
 
 mod class;
+mod evidence;
 mod fault;
 mod fusions;
 mod interface;
@@ -106,13 +107,7 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
     lines.push(silicon::named(spec, how.recordings));
     match how.recordings {
         [] => lines.push(Line::skipped(Group::Silicon, "recorded vectors", "none were given")),
-        recordings => {
-            how.progress.begin("recorded vectors", recordings.len());
-            for (at, of) in recordings.iter().enumerate() {
-                lines.extend(silicon::lines(&target, of));
-                how.progress.advance(at + 1);
-            }
-        }
+        recordings => lines.extend(silicon::lines(&target, recordings, how.progress)),
     }
     Ok(kit(entry, spec, lines))
 }

@@ -1,11 +1,12 @@
 //! Recorded vectors against the forms of a table, and against the kernels that compute them.
 
-use super::Recording;
+use super::evidence::{self, Known};
 use super::lines::{Group, Line};
+use super::{Progress, Recording};
 use crate::runs::decoded;
 use std::path::Path;
 use std::sync::Arc;
-use strait_identify::{Answer, Layer, Subject, VectorsError, identify};
+use strait_identify::{Answer, Layer, Subject, Value, VectorsError, identify};
 use strait_kernels::{Context, integer::Loops};
 use strait_requantize::Requantization;
 use strait_target::{
@@ -17,6 +18,7 @@ use strait_target::{
 pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     const NAME: &str = "recordings that the table names";
     let measured = spec.supports().filter(|row| row.evidence == Evidence::Measured).count();
+    let unrecorded: Vec<String> = spec.unrecorded().map(|row| row.to_string()).collect();
     let silicon = spec.silicon.as_ref();
     let fidelity = silicon.is_some_and(|silicon| silicon.fidelity == Fidelity::Silicon);
     let of = match (measured, fidelity) {
@@ -24,6 +26,14 @@ pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
         (0, true) => "the fidelity is silicon".to_owned(),
         (rows, false) => format!("{rows} rows are measured"),
         (rows, true) => format!("{rows} rows are measured, and the fidelity is silicon"),
+    };
+    let of = match unrecorded.as_slice() {
+        [] => of,
+        rows => format!(
+            "{of}; {} that say so are documented and not measured, as no recording is named for them: {}",
+            rows.len(),
+            rows.join(", ")
+        ),
     };
     let evidence = silicon.map_or(&[][..], |silicon| &silicon.evidence);
     if evidence.is_empty() {
@@ -53,17 +63,33 @@ pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
     line
 }
 
-/// A line for each recorded layer.
-pub(super) fn lines(target: &Arc<dyn Target>, of: &Recording) -> Vec<Line> {
-    let layers = of.vectors.layers.iter();
-    layers.map(|layer| line(target, &of.file, layer)).collect()
+/// A line for each recorded layer, and then one for each row that the table names recordings for.
+pub(super) fn lines(target: &Arc<dyn Target>, recordings: &[Recording], progress: &dyn Progress) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut known = Vec::new();
+    progress.begin("recorded vectors", recordings.len());
+    for (at, of) in recordings.iter().enumerate() {
+        for layer in &of.vectors.layers {
+            let answer = identify(&of.file, layer);
+            lines.push(line(target, layer, answer.as_ref()));
+            known.push(Known {
+                of,
+                layer,
+                answer: answer.ok(),
+            });
+        }
+        progress.advance(at + 1);
+    }
+    lines.extend(evidence::lines(target.spec(), &known));
+    lines
 }
 
-fn line(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Line {
+fn line(target: &Arc<dyn Target>, layer: &Layer, answer: Result<&Answer, &VectorsError>) -> Line {
     let mut line = Line::new(Group::Silicon, layer.name.clone());
-    let found = match found(target, file, layer) {
-        Ok(found) => found,
-        Err(error) => {
+    let found = match (&layer.scales, answer) {
+        (Some(scales), _) => from_scales(target, layer, scales),
+        (None, Ok(answer)) => from_answer(target, answer),
+        (None, Err(error)) => {
             line.find(error.to_string());
             return line;
         }
@@ -72,7 +98,7 @@ fn line(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Line {
         Found::Form { name, form, ends } => (name, form, ends),
         Found::None(why) => {
             why.into_iter().for_each(|why| line.find(why));
-            return line.checked(format!("{} outputs", layer.outputs));
+            return line.checked(format!("{} outputs", layer.outputs()));
         }
     };
     let clamp = (ends != [form.out().min(), form.out().max()]).then_some(ends);
@@ -83,7 +109,7 @@ fn line(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Line {
         )),
         Ok(None) => {}
     }
-    line.checked(format!("form {name} gives all {} outputs", layer.outputs))
+    line.checked(format!("form {name} gives all {} outputs", layer.outputs()))
 }
 
 enum Found {
@@ -97,25 +123,22 @@ enum Found {
     None(Vec<String>),
 }
 
-/// The first form of the table that explains a layer: with scales by the form's own rule, otherwise with any integers.
-fn found(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Result<Found, VectorsError> {
-    if let Some(scales) = &layer.scales {
-        return Ok(from_scales(target, layer, scales));
-    }
-    let answer = identify(file, layer)?;
+/// The first form of the table that explains a layer with any integers.
+fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> Found {
+    let exact = answer.explained.iter().filter(|_| answer.is_exact());
     for (name, row) in &target.spec().form {
-        for explained in &answer.explained {
+        for explained in exact.clone() {
             let ends = ends(&explained.form, answer.ends, explained.clamps);
             if row.accepts(&explained.form, Some(ends)).is_ok() {
-                return Ok(Found::Form {
+                return Found::Form {
                     name: name.clone(),
                     form: explained.form.clone(),
                     ends,
-                });
+                };
             }
         }
     }
-    Ok(Found::None(vec![none(&answer)]))
+    Found::None(vec![none(answer)])
 }
 
 /// The codes that a clamp leaves: those that were recorded, at the ends where it acts.
@@ -125,25 +148,32 @@ fn ends(form: &Requantization, recorded: [i32; 2], clamps: [bool; 2]) -> [i32; 2
 }
 
 fn none(answer: &Answer) -> String {
-    let explained: Vec<String> = answer
+    let mut explained = answer
         .explained
         .iter()
-        .filter(|explained| matches!(explained.subject, Subject::Hypothesis(_)))
-        .map(|explained| explained.subject.to_string())
-        .collect();
-    match explained.first() {
-        Some(first) => format!(
-            "no form of the table gives every recorded value; {first} does (`strait identify` has all {} that do)",
-            explained.len()
+        .filter(|explained| matches!(explained.subject, Subject::Hypothesis(_)));
+    let none = "no form of the table gives every recorded value";
+    let Some(first) = explained.next() else {
+        return format!("{none}, and no arithmetic that `strait identify` tries");
+    };
+    let rereadings: Vec<String> = answer.rereadings.iter().map(|one| format!(", {one}")).collect();
+    let rereadings = rereadings.concat();
+    match first.missed {
+        0 => format!(
+            "{none}; {} does{rereadings} (`strait identify` has all {} that do)",
+            first.subject,
+            explained.count() + 1
         ),
-        None => {
-            "no form of the table gives every recorded value, and no arithmetic that `strait identify` tries".into()
-        }
+        missed => format!(
+            "{none}; {} does{rereadings}, but for {missed} of {} (`strait identify` lists them)",
+            first.subject, answer.outputs
+        ),
     }
 }
 
+/// The first form of the table that explains a layer with the integers that its rule makes of scales.
 fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify::Scales) -> Found {
-    let codes = || layer.channels.iter().flatten().map(|&(_, code)| code);
+    let codes = || layer.channels.iter().flatten().map(|value| value.output);
     let recorded = [codes().min().unwrap_or(0), codes().max().unwrap_or(0)];
     let mut why = Vec::new();
     for (name, row) in &target.spec().form {
@@ -184,9 +214,14 @@ fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify
 /// The first recorded value that a form does not give: channel, accumulator, its result, the recorded one.
 fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &Layer) -> Option<(usize, i64, i32, i32)> {
     let channels = form.channels().unwrap_or(1);
-    for (channel, pairs) in layer.channels.iter().enumerate() {
+    for (channel, values) in layer.channels.iter().enumerate() {
         let its = channel.min(channels.saturating_sub(1));
-        for &(accumulator, found) in pairs {
+        for &Value {
+            accumulator,
+            output: found,
+            ..
+        } in values
+        {
             let expected = form
                 .eval(its, accumulator)
                 .map_or(i32::MIN, |code| code.min(high).max(low));
@@ -204,11 +239,10 @@ fn replayed(loops: &dyn Loops, form: &Requantization, layer: &Layer) -> Result<O
     // A kernel takes as many accumulators of each channel: those of shorter ones are repeated.
     let longest = layer.channels.iter().map(Vec::len).max().unwrap_or(0);
     let at = |channel: usize, position: usize| {
-        let pairs = &layer.channels[channel];
-        pairs
-            .get(position.min(pairs.len().saturating_sub(1)))
-            .copied()
-            .unwrap_or((0, 0))
+        let values = &layer.channels[channel];
+        values
+            .get(position.min(values.len().saturating_sub(1)))
+            .map_or((0, 0), |value| (value.accumulator, value.output))
     };
     let count = layer.channels.len();
     let pairs = || (0..count * longest).map(|index| at(index / longest, index % longest));

@@ -231,9 +231,17 @@ fn row(layer: &Layer, names: &BTreeMap<&str, String>) -> [String; 8] {
         }),
         grid.map_or_else(String::new, |grid| several(&grid.scale, |scale| format!("{scale:.4e}"))),
         grid.map_or_else(String::new, |grid| several(&grid.zero_point, i32::to_string)),
-        layer.form.clone().unwrap_or_default(),
+        form(layer),
         layer.fusion.as_ref().map_or_else(String::new, fusion),
     ]
+}
+
+/// The forms that a layer narrows by, as the target's table calls them; of a table that is not known, their kind.
+fn form(layer: &Layer) -> String {
+    let Some(kind) = &layer.form else { return String::new() };
+    let rows = layer.rests_on.iter().filter_map(|row| row.strip_prefix("form "));
+    let rows: Vec<&str> = rows.collect();
+    if rows.is_empty() { kind.clone() } else { rows.join(", ") }
 }
 
 fn several<T>(all: &[T], text: impl Fn(&T) -> String) -> String {

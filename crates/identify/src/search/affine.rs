@@ -1,6 +1,6 @@
 //! One rounding: the interval of factors of a channel.
 
-use super::{Found, Scalar};
+use super::Scalar;
 use crate::edges::{Edge, Limit, once};
 use strait_requantize::{Rounding, form::MAX_SHIFT};
 
@@ -11,21 +11,24 @@ pub(super) struct Interval {
     pub(super) high: i128,
 }
 
-/// Rest of an interval of factors behind the bounds.
-pub(super) struct Narrowed {
-    pub(super) interval: Interval,
-    /// Number of bounds that were met.
-    pub(super) met: usize,
-    /// The factor of the interval that comes nearest to the first bound that none in it meets.
-    pub(super) failed: Option<i128>,
-}
-
-/// Narrows an interval of factors m by bounds on the products x·m, up to the first that none of them meets.
-pub(super) fn narrow(edges: &[Edge], mut interval: Interval, limit: impl Fn(&Edge) -> Limit) -> Narrowed {
-    for (met, edge) in edges.iter().enumerate() {
-        let Interval { mut low, mut high } = interval;
-        let x = i128::from(edge.x);
-        match limit(edge) {
+impl Interval {
+    /// The factors m of the interval that meet a bound on the product x·m; empty, with its ends exchanged, where none does.
+    pub(super) fn cut(self, x: i64, limit: Limit) -> Interval {
+        let Interval { mut low, mut high } = self;
+        let x = i128::from(x);
+        if x.unsigned_abs() <= 1 << 32 {
+            // Products of factors of at most 93 bits, which take less time than quotients.
+            let meets = |m: i128| match limit {
+                Limit::AtLeast(t) => x * m >= t,
+                Limit::AtMost(t) => x * m <= t,
+            };
+            match (meets(low), meets(high)) {
+                (true, true) => return self,
+                (false, false) => return Interval { low: high + 1, high },
+                _ => {}
+            }
+        }
+        match limit {
             // x·m ≥ t is m ≥ ⌈t / x⌉ above zero, and m ≤ ⌊t / x⌋ below.
             Limit::AtLeast(t) if x > 0 => low = low.max(ceil(t, x)),
             Limit::AtLeast(t) if x < 0 => high = high.min((-t).div_euclid(-x)),
@@ -35,25 +38,40 @@ pub(super) fn narrow(edges: &[Edge], mut interval: Interval, limit: impl Fn(&Edg
             Limit::AtMost(t) if t < 0 => low = high + 1,
             Limit::AtLeast(_) | Limit::AtMost(_) => {}
         }
-        if low > high {
-            let failed = if low > interval.low {
-                interval.high
-            } else {
-                interval.low
-            };
-            return Narrowed {
-                interval,
-                met,
-                failed: Some(failed),
-            };
-        }
-        interval = Interval { low, high };
+        Interval { low, high }
     }
-    Narrowed {
-        interval,
-        met: edges.len(),
-        failed: None,
+
+    pub(super) fn is_empty(self) -> bool {
+        self.low > self.high
     }
+
+    pub(super) fn middle(self) -> i128 {
+        self.low + (self.high - self.low) / 2
+    }
+
+    /// The integer of the interval that most twos divide: no other has fewer bits between its first and its last.
+    pub(super) fn fewest_bits(self) -> i128 {
+        let multiple = |k: u32| {
+            let first = ceil(self.low, 1 << k) << k;
+            (first <= self.high).then_some(first)
+        };
+        (0..100).rev().find_map(multiple).unwrap_or(self.low)
+    }
+
+    /// True if it has a number of so many bits times a power of two; it has none below 1.
+    pub(super) fn has_number_of(self, bits: u8) -> bool {
+        let length = 128 - self.high.leading_zeros();
+        let spare = length.saturating_sub(bits.into());
+        ceil(self.low, 1 << spare) << spare <= self.high
+    }
+}
+
+/// The factors of an interval that meet all bounds on their products; `None` where there are none.
+pub(super) fn narrow(edges: &[Edge], all: Interval, limit: impl Fn(&Edge) -> Limit) -> Option<Interval> {
+    edges.iter().try_fold(all, |interval, edge| {
+        let left = interval.cut(edge.x, limit(edge));
+        (!left.is_empty()).then_some(left)
+    })
 }
 
 /// The quotient rounded up; `divisor > 0`.
@@ -61,90 +79,49 @@ fn ceil(number: i128, divisor: i128) -> i128 {
     -(-number).div_euclid(divisor)
 }
 
-/// Every shift by itself. The one that meets most bounds, where none meets all.
-pub(super) fn shift(edges: &[Edge], rounding: Rounding) -> Option<Found<Scalar>> {
+/// The least shift that meets all bounds.
+pub(super) fn shift(edges: &[Edge], rounding: Rounding) -> Option<Scalar> {
     let one = Interval { low: 1, high: 1 };
-    let of = |shift| {
-        let found = narrow(edges, one, |edge| edge.product(0, once(rounding, shift)));
-        Found {
-            parameters: Scalar {
-                factor: 1,
-                shift,
-                constant: 0,
-            },
-            met: found.met,
-            explains: found.failed.is_none(),
-        }
-    };
-    (0..=MAX_SHIFT).map(of).max_by_key(|found| found.met)
+    let meets = |&shift: &u8| narrow(edges, one, |edge| edge.product(0, once(rounding, shift))).is_some();
+    (0..=MAX_SHIFT).find(meets).map(Scalar::shift)
 }
 
 /// A factor of at most so many bits and its shift.
 ///
 /// With the largest shift every factor of fewer bits and a smaller one is among the integers: ⟨x·m·2^k / 2^(s+k)⟩ is
 /// ⟨x·m / 2^s⟩ for every rounding.
-pub(super) fn factor(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Found<Scalar>> {
-    let found = bracketed(edges, zero, rounding, bits);
-    let scalar = |(factor, shift)| Scalar {
-        factor,
-        shift,
-        constant: 0,
-    };
-    let within = |interval: Interval| {
-        let fewest = fewest_bits(interval);
-        let parts = rounded(fewest, bits)?;
-        (i128::from(parts.0) << (MAX_SHIFT - parts.1) == fewest).then_some(parts)
-    };
-    Some(match found.failed {
-        None => match within(found.interval) {
-            Some(parts) => Found {
-                parameters: scalar(parts),
-                met: found.met,
-                explains: true,
-            },
-            None => {
-                let middle = found.interval.low + (found.interval.high - found.interval.low) / 2;
-                Found {
-                    parameters: scalar(rounded(middle, bits)?),
-                    met: found.met,
-                    explains: false,
-                }
-            }
-        },
-        Some(factor) => Found {
-            parameters: scalar(rounded(factor, bits)?),
-            met: found.met,
-            explains: false,
-        },
-    })
+pub(super) fn factor(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Scalar> {
+    within(bracketed(edges, zero, rounding, bits)?, bits)
+}
+
+/// The factor of an interval, in units of 2^-62, that has the fewest bits, if these are not more than so many.
+pub(super) fn within(interval: Interval, bits: u8) -> Option<Scalar> {
+    let fewest = interval.fewest_bits();
+    let scalar = rounded(fewest, bits)?;
+    (i128::from(scalar.factor) << (MAX_SHIFT - scalar.shift) == fewest).then_some(scalar)
+}
+
+/// Factors, in units of 2^-62, of a multiplier of at most so many bits.
+pub(super) fn all(bits: u8) -> Interval {
+    Interval {
+        low: 1,
+        high: ((1i128 << bits) - 1) << MAX_SHIFT,
+    }
 }
 
 /// Factors, in units of 2^-62, between which the bounds leave one of at most so many bits.
-fn bracketed(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Narrowed {
-    let all = Interval {
-        low: 1,
-        high: ((1i128 << bits) - 1) << MAX_SHIFT,
-    };
-    narrow(edges, all, |edge| edge.product(zero, once(rounding, MAX_SHIFT)))
+fn bracketed(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<Interval> {
+    narrow(edges, all(bits), |edge| edge.product(zero, once(rounding, MAX_SHIFT)))
 }
 
 /// The least and the largest factor that the bounds leave.
-pub(super) fn ends(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> [f64; 2] {
-    let Interval { low, high } = bracketed(edges, zero, rounding, bits).interval;
-    [low, high].map(|factor| factor as f64 / (1u64 << MAX_SHIFT) as f64)
-}
-
-/// The integer of an interval that most twos divide: no other has fewer bits between its first and its last.
-fn fewest_bits(Interval { low, high }: Interval) -> i128 {
-    let multiple = |k: u32| {
-        let first = ceil(low, 1 << k) << k;
-        (first <= high).then_some(first)
-    };
-    (0..100).rev().find_map(multiple).unwrap_or(low)
+pub(super) fn ends(edges: &[Edge], zero: i64, rounding: Rounding, bits: u8) -> Option<[f64; 2]> {
+    let Interval { low, high } = bracketed(edges, zero, rounding, bits)?;
+    Some([low, high].map(|factor| factor as f64 / (1u64 << MAX_SHIFT) as f64))
 }
 
 /// The nearest number of so many bits to `factor · 2^-62`, with its shift; with fewer bits where the shift would be larger.
-fn rounded(factor: i128, bits: u8) -> Option<(i32, u8)> {
+pub(super) fn rounded(factor: i128, bits: u8) -> Option<Scalar> {
     let length = 128 - factor.leading_zeros();
     let mut spare = length.saturating_sub(bits.into());
     let mut mantissa = if spare == 0 {
@@ -157,7 +134,11 @@ fn rounded(factor: i128, bits: u8) -> Option<(i32, u8)> {
         spare += 1;
     }
     let shift = u8::try_from(u32::from(MAX_SHIFT).checked_sub(spare)?).ok()?;
-    Some((i32::try_from(mantissa).ok()?, shift))
+    Some(Scalar {
+        factor: i32::try_from(mantissa).ok()?,
+        shift,
+        constant: 0,
+    })
 }
 
 #[cfg(test)]
@@ -167,17 +148,18 @@ mod tests {
     #[test]
     fn the_number_with_the_fewest_bits_is_the_multiple_of_the_largest_power_of_two() {
         for (low, high, expect) in [(5, 5, 5), (5, 6, 6), (9, 15, 12), (9, 17, 16), (1, 3, 2), (13, 14, 14)] {
-            assert_eq!(fewest_bits(Interval { low, high }), expect, "{low} ..= {high}");
+            assert_eq!(Interval { low, high }.fewest_bits(), expect, "{low} ..= {high}");
         }
     }
 
     #[test]
     fn numbers_are_cut_to_their_width_with_the_shift_that_makes_up_for_it() {
-        assert_eq!(rounded(1 << 62, 1), Some((1, 0)));
-        assert_eq!(rounded(0b1011 << 50, 3), Some((0b110, 11)));
-        assert_eq!(rounded(0b1111 << 50, 3), Some((0b100, 10)));
-        assert_eq!(rounded(5, 31), Some((5, 62)));
-        assert_eq!(rounded(1 << 80, 31), Some((1 << 30, 12)));
-        assert_eq!(rounded(1 << 93, 15), None);
+        let parts = |factor, bits| rounded(factor, bits).map(|scalar| (scalar.factor, scalar.shift));
+        assert_eq!(parts(1 << 62, 1), Some((1, 0)));
+        assert_eq!(parts(0b1011 << 50, 3), Some((0b110, 11)));
+        assert_eq!(parts(0b1111 << 50, 3), Some((0b100, 10)));
+        assert_eq!(parts(5, 31), Some((5, 62)));
+        assert_eq!(parts(1 << 80, 31), Some((1 << 30, 12)));
+        assert_eq!(parts(1 << 93, 15), None);
     }
 }

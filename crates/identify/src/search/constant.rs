@@ -1,6 +1,6 @@
 //! One rounding behind a product and a constant of any size: two unknowns.
 
-use super::{Found, Scalar};
+use super::Scalar;
 use crate::edges::{Edge, Limit, Side, once};
 use strait_requantize::{
     Rounding,
@@ -57,23 +57,27 @@ impl Lines {
     }
 }
 
-/// A multiplier of exactly so many bits, its shift, and the constant.
-pub(super) fn search(edges: &[Edge], rounding: Rounding, bits: u8) -> Option<Found<Scalar>> {
-    let mut best: Option<(i128, Found<Scalar>)> = None;
+/// A multiplier of exactly so many bits, its shift, and the constant, which meet all bounds, or miss them by the least.
+pub(super) struct Line {
+    pub(super) parameters: Scalar,
+    pub(super) explains: bool,
+}
+
+pub(super) fn search(edges: &[Edge], rounding: Rounding, bits: u8) -> Option<Line> {
+    let mut best: Option<(i128, Line)> = None;
     for shift in shifts(edges, bits) {
         let lines = Lines::new(edges, rounding, shift);
         let m = lines.best(1 << (bits - 1), (1 << bits) - 1);
         let (low, high) = lines.constants(m);
         let constant = low + (high - low) / 2;
         let explains = low <= high;
-        let found = Found {
+        let found = Line {
             parameters: Scalar {
                 // Multipliers have 30 bits and fewer.
                 factor: m as i32,
                 shift,
                 constant: i64::try_from(constant).ok()?.clamp(-MAX_ADDEND, MAX_ADDEND),
             },
-            met: if explains { edges.len() } else { 0 },
             explains,
         };
         if explains {

@@ -3,111 +3,144 @@
 mod affine;
 mod constant;
 mod doubling;
+mod line;
+mod nearest;
 mod real;
+mod votes;
 
-use crate::edges::Bounds;
+use crate::edges::{Bounds, Edge};
 use crate::hypothesis::{Family, Hypothesis};
-use strait_requantize::{Narrowing, Per, Requantization, Roundings, form};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 
-/// Parameters of one channel: those that explain it, or some that come near to it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Found<T> {
-    pub(crate) parameters: T,
-    /// Number of bounds that were met before one could not be.
-    pub(crate) met: usize,
-    pub(crate) explains: bool,
-}
+pub(crate) use nearest::{Recorded, fits};
 
 /// `factor · 2^-shift`, and a constant in front of the shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Scalar {
-    pub(crate) factor: i32,
-    pub(crate) shift: u8,
-    pub(crate) constant: i64,
+struct Scalar {
+    factor: i32,
+    shift: u8,
+    constant: i64,
 }
 
-/// The form of a hypothesis that explains the layer, or one that comes near to it; `None` where it has none for this layer
-/// at all.
-pub(crate) fn form(hypothesis: &Hypothesis, bounds: &Bounds<'_>) -> Option<Requantization> {
+impl Scalar {
+    fn shift(shift: u8) -> Scalar {
+        Scalar {
+            factor: 1,
+            shift,
+            constant: 0,
+        }
+    }
+}
+
+/// Of each channel what a family leaves open.
+enum Parameters {
+    Scalars(Vec<Scalar>),
+    Floats(Vec<f32>),
+    /// 53 bits and an exponent.
+    Doubles(Vec<(i64, i8)>),
+}
+
+/// The form of a hypothesis that gives every recorded value; `None` where there is none.
+pub(crate) fn exact(hypothesis: &Hypothesis, bounds: &Bounds<'_>) -> Option<Requantization> {
     let Hypothesis { family, rounding, bits } = *hypothesis;
-    let out = bounds.out();
-    let narrowing = |found: &[Scalar]| Narrowing {
-        shift: per(found, |s| s.shift),
-        rounding,
-        out,
-    };
-    let factors = |found: &[Scalar]| per(found, |s| s.factor);
-    let form = match family {
-        Family::Shift => {
-            let (found, _) = each(bounds, 0..=0, |edges, _| affine::shift(edges, rounding))?;
-            form::ArithFolded {
-                narrowing: narrowing(&found),
-            }
-            .into()
+    let zeros = bounds.zero_points();
+    let scalars = |(found, zero)| (Parameters::Scalars(found), zero);
+    let floats = |(found, zero)| (Parameters::Floats(found), zero);
+    let (parameters, zero) = match family {
+        Family::Shift => each(bounds, 0..=0, |edges, _| affine::shift(edges, rounding)).map(scalars),
+        Family::After => each(bounds, zeros, |edges, zero| affine::factor(edges, zero, rounding, bits)).map(scalars),
+        Family::Before => each(bounds, 0..=0, |edges, _| {
+            let line = constant::search(edges, rounding, bits)?;
+            line.explains.then_some(line.parameters)
+        })
+        .map(scalars),
+        Family::Twice => each(bounds, zeros, doubling::search).map(scalars),
+        Family::Float => each(bounds, zeros, |edges, zero| {
+            real::cut(real::after(zero).narrow(edges)?, bits)
+        })
+        .map(floats),
+        Family::FloatInside => each(bounds, zeros, |edges, zero| {
+            real::cut(real::inside(zero).narrow(edges)?, bits)
+        })
+        .map(floats),
+        Family::Double => each(bounds, zeros, |edges, zero| {
+            real::parts(real::double(zero).narrow(edges)?)
+        })
+        .map(|(found, zero)| (Parameters::Doubles(found), zero)),
+    }?;
+    assembled(family, rounding, parameters, zero, bounds.layer.out)
+}
+
+/// For each width the form of a family and a rounding that gives most of the recorded values; of some there is none.
+pub(crate) fn nearest(
+    family: Family,
+    rounding: Rounding,
+    widths: &[u8],
+    of: &Recorded<'_>,
+) -> Vec<Option<Requantization>> {
+    let form = |(parameters, zero)| assembled(family, rounding, parameters, zero, of.layer.out);
+    let found = nearest::of(family, rounding, widths, of);
+    found.into_iter().map(|found| found.and_then(form)).collect()
+}
+
+/// A form of parameters; `None` where they are not those of the family.
+fn assembled(
+    family: Family,
+    rounding: Rounding,
+    parameters: Parameters,
+    zp: i32,
+    out: IntType,
+) -> Option<Requantization> {
+    Some(match (family, parameters) {
+        (Family::Float, Parameters::Floats(found)) => form::Float {
+            scale: per(&found, |&scale| scale),
+            zp,
+            out,
         }
-        Family::After => {
-            let zeros = bounds.zero_points();
-            let (found, zp) = each(bounds, zeros, |edges, zero| affine::factor(edges, zero, rounding, bits))?;
-            form::TfLite {
-                sc: factors(&found),
-                zp,
-                narrowing: narrowing(&found),
-            }
-            .into()
+        .into(),
+        (Family::FloatInside, Parameters::Floats(found)) => form::FloatZeroInside {
+            scale: per(&found, |&scale| scale),
+            zp,
+            out,
         }
-        Family::Before => {
-            let (found, _) = each(bounds, 0..=0, |edges, _| constant::search(edges, rounding, bits))?;
-            form::FractionalZero {
-                sc: factors(&found),
-                zp: per(&found, |s| s.constant),
-                narrowing: narrowing(&found),
-            }
-            .into()
+        .into(),
+        (Family::Double, Parameters::Doubles(found)) => form::Float64 {
+            multiplier: per(&found, |&(multiplier, _)| multiplier),
+            exponent: per(&found, |&(_, exponent)| exponent),
+            zp,
+            out,
         }
-        Family::Twice => {
-            let (found, zp) = each(bounds, bounds.zero_points(), doubling::search)?;
-            form::Gemmlowp {
-                multiplier: factors(&found),
-                // The shift is 1 ..= 62.
-                exponent: per(&found, |s| 31 - s.shift as i8),
-                zp,
-                roundings: Roundings::Two,
+        .into(),
+        (family, Parameters::Scalars(found)) => {
+            let narrowing = Narrowing {
+                shift: per(&found, |s| s.shift),
+                rounding,
                 out,
+            };
+            let sc = per(&found, |s| s.factor);
+            match family {
+                Family::Shift => form::ArithFolded { narrowing }.into(),
+                Family::After => form::TfLite { sc, zp, narrowing }.into(),
+                Family::Before => form::FractionalZero {
+                    sc,
+                    zp: per(&found, |s| s.constant),
+                    narrowing,
+                }
+                .into(),
+                Family::Twice => form::Gemmlowp {
+                    multiplier: sc,
+                    // The shift is 1 ..= 62.
+                    exponent: per(&found, |s| 31 - s.shift as i8),
+                    zp,
+                    roundings: Roundings::Two,
+                    out,
+                }
+                .into(),
+                Family::Float | Family::FloatInside | Family::Double => return None,
             }
-            .into()
         }
-        Family::Float => {
-            let (found, zp) = each(bounds, bounds.zero_points(), |edges, zero| {
-                real::after(edges, zero, bits)
-            })?;
-            form::Float {
-                scale: per(&found, |&scale| scale),
-                zp,
-                out,
-            }
-            .into()
-        }
-        Family::FloatInside => {
-            let (found, zp) = each(bounds, bounds.zero_points(), real::inside)?;
-            form::FloatZeroInside {
-                scale: per(&found, |&scale| scale),
-                zp,
-                out,
-            }
-            .into()
-        }
-        Family::Double => {
-            let (found, zp) = each(bounds, bounds.zero_points(), real::double)?;
-            form::Float64 {
-                multiplier: per(&found, |&(multiplier, _)| multiplier),
-                exponent: per(&found, |&(_, exponent)| exponent),
-                zp,
-                out,
-            }
-            .into()
-        }
-    };
-    Some(form)
+        _ => return None,
+    })
 }
 
 /// Of each channel the least and the largest factor that the data leave, where one factor and one rounding explain them.
@@ -116,7 +149,7 @@ pub(crate) fn factors(hypothesis: &Hypothesis, form: &Requantization, bounds: &B
         return Vec::new();
     };
     let ends = |edges: &Vec<_>| affine::ends(edges, its.zp.into(), hypothesis.rounding, hypothesis.bits);
-    bounds.channels.iter().map(ends).collect()
+    bounds.channels.iter().filter_map(ends).collect()
 }
 
 fn per<T, U>(found: &[T], value: impl Fn(&T) -> U) -> Per<U> {
@@ -126,25 +159,14 @@ fn per<T, U>(found: &[T], value: impl Fn(&T) -> U) -> Per<U> {
     }
 }
 
-/// The zero point with which all channels are explained, or most bounds are met, with the parameters of each channel.
+/// The parameters of each channel, and the zero point with which there are some.
 fn each<T>(
     bounds: &Bounds<'_>,
-    zeros: std::ops::RangeInclusive<i32>,
-    search: impl Fn(&[crate::edges::Edge], i64) -> Option<Found<T>>,
+    mut zeros: std::ops::RangeInclusive<i32>,
+    search: impl Fn(&[Edge], i64) -> Option<T>,
 ) -> Option<(Vec<T>, i32)> {
-    let mut best: Option<(usize, Vec<T>, i32)> = None;
-    for zero in zeros {
-        let found: Option<Vec<Found<T>>> = bounds.channels.iter().map(|edges| search(edges, zero.into())).collect();
-        let Some(found) = found else { continue };
-        let met = found.iter().map(|found| found.met).sum();
-        let explains = found.iter().all(|found| found.explains);
-        let parameters = found.into_iter().map(|found| found.parameters).collect();
-        if explains {
-            return Some((parameters, zero));
-        }
-        if best.as_ref().is_none_or(|&(most, ..)| met > most) {
-            best = Some((met, parameters, zero));
-        }
-    }
-    best.map(|(_, parameters, zero)| (parameters, zero))
+    zeros.find_map(|zero| {
+        let found: Option<Vec<T>> = bounds.channels.iter().map(|edges| search(edges, zero.into())).collect();
+        Some((found?, zero))
+    })
 }

@@ -1,22 +1,29 @@
 //! Factors in float: bisection over their bit patterns, which are ordered as the numbers are.
 
-use super::Found;
+use super::affine::Interval;
 use crate::edges::{Edge, Side};
 use strait_requantize::Rounding;
 
-/// The patterns of a factor that meet all bounds, as far as there are any.
-fn patterns(edges: &[Edge], all: [u64; 2], result: impl Fn(u64, i64) -> i64) -> ([u64; 2], usize, Option<u64>) {
-    let [mut low, mut high] = all;
-    for (met, edge) in edges.iter().enumerate() {
-        let holds = |bits: u64| edge.holds(result(bits, edge.x));
+/// Factors in float whose results are `result(pattern, accumulator)`, as integers.
+pub(super) struct Patterns<R> {
+    /// All patterns that there are.
+    pub(super) all: [u64; 2],
+    /// The result, which grows with the pattern above an accumulator of zero, and falls below.
+    pub(super) result: R,
+}
+
+impl<R: Fn(u64, i64) -> i64> Patterns<R> {
+    /// The patterns of an interval that meet a bound; `None` where none does.
+    pub(super) fn cut(&self, [low, high]: [u64; 2], edge: &Edge) -> Option<[u64; 2]> {
+        let holds = |bits: u64| edge.holds((self.result)(bits, edge.x));
         // A larger factor makes positive results larger and negative ones smaller.
         let grows = (edge.x > 0) == (edge.side == Side::AtLeast);
         let (near, far) = if grows { (low, high) } else { (high, low) };
         if holds(near) {
-            continue;
+            return Some([low, high]);
         }
         if !holds(far) {
-            return ([low, high], met, Some(far));
+            return None;
         }
         // It does not hold at `no`, and does at `yes`.
         let (mut no, mut yes) = (near, far);
@@ -24,9 +31,13 @@ fn patterns(edges: &[Edge], all: [u64; 2], result: impl Fn(u64, i64) -> i64) -> 
             let middle = no.midpoint(yes);
             if holds(middle) { yes = middle } else { no = middle }
         }
-        if grows { low = yes } else { high = yes }
+        Some(if grows { [yes, high] } else { [low, yes] })
     }
-    ([low, high], edges.len(), None)
+
+    /// The patterns that meet all bounds.
+    pub(super) fn narrow(&self, edges: &[Edge]) -> Option<[u64; 2]> {
+        edges.iter().try_fold(self.all, |left, edge| self.cut(left, edge))
+    }
 }
 
 /// Normal and subnormal numbers above zero.
@@ -36,49 +47,62 @@ fn single(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }
 
-/// half_even(f32(x)·m) + z, m of so many significant bits.
-pub(super) fn after(edges: &[Edge], zero: i64, bits: u8) -> Option<Found<f32>> {
-    let result = |m: u64, x: i64| ((x as f32 * single(m)).round_ties_even() as i64).saturating_add(zero);
-    Some(cut(patterns(edges, SINGLE, result), bits))
+/// half_even(f32(x)·m) + z
+pub(super) fn after(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
+    Patterns {
+        all: SINGLE,
+        result: move |m, x| ((x as f32 * single(m)).round_ties_even() as i64).saturating_add(zero),
+    }
 }
 
 /// half_even(f32(x)·m + z)
-pub(super) fn inside(edges: &[Edge], zero: i64) -> Option<Found<f32>> {
-    let result = |m: u64, x: i64| (x as f32 * single(m) + zero as f32).round_ties_even() as i64;
-    Some(cut(patterns(edges, SINGLE, result), 24))
+pub(super) fn inside(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
+    Patterns {
+        all: SINGLE,
+        result: move |m, x| (x as f32 * single(m) + zero as f32).round_ties_even() as i64,
+    }
 }
 
-/// A pattern of the interval whose last bits are zero.
-fn cut(([low, high], met, failed): ([u64; 2], usize, Option<u64>), bits: u8) -> Found<f32> {
+/// half_away(f64(x)·m) + z, m as those of the form: 2^-129 up to 2^31.
+pub(super) fn double(zero: i64) -> Patterns<impl Fn(u64, i64) -> i64> {
+    Patterns {
+        all: [2f64.powi(-129).to_bits(), 2f64.powi(31).to_bits() - 1],
+        result: move |m, x| {
+            let product = x as f64 * f64::from_bits(m);
+            (Rounding::HalfAway.round_f64(product) as i64).saturating_add(zero)
+        },
+    }
+}
+
+/// The number of an interval of patterns of which all but so many significant bits are zero; `None` where there is none.
+pub(super) fn cut([low, high]: [u64; 2], bits: u8) -> Option<f32> {
     let spare = 24 - u32::from(bits.min(24));
     let middle = low.midpoint(high);
     // The nearest multiple of a power of two to the middle, on either side.
     let below = middle >> spare << spare;
     let above = below + (1 << spare);
     let inside = [below, above].into_iter().find(|m| (low..=high).contains(m));
-    let nearest = failed.map_or(below, |m| m >> spare << spare);
-    Found {
-        parameters: single(inside.filter(|_| failed.is_none()).unwrap_or(nearest.max(1 << spare))),
-        met,
-        explains: failed.is_none() && inside.is_some(),
-    }
+    inside.map(single)
 }
 
-/// half_away(f64(x)·m) + z, m as 53 bits and an exponent.
-pub(super) fn double(edges: &[Edge], zero: i64) -> Option<Found<(i64, i8)>> {
-    // Those of the form: 2^-129 up to 2^31.
-    let ends = [2f64.powi(-129).to_bits(), 2f64.powi(31).to_bits() - 1];
-    let result = |m: u64, x: i64| {
-        let product = x as f64 * f64::from_bits(m);
-        (Rounding::HalfAway.round_f64(product) as i64).saturating_add(zero)
-    };
-    let ([low, high], met, failed) = patterns(edges, ends, result);
-    let bits = failed.unwrap_or(low.midpoint(high));
+/// The number of so many significant bits next to a pattern.
+pub(super) fn nearest(pattern: u64, bits: u8) -> f32 {
+    let spare = 24 - u32::from(bits.min(24));
+    single((pattern >> spare << spare).max(1 << spare))
+}
+
+/// The middle of an interval of patterns as 53 bits and an exponent.
+pub(super) fn parts([low, high]: [u64; 2]) -> Option<(i64, i8)> {
+    let bits = low.midpoint(high);
     let multiplier = (bits & ((1 << 52) - 1)) | 1 << 52;
     let exponent = (bits >> 52) as i64 - 1022;
-    Some(Found {
-        parameters: (multiplier.cast_signed(), i8::try_from(exponent).ok()?),
-        met,
-        explains: failed.is_none(),
-    })
+    Some((multiplier.cast_signed(), i8::try_from(exponent).ok()?))
+}
+
+/// An interval of patterns as one of integers.
+pub(super) fn as_integers([low, high]: [u64; 2]) -> Interval {
+    Interval {
+        low: low.into(),
+        high: high.into(),
+    }
 }

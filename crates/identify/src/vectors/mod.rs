@@ -2,13 +2,16 @@
 
 mod error;
 mod fields;
+mod layer;
+mod layout;
 mod sums;
 
 pub use error::VectorsError;
+pub use layer::{Axis, Layer, Source, Value};
 
 use fields::Fields;
 use std::{collections::BTreeMap, path::Path};
-use strait_requantize::{IntType, Per};
+use strait_requantize::Per;
 use strait_samples::{Array, read_arrays};
 
 /// Recorded layers, by name.
@@ -16,23 +19,6 @@ use strait_samples::{Array, read_arrays};
 pub struct Vectors {
     /// The layers, in the order of their names.
     pub layers: Vec<Layer>,
-}
-
-/// Recorded values of one layer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Layer {
-    /// Its name in the file.
-    pub name: String,
-    /// The outputs' type.
-    pub out: IntType,
-    /// Number of recorded outputs.
-    pub outputs: usize,
-    /// The output's zero point, where the file says it.
-    pub zero_point: Option<i32>,
-    /// Scales on both sides, where the file says them.
-    pub scales: Option<Scales>,
-    /// Of each channel the accumulators, ascending and each once, with their outputs, which do not decrease.
-    pub channels: Vec<Vec<(i64, i32)>>,
 }
 
 /// Scales of a layer: real = scale × (q − zero point).
@@ -58,7 +44,7 @@ impl Vectors {
     ///
     /// # Errors
     /// Files that are no such archive or larger than is read, arrays that are missing, unknown or of another shape or type
-    /// than they have to be, and outputs that are no function of their accumulators or decrease.
+    /// than they have to be.
     pub fn read(path: &Path) -> Result<Vectors, VectorsError> {
         let file = path.display().to_string();
         let arrays = read_arrays(path, MOST_BYTES).map_err(|error| VectorsError {
@@ -116,44 +102,15 @@ fn layer(fields: &Fields<'_>) -> Result<Layer, VectorsError> {
         let wrong = format!("it has {count} outputs");
         return Err(fields.error("output", wrong, format!("1 to {MOST_OUTPUTS} outputs of a layer")));
     }
-    let accumulators = sums::accumulators(fields, shape)?;
+    let (accumulators, axis, source) = sums::accumulators(fields, shape)?;
     let codes = fields.integers("output", output)?;
-    let channels = match shape {
-        [_, channels, ..] => *channels,
-        _ => 1,
-    };
-    // The channel is axis 1.
-    let inner = shape.iter().skip(2).product::<usize>();
-    let mut pairs: Vec<Vec<(i64, i32)>> = vec![Vec::new(); channels];
-    for (at, (&x, &y)) in accumulators.iter().zip(&codes).enumerate() {
-        // A code of a type of at most 32 bits.
-        pairs[at / inner % channels].push((x, y as i32));
-    }
-    for (channel, pairs) in pairs.iter_mut().enumerate() {
-        pairs.sort_unstable();
-        pairs.dedup();
-        if let Some(&[(a, first), (b, second)]) = pairs
-            .windows(2)
-            .find_map(|two| <&[_; 2]>::try_from(two).ok().filter(|[a, b]| a.0 == b.0 || a.1 > b.1))
-        {
-            let wrong =
-                format!("in channel {channel} the accumulator {a} has the output {first}, and {b} has {second}");
-            let right = if a == b {
-                "one output for each accumulator of a channel: channels are axis 1, and nothing but a bias is added in \
-                 front of the requantization"
-            } else {
-                "outputs that do not decrease: record one requantization alone, with no other function behind it, of sums \
-                 that did not wrap"
-            };
-            return Err(fields.error("output", wrong, right.into()));
-        }
-    }
+    // A code of a type of at most 32 bits.
+    let pairs = accumulators.into_iter().zip(codes.into_iter().map(|code| code as i32));
+    let layer = Layer::new(fields.layer(), out, shape, axis, pairs.collect());
     Ok(Layer {
-        name: fields.layer().to_owned(),
-        out,
-        outputs: count,
+        source,
         zero_point: fields.zero_point("zero_point", out)?,
-        scales: fields.scales(channels)?,
-        channels: pairs,
+        scales: fields.scales(layer.channels.len())?,
+        ..layer
     })
 }

@@ -1,26 +1,41 @@
 //! The accumulators of a layer: as recorded, or the sums of recorded integers.
 
-use super::{VectorsError, fields::Fields};
+use super::{
+    Axis, Source, VectorsError,
+    fields::Fields,
+    layout::{FIRST, LAST, Layout, back, extents, ordered},
+};
 use strait_samples::Array;
 
 /// The most products of a layer: seconds of work.
 const MOST_PRODUCTS: usize = 1 << 32;
 
-/// One accumulator for each output, in its order.
-pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec<i64>, VectorsError> {
+/// One accumulator for each output, in its order, the axis of the channels, and where the accumulators are from.
+pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<(Vec<i64>, Axis, Source), VectorsError> {
     if let Some(array) = fields.get("accumulator") {
         if array.shape() != outputs {
             let wrong = format!("its shape is {:?}", array.shape());
             return Err(fields.error("accumulator", wrong, format!("that of the outputs, {outputs:?}")));
         }
-        return fields.integers("accumulator", array);
+        let accumulators = fields.integers("accumulator", array)?;
+        return Ok((accumulators, Axis::Second, Source::Accumulators));
     }
     let why = "record `accumulator`, or `input` and `weight` (and `bias`) of which the accumulators are sums";
     let input = fields.need("input", why)?;
     let weight = fields.need("weight", why)?;
-    let window = match (input.shape(), weight.shape()) {
-        (&[rows, k], &[channels, depth]) if k == depth => Window::dense(rows, k, channels),
-        (&[n, c, h, w], &[o, i, kh, kw]) => Window::conv(fields, [n, c, h, w], [o, i, kh, kw])?,
+    let (window, layout) = match (input.shape(), weight.shape()) {
+        (&[rows, k], &[channels, depth]) if k == depth => {
+            let window = Window::dense(rows, k, channels);
+            let result = window.result();
+            if !matches!(outputs, [rows, channels] if result == [*rows, *channels, 1, 1]) {
+                return Err(misfit(fields, outputs, result));
+            }
+            (window, None)
+        }
+        (&[a, b, c, d], &[e, f, g, h]) => {
+            let (window, layout) = convolution(fields, [a, b, c, d], [e, f, g, h], outputs)?;
+            (window, Some(layout))
+        }
         (x, w) => {
             let wrong = format!("its shape is {w:?} where that of the input is {x:?}");
             let right = "[outputs, k] for an input of [rows, k], or [outputs, inputs / groups, height, width] for an input \
@@ -28,15 +43,6 @@ pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec
             return Err(fields.error("weight", wrong, right.into()));
         }
     };
-    let result = window.result();
-    let fits = match outputs {
-        [rows, channels] => result == [*rows, *channels, 1, 1],
-        outputs => outputs == result,
-    };
-    if !fits {
-        let wrong = format!("its shape is {outputs:?}");
-        return Err(fields.error("output", wrong, format!("{result:?}, what input and weight make")));
-    }
     let terms = window.k.iter().product::<usize>();
     let products = outputs.iter().try_fold(terms, |all, extent| all.checked_mul(*extent));
     if products.is_none_or(|products| products > MOST_PRODUCTS) {
@@ -44,7 +50,43 @@ pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec
         let right = format!("at most {MOST_PRODUCTS} of them; record the accumulators, or fewer rows");
         return Err(fields.error("output", wrong, right));
     }
-    sum(fields, &window, terms, input, weight)
+    let sums = sum(fields, &window, terms, layout.unwrap_or(FIRST), input, weight)?;
+    Ok(match layout {
+        None => (sums, Axis::Second, Source::Dense),
+        Some(FIRST) => (sums, Axis::Second, Source::Convolution),
+        Some(layout) => {
+            let sums = ordered(sums, window.result(), back(layout.image));
+            (sums, Axis::Last, Source::Convolution)
+        }
+    })
+}
+
+/// The convolution of such arrays that makes such outputs, with channels behind the batch if that fits, and last if not.
+fn convolution(
+    fields: &Fields<'_>,
+    input: [usize; 4],
+    weight: [usize; 4],
+    outputs: &[usize],
+) -> Result<(Window, Layout), VectorsError> {
+    let read = |layout: Layout| {
+        let window = Window::conv(fields, extents(input, layout.image), extents(weight, layout.weight))?;
+        let result = extents(window.result(), back(layout.image));
+        if outputs == result {
+            Ok((window, layout))
+        } else {
+            Err(misfit(fields, outputs, result))
+        }
+    };
+    let first = read(FIRST);
+    if first.is_ok() {
+        return first;
+    }
+    LAST.into_iter().find_map(|layout| read(layout).ok()).map_or(first, Ok)
+}
+
+fn misfit(fields: &Fields<'_>, outputs: &[usize], result: [usize; 4]) -> VectorsError {
+    let wrong = format!("its shape is {outputs:?}");
+    fields.error("output", wrong, format!("{result:?}, what input and weight make"))
 }
 
 /// A convolution; a dense layer is one of one pixel.
@@ -147,6 +189,7 @@ fn sum(
     fields: &Fields<'_>,
     window: &Window,
     terms: usize,
+    layout: Layout,
     input: &Array,
     weight: &Array,
 ) -> Result<Vec<i64>, VectorsError> {
@@ -163,7 +206,11 @@ fn sum(
             .map(|code| less(code).ok_or_else(too_wide))
             .collect::<Result<Vec<_>, _>>()
     };
-    let (x, w) = (codes("input", input, zero)?, codes("weight", weight, 0)?);
+    let (mut x, mut w) = (codes("input", input, zero)?, codes("weight", weight, 0)?);
+    if let (&[a, b, c, d], &[e, f, g, h]) = (input.shape(), weight.shape()) {
+        x = ordered(x, [a, b, c, d], layout.image);
+        w = ordered(w, [e, f, g, h], layout.weight);
+    }
     let bias = match fields.get("bias") {
         Some(array) if array.shape() == [window.outputs] => fields.integers("bias", array)?,
         Some(array) => {

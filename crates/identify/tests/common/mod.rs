@@ -6,7 +6,7 @@
     reason = "not every test draws everything"
 )]
 
-use strait_identify::Layer;
+use strait_identify::{Axis, Family, Hypothesis, Layer};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 
 /// A generator of numbers: the same ones in every run.
@@ -32,32 +32,35 @@ impl Numbers {
 
 /// So many outputs of a form, of accumulators that lead a little past both ends of its type.
 pub fn record(form: &Requantization, outputs: usize, numbers: &mut Numbers) -> Layer {
+    layer(form, &recorded(form, outputs, numbers))
+}
+
+/// The same as pairs, row by row with a column for each channel.
+pub fn recorded(form: &Requantization, outputs: usize, numbers: &mut Numbers) -> Vec<(i64, i32)> {
     let channels = form.channels().unwrap_or(1);
-    let pairs = (0..channels).map(|channel| {
-        let scalars = form.channel(channel).unwrap();
-        let (first, last) = scalars.domain().into_inner();
-        let [low, high] = form.range().map(i64::from);
-        let (from, to) = (scalars.least_reaching(low + 1), scalars.least_reaching(high));
-        let rest = (to - from) / 16 + 1;
-        let (from, to) = ((from - rest).max(first), (to + rest).min(last));
-        let mut pairs: Vec<(i64, i32)> = (0..outputs / channels)
-            .map(|_| {
-                let x = numbers.between(from, to);
-                (x, form.eval(channel, x).unwrap())
-            })
-            .collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        pairs
-    });
-    Layer {
-        name: "layer".into(),
-        out: form.out(),
-        outputs,
-        zero_point: None,
-        scales: None,
-        channels: pairs.collect(),
-    }
+    let ranges: Vec<(i64, i64)> = (0..channels)
+        .map(|channel| {
+            let scalars = form.channel(channel).unwrap();
+            let (first, last) = scalars.domain().into_inner();
+            let [low, high] = form.range().map(i64::from);
+            let (from, to) = (scalars.least_reaching(low + 1), scalars.least_reaching(high));
+            let rest = (to - from) / 16 + 1;
+            ((from - rest).max(first), (to + rest).min(last))
+        })
+        .collect();
+    let rows = (0..outputs / channels).flat_map(|_| ranges.iter().enumerate());
+    rows.map(|(channel, &(from, to))| {
+        let x = numbers.between(from, to);
+        (x, form.eval(channel, x).unwrap())
+    })
+    .collect()
+}
+
+/// A layer of pairs, row by row with a column for each channel of a form.
+pub fn layer(form: &Requantization, pairs: &[(i64, i32)]) -> Layer {
+    let channels = form.channels().unwrap_or(1);
+    let shape = [pairs.len() / channels, channels];
+    Layer::new("layer", form.out(), &shape, Axis::Second, pairs.to_vec())
 }
 
 /// A factor of so many bits between 2^-13 and 2^-5, as a multiplier with its highest bit and a shift.
@@ -101,4 +104,87 @@ pub fn twice(numbers: &mut Numbers) -> Requantization {
         out: IntType::I8,
     }
     .into()
+}
+
+/// An arithmetic of any family, with the hypothesis that it is.
+pub fn draw(numbers: &mut Numbers) -> (Requantization, Hypothesis) {
+    let families = [
+        Family::Shift,
+        Family::After,
+        Family::Twice,
+        Family::Before,
+        Family::Float,
+        Family::FloatInside,
+        Family::Double,
+    ];
+    let family = numbers.of(&families);
+    drawn_of(family, numbers)
+}
+
+/// An arithmetic of a family, with the hypothesis that it is.
+pub fn drawn_of(family: Family, numbers: &mut Numbers) -> (Requantization, Hypothesis) {
+    let rounding = numbers.of(&Rounding::ALL);
+    let of = |family, rounding, bits| Hypothesis { family, rounding, bits };
+    let scale = |numbers: &mut Numbers, spare: u32| {
+        let scale = (numbers.between(1 << 23, (1 << 24) - 1) as f32) * 2f32.powi(-numbers.between(29, 36) as i32);
+        f32::from_bits(scale.to_bits() >> spare << spare)
+    };
+    let out = numbers.of(&[IntType::I8, IntType::U8]);
+    let zp = (out.min() + out.max() + 1) / 2 + numbers.between(-60, 60) as i32;
+    match family {
+        Family::Shift => {
+            let shift = per(numbers, |numbers| numbers.between(3, 14) as u8);
+            let narrowing = Narrowing { shift, rounding, out };
+            (form::ArithFolded { narrowing }.into(), of(Family::Shift, rounding, 0))
+        }
+        Family::After => {
+            let bits = numbers.of(&[1, 7, 8, 15, 16, 24, 31]);
+            (once(bits, rounding, numbers), of(Family::After, rounding, bits))
+        }
+        Family::Twice => (twice(numbers), of(Family::Twice, Rounding::HalfAway, 31)),
+        Family::Before => {
+            let bits = numbers.of(&[7, 8, 15, 16, 24, 30]);
+            let parts = per(numbers, |numbers| factor(bits, numbers));
+            let form = form::FractionalZero {
+                sc: parts.map(|parts| parts.0),
+                zp: parts.map(|parts| numbers.between(-60 << parts.1, 60 << parts.1)),
+                narrowing: Narrowing {
+                    shift: parts.map(|parts| parts.1),
+                    rounding,
+                    out: IntType::I8,
+                },
+            };
+            // The constant makes up for the difference.
+            let rounding = match rounding {
+                Rounding::Floor | Rounding::Ceil | Rounding::HalfDown => Rounding::HalfUp,
+                other => other,
+            };
+            (form.into(), of(Family::Before, rounding, bits))
+        }
+        Family::Float => {
+            let bits = numbers.of(&[11, 24]);
+            let scale = per(numbers, |numbers| scale(numbers, 24 - u32::from(bits)));
+            (
+                form::Float { scale, zp, out }.into(),
+                of(Family::Float, Rounding::HalfEven, bits),
+            )
+        }
+        Family::FloatInside => {
+            let scale = per(numbers, |numbers| scale(numbers, 0));
+            let form = form::FloatZeroInside { scale, zp, out };
+            (form.into(), of(Family::FloatInside, Rounding::HalfEven, 24))
+        }
+        Family::Double => {
+            let parts = per(numbers, |numbers| {
+                (numbers.between(1 << 52, (1 << 53) - 1), -numbers.between(5, 12) as i8)
+            });
+            let form = form::Float64 {
+                multiplier: parts.map(|parts| parts.0),
+                exponent: parts.map(|parts| parts.1),
+                zp,
+                out,
+            };
+            (form.into(), of(Family::Double, Rounding::HalfAway, 53))
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Evidence that the rows of a table say what the reference computes. A row has its own, or that of the table.
 
 use super::words::{Evidence, Integer};
-use super::{Accumulator, FormRow, FusionRow, OpRow, TargetSpec};
+use super::{Accumulator, Fidelity, FormRow, FusionRow, OpRow, TargetSpec};
 use std::fmt;
 use strait_requantize::Requantization;
 
@@ -93,6 +93,41 @@ impl TargetSpec {
             .map(|(name, _)| name.as_str())
     }
 
+    /// The rows that are said to be measured on the chip itself, and of which no recording is named.
+    pub fn unrecorded(&self) -> impl Iterator<Item = Row<'_>> {
+        let said = |support: &Support<'_>| self.said(support.row) == Evidence::Measured;
+        self.supports()
+            .filter(move |support| said(support) && self.lacks_recording(support.row))
+            .map(|support| support.row)
+    }
+
+    /// The evidence that the table says of a row.
+    fn said(&self, row: Row<'_>) -> Evidence {
+        let own = match row {
+            Row::Quantize => self.quantize.evidence,
+            Row::Accumulator(activation) => self.accumulator.get(&activation).and_then(|row| row.evidence),
+            Row::Op(name) => self.op.get(name).and_then(|row| row.evidence),
+            Row::Form(name) => self.form.get(name).and_then(|row| row.evidence),
+            Row::Fusion(name) => {
+                let row = self.fusion.iter().find(|row| row.name == name);
+                row.and_then(|row| row.evidence)
+            }
+        };
+        own.unwrap_or(self.reference.evidence)
+    }
+
+    /// True if rows are held against the chip itself, and no recording is named for this one.
+    fn lacks_recording(&self, row: Row<'_>) -> bool {
+        let silicon = self
+            .silicon
+            .as_ref()
+            .filter(|silicon| silicon.fidelity == Fidelity::Silicon);
+        silicon.is_some_and(|silicon| {
+            let name = row.to_string();
+            !silicon.evidence.iter().any(|recording| recording.rows.contains(&name))
+        })
+    }
+
     fn of_quantize(&self) -> Support<'_> {
         let row = &self.quantize;
         self.known(Row::Quantize, row.evidence, row.oracle.as_deref(), row.note.as_deref())
@@ -138,9 +173,13 @@ impl TargetSpec {
         oracle: Option<&'a str>,
         note: Option<&'a str>,
     ) -> Support<'a> {
+        let evidence = evidence.unwrap_or(self.reference.evidence);
         Support {
             row,
-            evidence: evidence.unwrap_or(self.reference.evidence),
+            evidence: match evidence {
+                Evidence::Measured if self.lacks_recording(row) => Evidence::Documented,
+                said => said,
+            },
             oracle: oracle.unwrap_or(&self.reference.oracle),
             holds: None,
             ranks: &[],

@@ -163,7 +163,8 @@ pub struct Silicon {
     pub firmware: Option<String>,
     /// The reference that the bits were compared with.
     pub fidelity: Fidelity,
-    /// Recordings that stand behind rows that are `measured` and a `fidelity` of `silicon`. `strait plugin check` replays them.
+    /// Recordings that stand behind rows that are `measured`. `strait plugin check` replays them, and says what they leave open.
+    /// With a `fidelity` of `silicon` a row that is `measured` and that no recording names is `documented`, and not more.
     #[serde(default)]
     pub evidence: Vec<Recording>,
 }
@@ -178,6 +179,10 @@ pub struct Recording {
     /// SHA-256 of the file.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "sha256")))]
     pub sha256: String,
+    /// The rows that it is evidence for, as reports name them: `"form scale"`, `"op conv"`, `"fusion requantize"`,
+    /// `"accumulator int8"`.
+    #[serde(default)]
+    pub rows: Vec<String>,
 }
 
 words! {
@@ -334,10 +339,16 @@ impl TargetSpec {
         self.op_rows(term).find(|(_, row)| row.is_weight_only())
     }
 
-    /// The row by which an op is computed on activations of a type.
+    /// The rows by which an op is computed on activations of a type, in the order in which they are tried. They differ in limits,
+    /// in forms, and in what else nothing but lowering looks at.
+    pub fn rows_for(&self, term: Term, activation: Activation) -> impl Iterator<Item = (&str, &OpRow)> {
+        self.op_rows(term)
+            .filter(move |(_, row)| row.is_host() || self.pairs(row).any(|pair| pair.activation == activation))
+    }
+
+    /// The first of the rows by which an op is computed on activations of a type.
     pub fn row_for(&self, term: Term, activation: Activation) -> Option<(&str, &OpRow)> {
-        let mut rows = self.op_rows(term);
-        rows.find(|(_, row)| row.is_host() || self.pairs(row).any(|pair| pair.activation == activation))
+        self.rows_for(term, activation).next()
     }
 
     /// The pairs of activation type and weight type of a row: those that it names, or all that its recipe takes.

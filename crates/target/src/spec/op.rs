@@ -66,7 +66,7 @@ pub struct OpRow {
     /// `zero_point`.
     pub pad: Option<Padding>,
     /// Pairs of activation type and weight type that the row is for. Several rows may be for one op, each for other
-    /// activation types. Absent: all of `types.pairs` that its recipe takes: those with `"float32"` are for
+    /// activation types, or for other limits: of these the first takes a node whose limits hold, in the order of their names. Absent: all of `types.pairs` that its recipe takes: those with `"float32"` are for
     /// `dequantize_weights`.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub pairs: Option<Vec<Pair>>,
@@ -81,7 +81,7 @@ pub struct OpRow {
     /// Operands that are activations and have no zero point, whatever the type and the configuration allow. Absent: none.
     pub symmetric: Option<SymmetricOperands>,
     /// Limits of the target, by attribute of the op or by a quantity derived from the op. Of several values `"NAME[i]"` is the
-    /// one at a position, counted from 0, where there is one.
+    /// one at a position, counted from 0, where there is one. `"NAME * NAME[i]"` is a product, of all values of each.
     #[serde(default)]
     pub limit: BTreeMap<String, Limit>,
     /// Limits besides those of `limit` for nodes whose weights have a type, which is one that `pairs` has.

@@ -1,6 +1,6 @@
 //! Placement of an op by the target: the op's row, and the limits in it.
 
-use super::check::position;
+use super::check::{factors_of, position};
 use super::{Activation, Integer, Limit, OpRow, TargetSpec};
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
@@ -27,7 +27,7 @@ pub struct OpSite<'a> {
 
 impl TargetSpec {
     /// The row that an op is computed by on the accelerator, on activations of a type and with weights of one where it has
-    /// some, with the row's name; or why it stays on the host.
+    /// some, with the row's name: the first whose limits hold. Or why it stays on the host, by each of the rows.
     pub fn place(
         &self,
         site: &OpSite<'_>,
@@ -35,18 +35,31 @@ impl TargetSpec {
         weight: Option<Integer>,
     ) -> Result<(&str, &OpRow), Reason> {
         let term = site.op.term();
-        let (name, row) = self.row_for(term, activation).ok_or_else(|| {
-            Reason::new(
-                ReasonCode::TargetNoRow,
-                format!("`{term}` is not in the table of {}", self.id),
-            )
-        })?;
-        if row.is_host() {
-            let why = row.why.clone().unwrap_or_default();
-            return Err(Reason::new(ReasonCode::TargetHost, why));
+        let mut refusals: Vec<(&str, Reason)> = Vec::new();
+        for (name, row) in self.rows_for(term, activation) {
+            if row.is_host() {
+                let why = row.why.clone().unwrap_or_default();
+                return Err(Reason::new(ReasonCode::TargetHost, why));
+            }
+            match row.admits(site, weight) {
+                Ok(()) => return Ok((name, row)),
+                Err(reason) => refusals.push((name, reason)),
+            }
         }
-        row.admits(site, weight)?;
-        Ok((name, row))
+        Err(match refusals.as_slice() {
+            [] => {
+                let text = format!("`{term}` is not in the table of {}", self.id);
+                Reason::new(ReasonCode::TargetNoRow, text)
+            }
+            [(_, one)] => one.clone(),
+            [(_, first), ..] => {
+                let texts: Vec<String> = refusals
+                    .iter()
+                    .map(|(name, reason)| format!("op.{name}: {}", reason.text))
+                    .collect();
+                Reason::new(first.code.clone(), texts.join("; "))
+            }
+        })
     }
 }
 
@@ -64,19 +77,50 @@ impl OpRow {
             .iter()
             .map(|(limited, limit)| (limited, limit, String::new()));
         for (limited, limit, with) in all.chain(own) {
-            let (quantity, position) = position(limited);
-            let all = values(site, quantity)?.into_iter();
-            let (skipped, taken) = position.map_or((0, usize::MAX), |position| (position, 1));
-            for value in all.skip(skipped).take(taken) {
+            for value in limited_values(site, limited)? {
                 if let Some(allowed) = limit.refuses(&value) {
                     let term = site.op.term();
                     let text = format!("{limited} of `{term}` is {value}; the target takes {allowed}{with}");
+                    let (quantity, _) = position(factors_of(limited).next().unwrap_or(limited));
                     return Err(Reason::new(ReasonCode::TargetLimit(quantity.to_owned().into()), text));
                 }
             }
         }
         Ok(())
     }
+}
+
+/// The values that a limit is of: those of a quantity, the one at a position, or the product of several. There are none where
+/// the op has no such thing.
+fn limited_values(site: &OpSite<'_>, limited: &str) -> Result<Vec<Scalar>, Reason> {
+    let of = |factor: &str| -> Result<Vec<Scalar>, Reason> {
+        let (quantity, position) = position(factor);
+        let (skipped, taken) = position.map_or((0, usize::MAX), |position| (position, 1));
+        Ok(values(site, quantity)?.into_iter().skip(skipped).take(taken).collect())
+    };
+    let mut factors = factors_of(limited);
+    let first = of(factors.next().unwrap_or(limited))?;
+    let (mut numbers, mut several) = (first.clone(), false);
+    for factor in factors {
+        several = true;
+        let more = of(factor)?;
+        if more.is_empty() {
+            return Ok(Vec::new());
+        }
+        numbers.extend(more);
+    }
+    if !several || first.is_empty() {
+        return Ok(first);
+    }
+    // Beyond i64 is beyond every limit. A factor that is no whole number makes none.
+    let product = numbers.iter().try_fold(1i64, |product, number| match number {
+        Scalar::Integer(number) => Some(product.saturating_mul(*number)),
+        _ => None,
+    });
+    Ok(vec![product.map_or_else(
+        || Scalar::String("no whole number".into()),
+        Scalar::Integer,
+    )])
 }
 
 impl Limit {

@@ -68,7 +68,9 @@ fn recipes(text: &mut String) {
 fn quantities(text: &mut String) {
     *text += "\n## Limits of a row\n\nThe attributes of the op, by their names in the text form, and these quantities. A limit holds for \
          each value where there are several. Attributes that are lists, and quantities marked *by position*, take the \
-         limit of one value, too: `\"kernel[0]\" = { max = 7 }`, counted from 0; a `pad` has all begins, then all ends.\n\n";
+         limit of one value, too: `\"kernel[0]\" = { max = 7 }`, counted from 0; a `pad` has all begins, then all ends. A product of \
+         numbers has a limit, too: `\"kernel * channels\" = { max = 4096 }`, `\"stride[1] * shape[3]\" = { max = 1024 }`, of all values \
+         where there are several. Several rows of one op are tried in the order of their names.\n\n";
     for Quantity {
         name, meaning, by_axis, ..
     } in DERIVED

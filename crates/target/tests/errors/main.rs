@@ -46,6 +46,12 @@ fn said(from: &str, to: &str) -> String {
 #[test]
 fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
     let cases: &[(&str, &str, &str)] = &[
+        // recordings
+        (
+            "[types]",
+            "[silicon]\nfidelity = \"silicon\"\nevidence = [{ file = \"v.npz\", sha256 = \"0101010101010101010101010101010101010101010101010101010101010101\", rows = [\"form scale99\"] }]\n\n[types]",
+            "there is no row that decides bits `form scale99`",
+        ),
         // text that is no table at all
         (
             "schema  = 1",
@@ -299,8 +305,8 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         (
             "[op.gemm]",
-            "[op.gemm]\nops = [\"gemm\", \"conv\"]",
-            "`conv` has a row already: `op.conv`",
+            "[op.dense]\nops = [\"gemm\"]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"shift\"]\n\n[op.gemm]",
+            "`gemm` has a row already: `op.dense`",
         ),
         (
             "[\"shift\", \"single\"]",

@@ -1,7 +1,7 @@
 //! `op.NAME.limit` and `op.NAME.limit_of`: quantities that the ops have, and values that they can have.
 
 use super::terms::{has_positions, quantity_words};
-use super::{DERIVED, Findings, attribute_keys, position};
+use super::{DERIVED, Findings, attribute_keys, factors_of, position};
 use crate::spec::{Limit, OpRow};
 use std::collections::BTreeMap;
 use strait_core::MAX_RANK;
@@ -24,33 +24,12 @@ pub(super) fn limits(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: 
 fn check(findings: &mut Findings<'_>, limits: &BTreeMap<String, Limit>, ops: &[&str], path: &KeyPath) {
     for (limited, limit) in limits {
         let path = path.clone().key(limited);
-        let (quantity, position) = position(limited);
-        if let Some(position) = position {
-            let single = ops
-                .iter()
-                .find(|op| quantity_words(op, quantity).is_some() && !has_positions(op, quantity));
-            if let Some(op) = single {
-                findings.add(&path, format!("`{quantity}` of `{op}` is one value, without positions"));
-                continue;
-            }
-            findings.ensure(position < MAX_POSITIONS, &path, || {
-                format!("`{quantity}` never has a position {position}: they are counted from 0")
-            });
+        let several = factors_of(limited).nth(1).is_some();
+        let known = factors_of(limited).all(|factor| of_quantity(findings, &path, factor, several, limit, ops));
+        if !known {
+            continue;
         }
-        for op in ops {
-            let Some(words) = quantity_words(op, quantity) else {
-                let derived = DERIVED.iter().map(|known| known.name);
-                let known = attribute_keys(op).iter().copied().chain(derived);
-                let message = format!("`{op}` has nothing called `{quantity}` to limit");
-                findings.add_with(&path, message, nearest::help(quantity, known));
-                break;
-            };
-            let before = findings.found.len();
-            values(findings, &path, quantity, limit, &words);
-            if findings.found.len() > before {
-                break;
-            }
-        }
+        let quantity = limited;
         let step = limit.multiples_of.map_or(1, |step| i64::from(step.get()));
         let between = |(min, max): (i64, i64)| {
             let first = i128::from(min) + i128::from(min).wrapping_neg().rem_euclid(i128::from(step));
@@ -90,6 +69,50 @@ fn check(findings: &mut Findings<'_>, limits: &BTreeMap<String, Limit>, ops: &[&
             findings.add_with(&path, message, help);
         }
     }
+}
+
+/// That the ops have a quantity, at a position if there is one, and that a limit of it, or of a product that it is a factor of,
+/// speaks of values that it can have. False where no more can be said of the limit.
+fn of_quantity(
+    findings: &mut Findings<'_>,
+    path: &KeyPath,
+    factor: &str,
+    several: bool,
+    limit: &Limit,
+    ops: &[&str],
+) -> bool {
+    let (quantity, position) = position(factor);
+    if let Some(position) = position {
+        let single = ops
+            .iter()
+            .find(|op| quantity_words(op, quantity).is_some() && !has_positions(op, quantity));
+        if let Some(op) = single {
+            findings.add(path, format!("`{quantity}` of `{op}` is one value, without positions"));
+            return false;
+        }
+        findings.ensure(position < MAX_POSITIONS, path, || {
+            format!("`{quantity}` never has a position {position}: they are counted from 0")
+        });
+    }
+    for op in ops {
+        let Some(words) = quantity_words(op, quantity) else {
+            let derived = DERIVED.iter().map(|known| known.name);
+            let known = attribute_keys(op).iter().copied().chain(derived);
+            let message = format!("`{op}` has nothing called `{quantity}` to limit");
+            findings.add_with(path, message, nearest::help(quantity, known));
+            return true;
+        };
+        if several && !words.is_empty() {
+            findings.add(path, format!("`{quantity}` is a word, and no factor of a product"));
+            return false;
+        }
+        let before = findings.found.len();
+        values(findings, path, quantity, limit, &words);
+        if findings.found.len() > before {
+            return true;
+        }
+    }
+    true
 }
 
 /// That the limit speaks of values that the quantity can have: one of `words`, or numbers where there are none.

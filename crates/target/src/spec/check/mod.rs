@@ -16,7 +16,7 @@ use std::fmt;
 use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Place, nearest};
 
 use terms::attribute_keys;
-pub(crate) use terms::{DERIVED, Quantity, position, terms};
+pub(crate) use terms::{DERIVED, Quantity, factors_of, position, terms};
 pub(super) use whole::{is_kebab_case, is_semver, is_sha256};
 
 /// The code of what the types of a table cannot say. Programs act on it.

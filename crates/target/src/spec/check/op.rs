@@ -48,13 +48,25 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     }
 }
 
-/// That two rows for one op are for other activation types, and differ in nothing that does not depend on types.
+/// That two rows for one op, the other one of which is tried first, are for other activation types or for other limits, and
+/// differ in nothing that does not depend on them.
 fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, name: &str) {
     let spec = findings.spec;
     let Some(other) = spec.op.get(name) else { return };
     let types = |row: &OpRow| -> BTreeSet<Activation> { spec.pairs(row).map(|pair| pair.activation).collect() };
-    if row.is_host() || other.is_host() || !types(row).is_disjoint(&types(other)) {
+    let apart = types(row).is_disjoint(&types(other));
+    let limited = !(other.limit.is_empty() && other.limit_of.is_empty());
+    if row.is_host() || other.is_host() || !(apart || limited) {
         return findings.add(path, format!("`{op}` has a row already: `op.{name}`"));
+    }
+    if !apart {
+        if let Some(key) = differs(row, other) {
+            let message = format!("`{op}` has the row `op.{name}` for the same types, with another `{key}`");
+            let help = "rows of one op by limits differ in `limit`, `limit_of`, forms, roundings and evidence; average pools in \
+                        `recipe`";
+            findings.add_with(path, message, help);
+        }
+        return;
     }
     let structure = |row: &OpRow| {
         let recipe = row.recipe?;
@@ -64,6 +76,28 @@ fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, na
     findings.ensure(alike, path, || {
         format!("`{op}` keeps its grid, narrows sums and has `points` as in its other row, `op.{name}`, or not at all")
     });
+}
+
+/// The first key in which rows for one op and the same types differ, although more than lowering looks at it.
+fn differs(row: &OpRow, other: &OpRow) -> Option<&'static str> {
+    let keeps = |row: &OpRow| row.recipe.is_some_and(RecipeName::keeps_grid);
+    [
+        ("recipe", row.recipe == other.recipe || keeps(row) && keeps(other)),
+        ("points", row.points == other.points),
+        ("in_accumulator", row.in_accumulator == other.in_accumulator),
+        ("left_shift", row.left_shift == other.left_shift),
+        ("interpolate", row.interpolate == other.interpolate),
+        ("fraction", row.fraction == other.fraction),
+        ("weight_grid", row.weight_grid == other.weight_grid),
+        ("definition", row.definition == other.definition),
+        ("pad", row.pad == other.pad),
+        ("pairs", row.pairs == other.pairs),
+        ("results", row.results == other.results),
+        ("weight_per", row.weight_per == other.weight_per),
+        ("symmetric", row.symmetric == other.symmetric),
+    ]
+    .into_iter()
+    .find_map(|(key, alike)| (!alike).then_some(key))
 }
 
 fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {

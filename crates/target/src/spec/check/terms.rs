@@ -96,6 +96,11 @@ pub(crate) fn position(name: &str) -> (&str, Option<usize>) {
     split().map_or((name, None), |(quantity, position)| (quantity, Some(position)))
 }
 
+/// The quantities of which a limit is the product: `kernel * channels`.
+pub(crate) fn factors_of(name: &str) -> impl Iterator<Item = &str> {
+    name.split('*').map(str::trim)
+}
+
 /// True if a quantity of the op behind a term has a value for each of several positions.
 pub(crate) fn has_positions(term: &str, quantity: &str) -> bool {
     if let Some(derived) = DERIVED.iter().find(|derived| derived.name == quantity) {

@@ -15,8 +15,21 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     if let Some(refusal) = spec.quantize.observer.refusal(Observed::Activations, Codes::Integers) {
         findings.add(&KeyPath::of(&["quantize", "observer"]), refusal);
     }
+    recordings(findings);
     findings.once(&KeyPath::of(&["emit"]), &spec.emit);
     findings.once(&KeyPath::of(&["rules"]), &spec.rules);
+}
+
+/// A recording is evidence for rows of the table.
+fn recordings(findings: &mut Findings<'_>) {
+    let spec = findings.spec;
+    let known: Vec<String> = spec.supports().map(|support| support.row.to_string()).collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    for (index, recording) in spec.silicon.iter().flat_map(|silicon| &silicon.evidence).enumerate() {
+        let path = KeyPath::of(&["silicon", "evidence"]).index(index).key("rows");
+        findings.names("row that decides bits", &path, &recording.rows, &known);
+        findings.once(&path, &recording.rows);
+    }
 }
 
 /// Names and texts of a table are printed in lines of reports and messages, which show what they say and no more.

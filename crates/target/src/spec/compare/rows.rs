@@ -17,31 +17,46 @@ pub(super) fn compare(changes: &mut Changes, old: &TargetSpec, new: &TargetSpec)
     for term in Term::ALL.iter().copied() {
         host(&mut told, term, old, new);
         for activation in all.iter().copied() {
-            let [before, after] = [old, new].map(|spec| {
-                let row = spec.row_for(term, activation);
-                row.filter(|(_, row)| !row.is_host())
-            });
-            match (before, after) {
-                (Some((_, old_row)), Some((name, new_row))) => {
-                    let row = format!("op.{name}");
-                    both(&mut told, &row, (old, old_row), (new, new_row), activation);
-                }
-                (Some((name, row)), None) => {
-                    let text = said(term, activation, row);
-                    told.row(&format!("op.{name}"), Effect::AcceptsLess, text, None);
-                }
-                (None, Some((name, row))) => {
-                    let text = said(term, activation, row);
-                    told.row(&format!("op.{name}"), Effect::AcceptsMore, None, text);
-                }
-                (None, None) => {}
-            }
+            of_type(&mut told, term, activation, old, new);
         }
     }
     for change in told.found {
         if !changes.found.contains(&change) {
             changes.found.push(change);
         }
+    }
+}
+
+/// The rows of an op for one activation type. Of a table with several those with the same name are compared; a row more takes
+/// nodes from those that are tried behind it, and a row less leaves them to these.
+fn of_type(told: &mut Changes, term: Term, activation: Activation, old: &TargetSpec, new: &TargetSpec) {
+    let rows = |spec: &'_ TargetSpec| -> Vec<(String, OpRow)> {
+        let rows = spec.rows_for(term, activation).filter(|(_, row)| !row.is_host());
+        rows.map(|(name, row)| (name.to_owned(), row.clone())).collect()
+    };
+    let (before, after) = (rows(old), rows(new));
+    if let ([(_, old_row)], [(name, new_row)]) = (before.as_slice(), after.as_slice()) {
+        return both(told, &format!("op.{name}"), (old, old_row), (new, new_row), activation);
+    }
+    for (name, row) in &before {
+        match after.iter().find(|(other, _)| other == name) {
+            Some((_, new_row)) => both(told, &format!("op.{name}"), (old, row), (new, new_row), activation),
+            None => {
+                let effect = if after.is_empty() {
+                    Effect::AcceptsLess
+                } else {
+                    Effect::OtherBits
+                };
+                told.row(&format!("op.{name}"), effect, said(term, activation, row), None);
+            }
+        }
+    }
+    let has = |rows: &[(String, OpRow)], name: &str| rows.iter().any(|(other, _)| other == name);
+    for (at, (name, row)) in after.iter().enumerate().filter(|(_, (name, _))| !has(&before, name)) {
+        // Behind all that there were it takes but what none of them takes.
+        let last = after.iter().skip(at).all(|(name, _)| !has(&before, name));
+        let effect = if last { Effect::AcceptsMore } else { Effect::OtherBits };
+        told.row(&format!("op.{name}"), effect, None, said(term, activation, row));
     }
 }
 

@@ -3,8 +3,8 @@
 use super::rows::wider;
 use super::{Changes, Effect, appended, forms, fusions, list, maybe, one, rows};
 use crate::spec::{
-    Accumulator, ActivationScheme, Alignments, Base, Host, Integer, OptionRow, Overflow, Passes, Quantize, Silicon,
-    SumBlock, TargetSpec, Types, WeightScheme,
+    Accumulator, ActivationScheme, Alignments, Base, Host, Integer, OptionRow, Overflow, Passes, Quantize, Recording,
+    Silicon, SumBlock, TargetSpec, Types, WeightScheme,
 };
 use std::collections::BTreeSet;
 use strait_document::Scalar;
@@ -94,7 +94,11 @@ fn chip(changes: &mut Changes, old: Option<&Silicon>, new: Option<&Silicon>) {
         else {
             return [None, None, None, None];
         };
-        let files = evidence.iter().map(|one| format!("{} {}", one.file, one.sha256));
+        let files = evidence.iter().map(|recording| {
+            let Recording { file, sha256, rows } = recording;
+            let of = if rows.is_empty() { "" } else { " for " };
+            format!("{file} {sha256}{of}{}", rows.join(" and "))
+        });
         [name.clone(), firmware.clone(), one(fidelity), list(files)]
     };
     let keys = ["name", "firmware", "fidelity", "evidence"];

@@ -1,0 +1,184 @@
+//! From a layer to its answer, with other readings of the file where none of its arithmetics explains it.
+
+use crate::{
+    answer::{Answer, Explained, OUTLIERS, Refuted, Rereading, Subject, Witness},
+    edges::Bounds,
+    search,
+    tried::{Fit, MOST_MISSED, Tried, codes, missed, zero_point},
+    vectors::{Layer, Value, VectorsError},
+};
+use strait_requantize::Requantization;
+
+/// Holds a layer against every hypothesis, and against every rule where it has scales. Where nothing explains it, it is read
+/// with the channels along another axis, and with another zero point than the file says.
+///
+/// # Errors
+/// A layer that leaves more zero points open than are tried. `file` is for the message.
+pub fn identify(file: &str, layer: &Layer) -> Result<Answer, VectorsError> {
+    let tried = Tried::of(file, layer)?;
+    let wrong_zero = layer.zero_point.is_some() && tried.needs_constant();
+    if tried.missed() == 0 && !wrong_zero {
+        return Ok(tried.answer());
+    }
+    let mut best = (tried, [false; 2]);
+    let other_axis = layer.with_other_axis();
+    for other_channels in [false, true] {
+        let base = match (other_channels, &other_axis) {
+            (false, _) => layer,
+            (true, Some(other)) => other,
+            (true, None) => continue,
+        };
+        for other_zero in [false, true] {
+            if !(other_channels || other_zero) || (other_zero && layer.zero_point.is_none()) {
+                continue;
+            }
+            let reread = Layer {
+                zero_point: layer.zero_point.filter(|_| !other_zero),
+                ..base.clone()
+            };
+            // Values that leave every zero point open say nothing of another one.
+            let Ok(tried) = Tried::of(file, &reread) else { continue };
+            if tried.is_much_better(&best.0, other_zero) {
+                best = (tried, [other_channels, other_zero]);
+            }
+        }
+    }
+    let (tried, [other_channels, other_zero]) = best;
+    let axis = tried.layer.axis;
+    let mut answer = tried.answer();
+    if other_channels {
+        answer.rereadings.push(Rereading::Channels(axis));
+    }
+    let mut zeros = answer
+        .explained
+        .iter()
+        .filter_map(|explained| zero_point(&explained.form));
+    if let (true, Some(stated), Some(found)) = (other_zero, layer.zero_point, zeros.next()) {
+        answer.rereadings.push(Rereading::ZeroPoint { stated, found });
+    }
+    Ok(answer)
+}
+
+impl Tried {
+    fn answer(self) -> Answer {
+        let Tried { layer, ends, fits } = self;
+        let outputs = layer.outputs();
+        let bounds = layer.contradiction().is_none().then(|| Bounds::new(&layer));
+        let at = |end: fn(&[Value]) -> Option<&Value>| {
+            let ends = layer.channels.iter().filter_map(move |values| end(values));
+            ends.map(|value| value.accumulator)
+        };
+        let mut answer = Answer {
+            layer: layer.name.clone(),
+            outputs,
+            accumulators: layer.channels.iter().map(|values| accumulators(values)).sum(),
+            ends,
+            range: [
+                at(<[Value]>::first).min().unwrap_or(0),
+                at(<[Value]>::last).max().unwrap_or(0),
+            ],
+            rereadings: Vec::new(),
+            explained: Vec::new(),
+            refuted: Vec::new(),
+        };
+        let best = fits.first().map(|fit| (fit.form.clone(), fit.missed));
+        for fit in fits {
+            let told_apart = match &best {
+                Some((best, missed)) => is_told_apart(&layer, &fit, (best, *missed), ends),
+                None => true,
+            };
+            if told_apart {
+                answer.refute(&layer, fit);
+            } else {
+                answer.explain(&layer, fit, bounds.as_ref());
+            }
+        }
+        // What asks for the fewest bits says the most of the data.
+        answer
+            .explained
+            .sort_by_key(|explained| (explained.subject.parameters(), explained.missed));
+        answer
+    }
+}
+
+impl Answer {
+    fn explain(&mut self, layer: &Layer, fit: Fit, bounds: Option<&Bounds<'_>>) {
+        let Fit {
+            subject,
+            form,
+            missed: count,
+        } = fit;
+        let mut outliers: Vec<(usize, &Value, Option<i32>)> = missed(layer, &form, self.ends).collect();
+        outliers.sort_by_key(|(_, value, _)| value.at);
+        let witness = |(channel, value, expected): (usize, &Value, _)| Witness::of(layer, channel, value, expected);
+        let factors = match (&subject, bounds) {
+            (Subject::Hypothesis(hypothesis), Some(bounds)) if count == 0 => search::factors(hypothesis, &form, bounds),
+            _ => Vec::new(),
+        };
+        self.explained.push(Explained {
+            subject,
+            clamps: clamps(layer, &form, self.ends),
+            factors,
+            missed: count,
+            outliers: outliers.into_iter().take(OUTLIERS).map(witness).collect(),
+            form,
+        });
+    }
+
+    fn refute(&mut self, layer: &Layer, fit: Fit) {
+        let witness = missed(layer, &fit.form, self.ends).next();
+        if let Some((channel, value, expected)) = witness {
+            self.refuted.push(Refuted {
+                subject: fit.subject,
+                witness: Witness::of(layer, channel, value, expected),
+                form: fit.form,
+                missed: fit.missed,
+            });
+        }
+    }
+}
+
+/// True if the values speak against an arithmetic: it misses some where the best misses none. Where values are wrong, it misses
+/// more than the best by more than chance gives to that one: a value on which the two differ may be a wrong one, and so may the
+/// two beside the best factor of each channel.
+fn is_told_apart(layer: &Layer, fit: &Fit, (best, fewest): (&Requantization, usize), ends: [i32; 2]) -> bool {
+    let outputs = layer.outputs();
+    if fewest * MOST_MISSED > outputs {
+        return true;
+    }
+    let more = fit.missed.saturating_sub(fewest);
+    if more == 0 || fewest == 0 {
+        return more > 0;
+    }
+    let differing: usize = layer
+        .channels
+        .iter()
+        .enumerate()
+        .map(|(channel, values)| {
+            let [one, other] = [&fit.form, best].map(|form| codes(form, channel, values, ends));
+            let differing = one.zip(other).zip(values).filter(|((one, other), _)| one != other);
+            differing.map(|(_, value)| value.times as usize).sum::<usize>()
+        })
+        .sum();
+    let open = differing + 2 * layer.channels.len();
+    more > (3 * fewest * open).div_ceil(outputs)
+}
+
+/// The number of distinct accumulators.
+fn accumulators(values: &[Value]) -> usize {
+    values.chunk_by(|a, b| a.accumulator == b.accumulator).count()
+}
+
+/// True at an end beyond which the form alone would go.
+fn clamps(layer: &Layer, form: &Requantization, [low, high]: [i32; 2]) -> [bool; 2] {
+    let mut clamps = [false; 2];
+    for (channel, values) in layer.channels.iter().enumerate() {
+        let code = |value: Option<&Value>| {
+            let channel = channel.min(form.channels().unwrap_or(1).saturating_sub(1));
+            form.eval(channel, value?.accumulator).ok()
+        };
+        clamps[0] |= code(values.first()).is_some_and(|code| code < low);
+        clamps[1] |= code(values.last()).is_some_and(|code| code > high);
+    }
+    clamps
+}

@@ -1,0 +1,269 @@
+//! One rounding behind a product and a constant, where some values are wrong: what two unknowns that explain all of them
+//! cannot be found for is left out until they can.
+
+use super::{
+    Scalar,
+    affine::Interval,
+    constant,
+    nearest::{Voted, bounds},
+    votes::{Votes, best},
+};
+use crate::edges::{self, Limit, once};
+use crate::vectors::Value;
+use strait_requantize::{Rounding, form::MAX_ADDEND};
+
+/// Number of times that the values that fit worst are left out without a better line.
+const IN_VAIN: usize = 4;
+/// Values that are left out in vain are taken back, one at a time, so many at most.
+const TAKEN_BACK: usize = 64;
+
+/// For each width the multiplier, the shift and the constant that give most outputs.
+pub(super) fn search(
+    values: &[Value],
+    ends: [i32; 2],
+    rounding: Rounding,
+    widths: &[u8],
+) -> Vec<Option<Voted<Scalar>>> {
+    let ascending = ascending(values, ends);
+    let total: u64 = values.iter().map(|value| u64::from(value.times)).sum();
+    let of = |&bits: &u8| {
+        let channel = Channel {
+            values,
+            ends,
+            rounding,
+            bits,
+            total,
+        };
+        channel.search(ascending.clone())
+    };
+    widths.iter().map(of).collect()
+}
+
+struct Channel<'a> {
+    values: &'a [Value],
+    ends: [i32; 2],
+    rounding: Rounding,
+    bits: u8,
+    /// Number of outputs.
+    total: u64,
+}
+
+impl Channel<'_> {
+    fn search(&self, mut kept: Vec<Value>) -> Option<Voted<Scalar>> {
+        let mut most: Option<Voted<Scalar>> = None;
+        let mut in_vain = 0;
+        let mut explained = false;
+        while !explained && in_vain < IN_VAIN {
+            let line = constant::search(&edges::edges(&kept, self.ends), self.rounding, self.bits)?;
+            let voted = self.with_constant(line.parameters);
+            in_vain += 1;
+            if most.is_none_or(|most| voted.votes > most.votes) {
+                (most, in_vain) = (Some(voted), 0);
+            }
+            if voted.votes * 2 < self.total {
+                break;
+            }
+            explained = line.explains;
+            let by = |value: &Value| self.distance(value, line.parameters);
+            let worst = kept.iter().map(by).max().unwrap_or(0);
+            kept.retain(|value| by(value) * 2 < worst.max(1));
+        }
+        let most = most?;
+        let most = if explained { self.taken_back(kept, most) } else { most };
+        Some(if most.votes * 10 < self.total * 9 {
+            most
+        } else {
+            self.turned(most)
+        })
+    }
+
+    /// A line that gives more of the values, turned about accumulators in the middle of the others and moved, as long as that
+    /// gives more.
+    fn turned(&self, mut most: Voted<Scalar>) -> Voted<Scalar> {
+        loop {
+            let before = most.votes;
+            for part in 1..=3 {
+                let pivot = self
+                    .values
+                    .get(self.values.len() * part / 4)
+                    .map_or(0, |value| value.accumulator);
+                if let Some(scalar) = self.with_factor(most.parameters, pivot) {
+                    let voted = self.with_constant(scalar);
+                    if voted.votes > most.votes {
+                        most = voted;
+                    }
+                }
+            }
+            if most.votes == before {
+                return most;
+            }
+        }
+    }
+
+    /// The multiplier that gives most outputs, of those lines that make the same product of an accumulator.
+    fn with_factor(&self, scalar: Scalar, pivot: i64) -> Option<Scalar> {
+        let least = once(self.rounding, scalar.shift);
+        let product = i128::from(pivot) * i128::from(scalar.factor) + i128::from(scalar.constant);
+        let votes = Votes {
+            values: self.values,
+            all: Interval {
+                low: 1 << (self.bits - 1),
+                high: (1 << self.bits) - 1,
+            },
+            of: |value: &Value, within: Interval| {
+                let mut left = within;
+                for edge in bounds(value, self.ends)?.into_iter().flatten() {
+                    let limit = match edge.product(0, &least) {
+                        Limit::AtLeast(t) => Limit::AtLeast(t - product),
+                        Limit::AtMost(t) => Limit::AtMost(t - product),
+                    };
+                    left = left.cut(edge.x.checked_sub(pivot)?, limit);
+                }
+                (!left.is_empty()).then_some(left)
+            },
+        };
+        let factor = best(&votes.cells(), |_| true)?.interval.middle();
+        let constant = product - i128::from(pivot) * factor;
+        Some(Scalar {
+            // Multipliers have 30 bits and fewer.
+            factor: factor as i32,
+            constant: i64::try_from(constant).ok()?,
+            ..scalar
+        })
+    }
+
+    /// The line of values that are explained, with those beside a threshold that were left out for a wrong one.
+    fn taken_back(&self, mut kept: Vec<Value>, mut most: Voted<Scalar>) -> Voted<Scalar> {
+        let line = most.parameters;
+        let mut left: Vec<(i128, Value)> = self
+            .values
+            .iter()
+            .map(|value| (self.distance(value, line), *value))
+            .filter(|&(distance, _)| distance > 0 && distance >> line.shift == 0)
+            .collect();
+        left.sort_unstable();
+        for (_, value) in left.into_iter().take(TAKEN_BACK) {
+            let at = kept.partition_point(|other| *other < value);
+            let above = at
+                .checked_sub(1)
+                .and_then(|before| kept.get(before))
+                .is_none_or(|before| before.output <= value.output);
+            if !(above && kept.get(at).is_none_or(|after| value.output <= after.output)) {
+                continue;
+            }
+            kept.insert(at, value);
+            match constant::search(&edges::edges(&kept, self.ends), self.rounding, self.bits) {
+                Some(found) if found.explains => {
+                    let voted = self.with_constant(found.parameters);
+                    if voted.votes > most.votes {
+                        most = voted;
+                    }
+                }
+                _ => {
+                    kept.remove(at);
+                }
+            }
+        }
+        most
+    }
+
+    /// The constant that gives most outputs with a multiplier and a shift.
+    fn with_constant(&self, scalar: Scalar) -> Voted<Scalar> {
+        let least = once(self.rounding, scalar.shift);
+        let factor = i128::from(scalar.factor);
+        let votes = Votes {
+            values: self.values,
+            all: Interval {
+                low: -i128::from(MAX_ADDEND),
+                high: MAX_ADDEND.into(),
+            },
+            of: |value: &Value, within: Interval| {
+                let mut left = within;
+                for edge in bounds(value, self.ends)?.into_iter().flatten() {
+                    let product = i128::from(edge.x) * factor;
+                    match edge.product(0, &least) {
+                        Limit::AtLeast(t) => left.low = left.low.max(t - product),
+                        Limit::AtMost(t) => left.high = left.high.min(t - product),
+                    }
+                }
+                (!left.is_empty()).then_some(left)
+            },
+        };
+        let cell = best(&votes.cells(), |_| true);
+        let constant = cell.and_then(|cell| i64::try_from(cell.interval.middle()).ok());
+        Voted {
+            parameters: Scalar {
+                constant: constant.unwrap_or(scalar.constant),
+                ..scalar
+            },
+            votes: cell.map_or(0, |cell| cell.votes),
+        }
+    }
+
+    /// By how much a line misses the products that a value stands for; 0 where it meets them.
+    fn distance(&self, value: &Value, line: Scalar) -> i128 {
+        let least = once(self.rounding, line.shift);
+        let Some(bounds) = bounds(value, self.ends) else {
+            return i128::MAX / 4;
+        };
+        let product = i128::from(value.accumulator) * i128::from(line.factor) + i128::from(line.constant);
+        let misses = bounds.into_iter().flatten().map(|edge| match edge.product(0, &least) {
+            Limit::AtLeast(t) => (t - product).max(0),
+            Limit::AtMost(t) => (product - t).max(0),
+        });
+        misses.max().unwrap_or(0)
+    }
+}
+
+/// The most values that do not decrease, of each accumulator the output that was recorded most often.
+fn ascending(values: &[Value], ends: [i32; 2]) -> Vec<Value> {
+    let within = |value: &&Value| (ends[0]..=ends[1]).contains(&value.output);
+    let values: Vec<Value> = values
+        .chunk_by(|a, b| a.accumulator == b.accumulator)
+        .filter_map(|same| same.iter().filter(within).max_by_key(|value| value.times).copied())
+        .collect();
+    // Of the subsequences of each length the last value of the one that ends lowest, and of each value the one before it.
+    let mut last: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(values.len());
+    for (at, value) in values.iter().enumerate() {
+        let length = last.partition_point(|&end| values[end].output <= value.output);
+        before.push(length.checked_sub(1).map(|shorter| last[shorter]));
+        if length == last.len() {
+            last.push(at);
+        } else {
+            last[length] = at;
+        }
+    }
+    let mut chain = Vec::with_capacity(last.len());
+    let mut at = last.last().copied();
+    while let Some(here) = at {
+        chain.push(values[here]);
+        at = before[here];
+    }
+    chain.reverse();
+    chain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_run_that_does_not_decrease_is_left() {
+        let codes = [1, 1, 9, 2, 3, -8, 3, 4];
+        let values: Vec<Value> = (0..)
+            .zip(codes)
+            .map(|(at, output)| Value {
+                accumulator: at,
+                output,
+                at: 0,
+                times: 1,
+            })
+            .collect();
+        let left: Vec<i32> = ascending(&values, [-128, 127])
+            .iter()
+            .map(|value| value.output)
+            .collect();
+        assert_eq!(left, [1, 1, 2, 3, 3, 4]);
+    }
+}

@@ -1,0 +1,268 @@
+//! Parameters that give most of the recorded values, where none gives all of them.
+
+use super::{
+    Parameters, Scalar,
+    affine::{self, Interval},
+    doubling, line, real,
+    votes::{Votes, best, sampled},
+};
+use crate::{
+    edges::{Edge, once, twice},
+    hypothesis::Family,
+    vectors::{Layer, Value},
+};
+use strait_requantize::{Rounding, form::MAX_SHIFT};
+
+/// A layer of which some values may be wrong.
+pub(crate) struct Recorded<'a> {
+    pub(crate) layer: &'a Layer,
+    /// The lowest and the highest output, where results may be saturated.
+    pub(crate) ends: [i32; 2],
+    /// Zero points that are tried.
+    pub(crate) zeros: Vec<i32>,
+}
+
+/// Parameters of one channel, and the number of outputs that they give.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Voted<T> {
+    pub(super) parameters: T,
+    pub(super) votes: u64,
+}
+
+/// For each width the parameters of a family and a rounding that give most outputs, with their zero point; `None` where
+/// there are none of this width.
+pub(super) fn of(
+    family: Family,
+    rounding: Rounding,
+    widths: &[u8],
+    of: &Recorded<'_>,
+) -> Vec<Option<(Parameters, i32)>> {
+    let ends = of.ends;
+    let none = &[0][..];
+    match family {
+        Family::Shift => each(of, none, widths, Parameters::Scalars, |values, _| {
+            vec![Some(shift(values, ends, rounding))]
+        }),
+        Family::After => each(of, &of.zeros, widths, Parameters::Scalars, |values, zero| {
+            factors(values, ends, zero, rounding, widths)
+        }),
+        Family::Before => each(of, none, widths, Parameters::Scalars, |values, _| {
+            line::search(values, ends, rounding, widths)
+        }),
+        Family::Twice => each(of, &of.zeros, widths, Parameters::Scalars, |values, zero| {
+            vec![doubled(values, ends, zero)]
+        }),
+        Family::Float => each(of, &of.zeros, widths, Parameters::Floats, |values, zero| {
+            floats(values, ends, &real::after(zero), widths)
+        }),
+        Family::FloatInside => each(of, &of.zeros, widths, Parameters::Floats, |values, zero| {
+            floats(values, ends, &real::inside(zero), widths)
+        }),
+        Family::Double => each(of, &of.zeros, widths, Parameters::Doubles, |values, zero| {
+            let cell = cell(values, ends, &real::double(zero));
+            vec![cell.and_then(|(patterns, votes)| {
+                Some(Voted {
+                    parameters: real::parts(patterns)?,
+                    votes,
+                })
+            })]
+        }),
+    }
+}
+
+/// For each width the zero point with which the channels give most outputs together.
+fn each<T>(
+    of: &Recorded<'_>,
+    zeros: &[i32],
+    widths: &[u8],
+    parameters: impl Fn(Vec<T>) -> Parameters,
+    search: impl Fn(&[Value], i64) -> Vec<Option<Voted<T>>>,
+) -> Vec<Option<(Parameters, i32)>> {
+    let mut best: Vec<Option<(u64, Vec<T>, i32)>> = widths.iter().map(|_| None).collect();
+    for &zero in zeros {
+        let mut all: Vec<Option<(u64, Vec<T>)>> = widths.iter().map(|_| Some((0, Vec::new()))).collect();
+        for values in &of.layer.channels {
+            for (all, found) in all.iter_mut().zip(search(values, zero.into())) {
+                *all = all.take().zip(found).map(|((votes, mut parameters), found)| {
+                    parameters.push(found.parameters);
+                    (votes + found.votes, parameters)
+                });
+            }
+        }
+        for (best, all) in best.iter_mut().zip(all) {
+            let Some((votes, parameters)) = all else { continue };
+            if best.as_ref().is_none_or(|&(most, ..)| votes > most) {
+                *best = Some((votes, parameters, zero));
+            }
+        }
+    }
+    let with_zero = |(_, found, zero)| (parameters(found), zero);
+    best.into_iter().map(|best| best.map(with_zero)).collect()
+}
+
+/// The bounds of a value; `None` where no result is beyond the ends as it is.
+pub(super) fn bounds(value: &Value, ends: [i32; 2]) -> Option<[Option<Edge>; 2]> {
+    (ends[0]..=ends[1])
+        .contains(&value.output)
+        .then(|| Edge::of(value, ends))
+}
+
+/// Of each value the interval of factors that give it, with one rounding or two.
+fn products<'v>(
+    values: &'v [Value],
+    ends: [i32; 2],
+    zero: i64,
+    all: Interval,
+    least: impl Fn(i128) -> i128 + Copy + 'v,
+) -> Votes<'v, impl Fn(&Value, Interval) -> Option<Interval>> {
+    Votes {
+        values,
+        all,
+        of: move |value: &Value, within: Interval| {
+            let bounds = bounds(value, ends)?.into_iter().flatten();
+            let left = bounds.fold(within, |left, edge| left.cut(edge.x, edge.product(zero, least)));
+            (!left.is_empty()).then_some(left)
+        },
+    }
+}
+
+fn shift(values: &[Value], ends: [i32; 2], rounding: Rounding) -> Voted<Scalar> {
+    let one = Interval { low: 1, high: 1 };
+    let votes = |values: &[Value], shift| products(values, ends, 0, one, &once(rounding, shift)).count(1);
+    let sample: Vec<Value> = sampled(values, 256).copied().collect();
+    let mut shifts: Vec<u8> = (0..=MAX_SHIFT).collect();
+    shifts.sort_by_key(|&shift| std::cmp::Reverse(votes(&sample, shift)));
+    let all = shifts.into_iter().take(3).map(|shift| Voted {
+        parameters: Scalar::shift(shift),
+        votes: votes(values, shift),
+    });
+    all.max_by_key(|voted| voted.votes).unwrap_or(Voted {
+        parameters: Scalar::shift(0),
+        votes: 0,
+    })
+}
+
+fn factors(
+    values: &[Value],
+    ends: [i32; 2],
+    zero: i64,
+    rounding: Rounding,
+    widths: &[u8],
+) -> Vec<Option<Voted<Scalar>>> {
+    let widest = widths.iter().copied().max().unwrap_or(31);
+    let least = once(rounding, MAX_SHIFT);
+    let votes = products(values, ends, zero, affine::all(widest), &least);
+    let cells = votes.cells();
+    let of_width = |&bits: &u8| {
+        let cell = best(&cells, |interval| interval.has_number_of(bits));
+        let inside = cell.and_then(|cell| {
+            Some(Voted {
+                parameters: affine::within(cell.interval, bits)?,
+                votes: cell.votes,
+            })
+        });
+        // The numbers of so many bits on both sides of the best factor.
+        let middle = best(&cells, |_| true)?.interval.middle();
+        let unit = (middle >> bits).max(1);
+        let beside = [middle - unit, middle, middle + unit].into_iter().filter_map(|factor| {
+            let parameters = affine::rounded(factor.max(1), bits)?;
+            let key = i128::from(parameters.factor) << (MAX_SHIFT - parameters.shift);
+            Some(Voted {
+                parameters,
+                votes: votes.count(key),
+            })
+        });
+        inside.or_else(|| beside.max_by_key(|voted| voted.votes))
+    };
+    widths.iter().map(of_width).collect()
+}
+
+/// The shift follows from the factor that one rounding has.
+fn doubled(values: &[Value], ends: [i32; 2], zero: i64) -> Option<Voted<Scalar>> {
+    let half_up = once(Rounding::HalfUp, MAX_SHIFT);
+    let one = products(values, ends, zero, affine::all(31), &half_up).cells();
+    let factor = best(&one, |_| true)?.interval.middle();
+    let length = 128 - factor.leading_zeros();
+    // m · 2^(62 - s) is the factor, and m has 31 bits; next to a power of two the other side may be better.
+    let shift = 93u32.saturating_sub(length);
+    let shifts = [shift.saturating_sub(1), shift, shift + 1].into_iter();
+    let of = |shift: u8| {
+        let least = twice(shift);
+        let cells = products(values, ends, zero, doubling::ALL, &least).cells();
+        let cell = best(&cells, |_| true)?;
+        Some(Voted {
+            parameters: doubling::scalar(cell.interval, shift),
+            votes: cell.votes,
+        })
+    };
+    let legal = shifts.filter_map(|shift| u8::try_from(shift).ok().filter(|shift| (1..=MAX_SHIFT).contains(shift)));
+    legal.filter_map(of).max_by_key(|voted| voted.votes)
+}
+
+/// Of each value the interval of patterns that give it.
+fn patterns<'v, R: Fn(u64, i64) -> i64>(
+    values: &'v [Value],
+    ends: [i32; 2],
+    of: &'v real::Patterns<R>,
+) -> Votes<'v, impl Fn(&Value, Interval) -> Option<Interval>> {
+    Votes {
+        values,
+        all: real::as_integers(of.all),
+        of: move |value: &Value, within: Interval| {
+            // Patterns have 64 bits.
+            let within = [within.low as u64, within.high as u64];
+            let mut bounds = bounds(value, ends)?.into_iter().flatten();
+            let left = bounds.try_fold(within, |left, edge| of.cut(left, &edge))?;
+            Some(real::as_integers(left))
+        },
+    }
+}
+
+/// The interval of patterns with the most votes.
+fn cell<R: Fn(u64, i64) -> i64>(values: &[Value], ends: [i32; 2], of: &real::Patterns<R>) -> Option<([u64; 2], u64)> {
+    let cell = best(&patterns(values, ends, of).cells(), |_| true)?;
+    Some(([cell.interval.low as u64, cell.interval.high as u64], cell.votes))
+}
+
+fn floats<R: Fn(u64, i64) -> i64>(
+    values: &[Value],
+    ends: [i32; 2],
+    of: &real::Patterns<R>,
+    widths: &[u8],
+) -> Vec<Option<Voted<f32>>> {
+    let votes = patterns(values, ends, of);
+    let cells = votes.cells();
+    let ends = |interval: Interval| [interval.low as u64, interval.high as u64];
+    let of_width = |&bits: &u8| {
+        let cell = best(&cells, |interval| real::cut(ends(interval), bits).is_some());
+        let inside = cell.and_then(|cell| {
+            Some(Voted {
+                parameters: real::cut(ends(cell.interval), bits)?,
+                votes: cell.votes,
+            })
+        });
+        let middle = best(&cells, |_| true)?.interval.middle() as u64;
+        let beside = [middle, middle.saturating_add(1 << 24u8.saturating_sub(bits))].map(|pattern| {
+            let parameters = real::nearest(pattern, bits);
+            Voted {
+                parameters,
+                votes: votes.count(parameters.to_bits().into()),
+            }
+        });
+        inside.or_else(|| beside.into_iter().max_by_key(|voted| voted.votes))
+    };
+    widths.iter().map(of_width).collect()
+}
+
+/// The number of outputs that a factor behind one rounding gives at best, of a few values of each channel: how well a zero
+/// point fits.
+pub(crate) fn fits(layer: &Layer, ends: [i32; 2], zero: i32) -> u64 {
+    let each = (2048 / layer.channels.len().max(1)).clamp(64, 1024);
+    let of = |values: &Vec<Value>| {
+        let sample: Vec<Value> = sampled(values, each).copied().collect();
+        let least = once(Rounding::HalfUp, MAX_SHIFT);
+        let cells = products(&sample, ends, zero.into(), affine::all(31), &least).cells();
+        best(&cells, |_| true).map_or(0, |cell| cell.votes)
+    };
+    layer.channels.iter().map(of).sum()
+}

@@ -1,0 +1,166 @@
+//! Values as votes: each is given by the parameters of one interval, and where most intervals lie over each other most values
+//! are given.
+
+use super::affine::Interval;
+use crate::vectors::Value;
+
+/// Values, and of each the interval of parameters that give it.
+pub(super) struct Votes<'a, F> {
+    pub(super) values: &'a [Value],
+    /// All parameters that there are.
+    pub(super) all: Interval,
+    /// The parameters of an interval that give a value; `None` where none does.
+    pub(super) of: F,
+}
+
+/// Parameters that the same values vote for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub(super) interval: Interval,
+    /// Number of recorded outputs that they give.
+    pub(super) votes: u64,
+}
+
+/// Values of which so many are looked at first.
+const SAMPLE: usize = 2048;
+
+impl<F: Fn(&Value, Interval) -> Option<Interval>> Votes<'_, F> {
+    /// The cells of all parameters, or, where there are many values, of those among which the best ones are: a sample of the
+    /// values says where that is.
+    pub(super) fn cells(&self) -> Vec<Cell> {
+        if self.values.len() <= 2 * SAMPLE {
+            return self.cells_of(self.values.iter(), self.all);
+        }
+        let sample = || sampled(self.values, SAMPLE);
+        let cells = self.cells_of(sample(), self.all);
+        let total: u64 = sample().map(|value| u64::from(value.times)).sum();
+        let most = cells.iter().map(|cell| cell.votes).max().unwrap_or(0);
+        // As many votes less as chance may have given a worse cell.
+        let heaviest = sample().map(|value| u64::from(value.times)).max().unwrap_or(1);
+        let spare = (3 * (total - most).isqrt() + 8).saturating_mul(heaviest);
+        let near = |cell: &&Cell| cell.votes + spare >= most;
+        let (first, last) = (cells.iter().find(near), cells.iter().rfind(near));
+        let window = match (first, last) {
+            (Some(first), Some(last)) => Interval {
+                low: first.interval.low,
+                high: last.interval.high,
+            },
+            _ => self.all,
+        };
+        self.cells_of(self.values.iter(), window)
+    }
+
+    fn cells_of<'v>(&self, values: impl Iterator<Item = &'v Value>, window: Interval) -> Vec<Cell> {
+        let mut votes: i64 = 0;
+        let mut changes: Vec<(i128, i64)> = Vec::new();
+        for value in values {
+            let Some(own) = (self.of)(value, window) else { continue };
+            let times = i64::from(value.times);
+            if own.low <= window.low {
+                votes += times;
+            } else {
+                changes.push((own.low, times));
+            }
+            if own.high < window.high {
+                changes.push((own.high + 1, -times));
+            }
+        }
+        changes.sort_unstable();
+        let mut cells = Vec::new();
+        let mut low = window.low;
+        for same in changes.chunk_by(|a, b| a.0 == b.0) {
+            let at = same.first().map_or(low, |change| change.0);
+            let interval = Interval { low, high: at - 1 };
+            cells.push(Cell {
+                interval,
+                votes: votes.unsigned_abs(),
+            });
+            votes += same.iter().map(|change| change.1).sum::<i64>();
+            low = at;
+        }
+        let interval = Interval { low, high: window.high };
+        cells.push(Cell {
+            interval,
+            votes: votes.unsigned_abs(),
+        });
+        cells
+    }
+
+    /// The number of outputs that one parameter gives.
+    pub(super) fn count(&self, parameter: i128) -> u64 {
+        let one = Interval {
+            low: parameter,
+            high: parameter,
+        };
+        let given = self.values.iter().filter(|value| (self.of)(value, one).is_some());
+        given.map(|value| u64::from(value.times)).sum()
+    }
+}
+
+/// The cell with the most votes of those that pass, the widest of several.
+pub(super) fn best(cells: &[Cell], passes: impl Fn(Interval) -> bool) -> Option<Cell> {
+    let passing = cells.iter().filter(|cell| passes(cell.interval));
+    passing
+        .max_by_key(|cell| (cell.votes, cell.interval.high - cell.interval.low))
+        .copied()
+}
+
+/// So many of the values, at irregular distances, the same ones in every run.
+pub(super) fn sampled(values: &[Value], count: usize) -> impl Iterator<Item = &Value> {
+    let step = (values.len() / count.max(1)).max(1);
+    (0..values.len() / step).map(move |index| {
+        // A multiplicative hash.
+        let within = (index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
+        &values[index * step + (within as usize) % step]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values whose intervals are the numbers from the accumulator to the output.
+    fn cells(intervals: &[(i64, i32, u32)]) -> Vec<Cell> {
+        let values: Vec<Value> = intervals
+            .iter()
+            .map(|&(accumulator, output, times)| Value {
+                accumulator,
+                output,
+                at: 0,
+                times,
+            })
+            .collect();
+        let votes = Votes {
+            values: &values,
+            all: Interval { low: 0, high: 99 },
+            of: |value: &Value, all: Interval| {
+                let own = Interval {
+                    low: all.low.max(value.accumulator.into()),
+                    high: all.high.min(value.output.into()),
+                };
+                (own.low <= own.high).then_some(own)
+            },
+        };
+        let cells = votes.cells();
+        for at in 0..100 {
+            let of = cells
+                .iter()
+                .find(|cell| (cell.interval.low..=cell.interval.high).contains(&at));
+            assert_eq!(of.map(|cell| cell.votes), Some(votes.count(at)), "{at}");
+        }
+        cells
+    }
+
+    #[test]
+    fn where_most_intervals_lie_over_each_other_is_the_best_cell() {
+        let found = cells(&[(0, 50, 1), (40, 99, 1), (45, 48, 2), (200, 300, 9), (60, 61, 3)]);
+        let best = best(&found, |_| true).map(|cell| (cell.interval.low, cell.interval.high, cell.votes));
+        assert_eq!(best, Some((45, 48, 4)));
+    }
+
+    #[test]
+    fn without_a_vote_all_is_one_cell() {
+        assert_eq!(cells(&[]).len(), 1);
+        assert_eq!(cells(&[(0, 99, 7)])[0].votes, 7);
+    }
+}

@@ -1,0 +1,233 @@
+//! Every hypothesis and every rule on one reading of a layer.
+
+use crate::{
+    answer::Subject,
+    edges::Bounds,
+    ends,
+    hypothesis::Hypothesis,
+    rules::Rule,
+    search::{self, Recorded},
+    vectors::{Layer, Value, VectorsError},
+    zeros,
+};
+use strait_requantize::Requantization;
+
+/// The most zero points that are tried one after the other.
+const MOST_ZEROS: i64 = 1024;
+/// An arithmetic that misses more than one of so many outputs explains nothing.
+pub(crate) const MOST_MISSED: usize = 10;
+
+/// An arithmetic with the parameters that give most of a layer's values.
+pub(crate) struct Fit {
+    pub(crate) subject: Subject,
+    pub(crate) form: Requantization,
+    /// Number of outputs that it does not give.
+    pub(crate) missed: usize,
+}
+
+/// All that was tried on one reading of a layer, what misses least first.
+pub(crate) struct Tried {
+    pub(crate) layer: Layer,
+    /// The lowest and the highest output, where results may be saturated.
+    pub(crate) ends: [i32; 2],
+    pub(crate) fits: Vec<Fit>,
+}
+
+impl Tried {
+    pub(crate) fn of(file: &str, layer: &Layer) -> Result<Tried, VectorsError> {
+        let ordered = layer.contradiction().is_none();
+        let bounds = ordered.then(|| Bounds::new(layer));
+        if let Some(bounds) = &bounds {
+            check_zero_points(file, bounds)?;
+        }
+        let ends = match &bounds {
+            Some(bounds) => bounds.ends,
+            None => ends::without_strays(layer),
+        };
+        let mut tried = Tried {
+            layer: layer.clone(),
+            ends,
+            fits: Vec::new(),
+        };
+        if let Some(bounds) = &bounds {
+            tried.add_exact(bounds);
+        }
+        let explained: Vec<Subject> = tried.fits.iter().map(|fit| fit.subject).collect();
+        let of = Recorded {
+            layer,
+            ends,
+            zeros: zeros::likely(layer, ends),
+        };
+        tried.add_rules(&of.zeros, &explained);
+        tried.add_nearest(&of, &explained);
+        tried.fits.sort_by_key(|fit| fit.missed);
+        Ok(tried)
+    }
+
+    fn add(&mut self, subject: Subject, form: Requantization) -> usize {
+        let missed = missed(&self.layer, &form, self.ends)
+            .map(|(_, value, _)| value.times as usize)
+            .sum();
+        self.fits.push(Fit { subject, form, missed });
+        missed
+    }
+
+    /// Hypotheses and rules that give every value.
+    fn add_exact(&mut self, bounds: &Bounds<'_>) {
+        if let Some(scales) = &bounds.layer.scales {
+            for rule in Rule::ALL {
+                let mut forms = bounds
+                    .zero_points()
+                    .filter_map(|zero| rule.form(bounds.layer, scales, zero).ok());
+                let gives_all = |form: &Requantization| missed(bounds.layer, form, bounds.ends).next().is_none();
+                if let Some(form) = forms.find(gives_all) {
+                    self.add(Subject::Rule(rule), form);
+                }
+            }
+        }
+        for widths in Hypothesis::by_width() {
+            // Widths come from the widest to the narrowest, whose factors are among those of the former.
+            for hypothesis in widths {
+                let Some(form) = search::exact(&hypothesis, bounds) else {
+                    break;
+                };
+                self.add(Subject::Hypothesis(hypothesis), form);
+            }
+        }
+    }
+
+    /// Rules that do not give every value, each with the best of these zero points.
+    fn add_rules(&mut self, zeros: &[i32], explained: &[Subject]) {
+        let Some(scales) = self.layer.scales.clone() else {
+            return;
+        };
+        for rule in Rule::ALL {
+            let subject = Subject::Rule(rule);
+            if explained.contains(&subject) {
+                continue;
+            }
+            let forms = zeros
+                .iter()
+                .filter_map(|&zero| rule.form(&self.layer, &scales, zero).ok());
+            let missed_by = |form: &Requantization| {
+                let values = missed(&self.layer, form, self.ends);
+                values.map(|(_, value, _)| u64::from(value.times)).sum::<u64>()
+            };
+            if let Some(form) = forms.min_by_key(missed_by) {
+                self.add(subject, form);
+            }
+        }
+    }
+
+    /// The nearest forms of the other hypotheses. Where something gives every value, or the widest is far off, the widest
+    /// that does not is one of each family and rounding.
+    fn add_nearest(&mut self, of: &Recorded<'_>, explained: &[Subject]) {
+        let exact = !explained.is_empty();
+        for widths in Hypothesis::by_width() {
+            let left: Vec<Hypothesis> = widths
+                .into_iter()
+                .filter(|hypothesis| !explained.contains(&Subject::Hypothesis(*hypothesis)))
+                .collect();
+            let Some((widest, narrower)) = left.split_first() else {
+                continue;
+            };
+            let Some(missed) = self.add_widths(of, std::slice::from_ref(widest)) else {
+                continue;
+            };
+            if !exact && missed * MOST_MISSED <= of.layer.outputs() {
+                self.add_widths(of, narrower);
+            }
+        }
+    }
+
+    /// The nearest form of each of these hypotheses, which differ in width alone; the number of outputs that the best misses.
+    fn add_widths(&mut self, of: &Recorded<'_>, widths: &[Hypothesis]) -> Option<usize> {
+        let first = widths.first()?;
+        let bits: Vec<u8> = widths.iter().map(|hypothesis| hypothesis.bits).collect();
+        let found = search::nearest(first.family, first.rounding, &bits, of);
+        let forms = widths
+            .iter()
+            .zip(found)
+            .filter_map(|(hypothesis, form)| Some((*hypothesis, form?)));
+        forms
+            .map(|(hypothesis, form)| self.add(Subject::Hypothesis(hypothesis), form))
+            .min()
+    }
+
+    /// Number of outputs that the best arithmetic misses.
+    pub(crate) fn missed(&self) -> usize {
+        self.fits.first().map_or(self.layer.outputs(), |best| best.missed)
+    }
+
+    /// True if a constant of any size makes up for the zero point in all arithmetics that miss no more than the best does.
+    pub(crate) fn needs_constant(&self) -> bool {
+        let missed = self.missed();
+        let mut best = self.fits.iter().filter(|fit| fit.missed <= missed);
+        best.all(|fit| matches!(fit.form, Requantization::FractionalZero(_)))
+    }
+
+    /// True if this reading explains a layer that another one does not, or by less: with a zero point alone where only a
+    /// constant of any size does so there.
+    pub(crate) fn is_much_better(&self, other: &Tried, other_zero: bool) -> bool {
+        let explains = |tried: &Tried| tried.missed() * MOST_MISSED <= tried.layer.outputs();
+        let by_zero = other_zero && !self.needs_constant() && other.needs_constant();
+        explains(self) && (self.missed() * 2 < other.missed() || by_zero && self.missed() <= other.missed())
+    }
+}
+
+/// The zero point that an arithmetic adds.
+pub(crate) fn zero_point(form: &Requantization) -> Option<i32> {
+    match form {
+        Requantization::TfLite(form) => Some(form.zp),
+        Requantization::Gemmlowp(form) => Some(form.zp),
+        Requantization::SixteenByEight(form) => Some(form.zp),
+        Requantization::Float64(form) => Some(form.zp),
+        Requantization::Float(form) => Some(form.zp),
+        Requantization::FloatZeroInside(form) => Some(form.zp),
+        Requantization::AscendRequant(form) => Some(form.offset),
+        _ => None,
+    }
+}
+
+fn check_zero_points(file: &str, bounds: &Bounds<'_>) -> Result<(), VectorsError> {
+    let zeros = bounds.zero_points();
+    if i64::from(*zeros.end()) - i64::from(*zeros.start()) < MOST_ZEROS {
+        return Ok(());
+    }
+    Err(VectorsError {
+        file: file.to_owned(),
+        array: Some(format!("{}/zero_point", bounds.layer.name)),
+        wrong: format!(
+            "it is missing, and the outputs leave {} ..= {}",
+            zeros.start(),
+            zeros.end()
+        ),
+        right: "the output's zero point, or accumulators on both sides of zero".into(),
+    })
+}
+
+/// Results of a form for the accumulators of a channel, clamped to the ends; `None` where it overflows.
+pub(crate) fn codes<'a>(
+    form: &'a Requantization,
+    channel: usize,
+    values: &'a [Value],
+    [low, high]: [i32; 2],
+) -> impl Iterator<Item = Option<i32>> + 'a {
+    let scalars = form.channel(channel.min(form.channels().unwrap_or(1).saturating_sub(1)));
+    values.iter().map(move |value| {
+        let code = scalars.as_ref().ok().and_then(|form| form.eval(value.accumulator).ok());
+        code.map(|code| code.min(high).max(low))
+    })
+}
+
+/// The values that a form does not give, with their channel and what it gives there.
+pub(crate) fn missed<'a>(
+    layer: &'a Layer,
+    form: &'a Requantization,
+    ends: [i32; 2],
+) -> impl Iterator<Item = (usize, &'a Value, Option<i32>)> {
+    layer.channels.iter().enumerate().flat_map(move |(channel, values)| {
+        let codes = codes(form, channel, values, ends).zip(values);
+        codes.filter_map(move |(code, value)| (code != Some(value.output)).then_some((channel, value, code)))
+    })
+}

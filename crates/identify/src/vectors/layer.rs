@@ -1,0 +1,177 @@
+//! One recorded layer: its values by channel.
+
+use super::Scales;
+use std::fmt;
+use strait_requantize::IntType;
+
+/// Recorded values of one layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// Its name in the file.
+    pub name: String,
+    /// The outputs' type.
+    pub out: IntType,
+    /// The extents of the recorded outputs.
+    pub shape: Vec<usize>,
+    /// The axis of the channels.
+    pub axis: Axis,
+    /// Origin of the accumulators.
+    pub source: Source,
+    /// The output's zero point, where the file says it.
+    pub zero_point: Option<i32>,
+    /// Scales on both sides, where the file says them.
+    pub scales: Option<Scales>,
+    /// Of each channel the accumulators with their outputs, ascending, each pair once.
+    pub channels: Vec<Vec<Value>>,
+    /// Accumulators and outputs in the order of the file.
+    pub recorded: Vec<(i64, i32)>,
+}
+
+/// A recorded output of an accumulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Value {
+    /// The accumulator.
+    pub accumulator: i64,
+    /// Its output.
+    pub output: i32,
+    /// The position of the first such output in the file's array, elements counted from 0.
+    pub at: u32,
+    /// Number of times that it was recorded.
+    pub times: u32,
+}
+
+/// Origin of the accumulators of a layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// They were recorded.
+    #[default]
+    Accumulators,
+    /// They are sums of recorded products of a matrix of weights.
+    Dense,
+    /// They are sums of recorded products of a window.
+    Convolution,
+}
+
+/// Which axis of the outputs is that of the channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Axis {
+    /// The second: `[batch, channels, …]`. Outputs of one axis have one channel.
+    #[default]
+    Second,
+    /// The last: `[batch, …, channels]`.
+    Last,
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Axis::Second => "axis 1 is that of the channels",
+            Axis::Last => "the last axis is that of the channels",
+        })
+    }
+}
+
+impl Layer {
+    /// A layer of pairs of accumulator and output, in the order of an array with this shape.
+    pub fn new(name: &str, out: IntType, shape: &[usize], axis: Axis, recorded: Vec<(i64, i32)>) -> Layer {
+        let channels = by_channel(shape, axis, &recorded);
+        Layer {
+            name: name.to_owned(),
+            out,
+            shape: shape.to_vec(),
+            axis,
+            source: Source::Accumulators,
+            zero_point: None,
+            scales: None,
+            channels,
+            recorded,
+        }
+    }
+
+    /// Number of recorded outputs.
+    pub fn outputs(&self) -> usize {
+        self.recorded.len()
+    }
+
+    /// The place of an output in the file's array, axis by axis.
+    pub fn place(&self, at: u32) -> Vec<usize> {
+        let mut rest = at as usize;
+        let mut place: Vec<usize> = self
+            .shape
+            .iter()
+            .rev()
+            .map(|&extent| {
+                let extent = extent.max(1);
+                let here = rest % extent;
+                rest /= extent;
+                here
+            })
+            .collect();
+        place.reverse();
+        place
+    }
+
+    /// The same values with the channels along the other axis; `None` where that is no other reading.
+    pub(crate) fn with_other_axis(&self) -> Option<Layer> {
+        let axis = match self.axis {
+            Axis::Second => Axis::Last,
+            Axis::Last => Axis::Second,
+        };
+        let [_, _, .., last] = *self.shape else { return None };
+        let channels = if axis == Axis::Last { last } else { self.shape[1] };
+        // Scales for each channel say which axis it is.
+        let fits = self
+            .scales
+            .as_ref()
+            .is_none_or(|scales| scales.weight.channels().is_none_or(|own| own == channels));
+        (self.shape.len() > 2 && fits).then(|| Layer {
+            axis,
+            channels: by_channel(&self.shape, axis, &self.recorded),
+            ..self.clone()
+        })
+    }
+
+    /// The first accumulators of a channel that no function gives these outputs of, or none that does not decrease: two
+    /// pairs of accumulator and output.
+    pub(crate) fn contradiction(&self) -> Option<(usize, [Value; 2])> {
+        let of = |(channel, values): (usize, &Vec<Value>)| {
+            let two = values.windows(2).find_map(|two| {
+                let two = <&[Value; 2]>::try_from(two).ok()?;
+                (two[0].accumulator == two[1].accumulator || two[0].output > two[1].output).then_some(*two)
+            })?;
+            Some((channel, two))
+        };
+        self.channels.iter().enumerate().find_map(of)
+    }
+}
+
+/// The values of each channel, ascending.
+fn by_channel(shape: &[usize], axis: Axis, recorded: &[(i64, i32)]) -> Vec<Vec<Value>> {
+    let (channels, inner) = match (shape, axis) {
+        ([_, channels, inner @ ..], Axis::Second) => (*channels, inner.iter().product::<usize>()),
+        ([_, .., channels], Axis::Last) => (*channels, 1),
+        _ => (1, 1),
+    };
+    let mut all: Vec<Vec<Value>> = vec![Vec::new(); channels];
+    for (at, &(accumulator, output)) in recorded.iter().enumerate() {
+        let channel = at / inner.max(1) % channels.max(1);
+        if let Some(values) = all.get_mut(channel) {
+            // A file has at most 2^24 outputs of a layer.
+            values.push(Value {
+                accumulator,
+                output,
+                at: at as u32,
+                times: 1,
+            });
+        }
+    }
+    for values in &mut all {
+        values.sort_unstable();
+        values.dedup_by(|next, kept| {
+            let same = (next.accumulator, next.output) == (kept.accumulator, kept.output);
+            kept.times += u32::from(same);
+            same
+        });
+    }
+    all
+}
