@@ -18,5 +18,6 @@ mod new;
 mod outside;
 mod own_model;
 mod pages;
+mod planted;
 mod reader;
 mod survives;
