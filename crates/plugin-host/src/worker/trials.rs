@@ -30,9 +30,6 @@ const OFTEN: Duration = Duration::from_millis(100);
 /// The most such calls.
 const MOST_OFTEN: usize = 4096;
 
-/// Calls after which the threads wait for each other, so that none is done before another one begins.
-const BETWEEN: u32 = 4;
-
 impl Plugin {
     /// Asks for the codes of tiles, whose accumulators follow each other. The codes are those of the first call of the first tile.
     pub(super) fn attempt(
@@ -210,26 +207,17 @@ fn together(tiles: &[Asked<'_>], rounds: u32) -> Result<Vec<Misdeed>, Fault> {
     let start = Barrier::new(tiles.len());
     let one = |at: usize, asked: &Asked<'_>, alone: &Room| -> Result<Option<Misdeed>, Fault> {
         let mut places = Places::new(asked);
-        let mut found = Ok(None);
-        for round in 0..rounds {
-            // All threads come to all rounds.
-            if round % BETWEEN == 0 {
-                start.wait();
-            }
-            if !matches!(found, Ok(None)) {
-                continue;
-            }
+        start.wait();
+        // Nobody waits in between: where there is one processor, a thread loses it in the middle of a call.
+        for _ in 0..rounds {
             places.codes.inside_mut().fill(FILLS[1]);
-            found = places.call(asked).map(|()| {
-                let differs = differing(alone, &places.codes, asked.header.out, asked.width());
-                differs.map(|(code, codes)| Misdeed::Together {
-                    tile: at as u64,
-                    at: code,
-                    codes,
-                })
-            });
+            places.call(asked)?;
+            if let Some((code, codes)) = differing(alone, &places.codes, asked.header.out, asked.width()) {
+                let (tile, at) = (at as u64, code);
+                return Ok(Some(Misdeed::Together { tile, at, codes }));
+            }
         }
-        found
+        Ok(None)
     };
     let one = &one;
     let found = thread::scope(|scope| {
