@@ -15,7 +15,7 @@ use strait_target::{Emitted, Options, Sink as _, TargetError};
 
 use crate::node::{NodeHeader, Refused};
 use crate::process::{Broken, Clock, Patience, Program, Worker};
-use crate::wire::{self, Answer, Description, Request, Sizes, TensorHeader, TileHeader};
+use crate::wire::{self, Answer, Description, Fence, Request, Sizes, TensorHeader, TileHeader};
 use crate::{LoadError, PluginError, Probe, sha256, sidecar};
 
 /// The most bytes of one piece of a file; the worker cuts longer ones.
@@ -24,8 +24,8 @@ pub(crate) const MOST_PIECE: u64 = 16 << 20;
 /// A plugin in a library, run in a worker. Calls come one after the other. A worker that has crashed, hung or panicked is
 /// replaced with the next call.
 pub struct Library {
-    /// True where models are handed over between memory that nobody may touch.
-    fenced: AtomicBool,
+    /// True where models are handed over between memory that nobody may touch, and the number of those that were.
+    fenced: (AtomicBool, AtomicU64),
     /// True where each tile is held against its form.
     held: AtomicBool,
     /// Calls of each function.
@@ -123,7 +123,7 @@ impl Library {
             None => sha256(path).map_err(|error| refused(LoadError::unreadable(error)))?,
         };
         let mut library = Library {
-            fenced: AtomicBool::new(false),
+            fenced: Default::default(),
             held: AtomicBool::new(false),
             calls: Mutex::default(),
             path: path.to_owned(),
@@ -199,9 +199,20 @@ impl Library {
         self.description.emits
     }
 
-    /// Hands models over between memory that nobody may touch, from now on, and for reading alone: what goes too far crashes.
+    /// Hands models over in memory that is for reading alone, from now on, every other one behind memory that nobody may touch, and
+    /// the others in front of such: what goes too far crashes.
     pub fn fence(&self) {
-        self.fenced.store(true, Ordering::Relaxed);
+        self.fenced.0.store(true, Ordering::Relaxed);
+    }
+
+    fn next_fence(&self) -> Option<Fence> {
+        let (is_fenced, models) = &self.fenced;
+        is_fenced
+            .load(Ordering::Relaxed)
+            .then(|| match models.fetch_add(1, Ordering::Relaxed) % 2 {
+                0 => Fence::Behind,
+                _ => Fence::Before,
+            })
     }
 
     /// Holds each tile of its targets' own model against the form, from now on: another code is an error.
@@ -441,7 +452,7 @@ impl Library {
                 target,
                 ir: ir_size,
                 tensors,
-                fenced: self.fenced.load(Ordering::Relaxed),
+                fenced: self.next_fence(),
             };
             let body: Vec<&[u8]> = std::iter::once(ir).chain(data.iter().copied()).collect();
             let mut answer = session.ask(&request, &body, MOST_PIECE, clock)?;

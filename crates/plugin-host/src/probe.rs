@@ -150,12 +150,12 @@ impl Probe {
         let models = [0, 64, 4096].map(|size| Probe::NoModel { size });
         entries
             .into_iter()
-            .chain([Probe::EntryAgain])
+            // In front of calls that may harm a target when they close another one.
+            .chain([Probe::EntryAgain, Probe::Reopened])
             .chain(sized)
             .chain([Probe::LessRoom])
             .chain(nulls.map(Probe::Null))
             .chain(models)
-            .chain([Probe::Reopened])
     }
 
     /// The function that is called.

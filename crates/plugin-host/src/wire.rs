@@ -41,8 +41,15 @@ pub(crate) enum Request {
         target: u32,
         ir: u64,
         tensors: Vec<TensorHeader>,
-        fenced: bool,
+        fenced: Option<Fence>,
     },
+}
+
+/// The side of bytes on which memory begins at once that nobody may touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Fence {
+    Before,
+    Behind,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

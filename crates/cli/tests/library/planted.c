@@ -64,6 +64,9 @@ static volatile int forever = 1;
 /* True in about half of all processes. */
 static int here(void) { return getpid() & 1; }
 
+static int64_t targets[64];
+static int opens;
+
 /* ---- requantize ---- */
 
 static int64_t rounded(int64_t product, uint32_t shift) {
@@ -97,7 +100,7 @@ static int64_t code(const strait_form *form, uint64_t channel, int64_t x, int fa
         y = (int64_t)real;
         y -= (double)y > real;
     } else if (faulty && DOES(OVERFLOWS)) {
-        y = rounded((int64_t)(uint64_t)((uint64_t)(int32_t)x * (uint32_t)form->factor[c]), shift);
+        y = (int32_t)rounded(x * form->factor[c] + form->addend[c], shift);
     } else {
         y = rounded(x * form->factor[c] + (faulty && DOES(ADDEND) ? 1 : form->addend[c]), faulty && DOES(LARGE_SHIFT) && shift > 40 ? 40 : shift);
     }
@@ -217,6 +220,9 @@ static strait_status requantize(const strait_host *host, void *opened, const str
         return STRAIT_INVALID_ARGUMENT;
     }
     const int columns = tile->channel_axis == STRAIT_CHANNELS_ALONG_COLUMNS;
+    if (HAS(CLOSE, WRONG) && opens < 0) {
+        return STRAIT_INTERNAL;
+    }
     const int faulty = FUNCTION == REQUANTIZE && (columns ? STRAIT_CHANNELS_ALONG_COLUMNS : STRAIT_CHANNELS_ALONG_ROWS) == AXIS &&
                        (WIDTH == 64 ? tile->accumulator_bits == 64 : tile->accumulator_bits == 32 && size * 8 == WIDTH) &&
                        form->channels == COUNT;
@@ -263,7 +269,7 @@ static strait_status requantize(const strait_host *host, void *opened, const str
         const uint64_t row = at / tile->columns, column = at % tile->columns;
         uint64_t channel = (columns ? column : row) + (faulty && DOES(IGNORES_FIRST) ? 0 : tile->first_channel);
         if (faulty && DOES(ROW_MAJOR) && form->per_channel) {
-            channel = tile->first_channel + row % (columns ? tile->columns : tile->rows);
+            channel = tile->first_channel + at % (columns ? tile->columns : tile->rows);
         }
         int64_t x = tile->accumulator_bits == 64 ? ((const int64_t *)tile->accumulators)[at] : ((const int32_t *)tile->accumulators)[at];
         if (faulty && DOES(PARALLEL) && count <= 1 << 20) {
@@ -325,9 +331,6 @@ static strait_status requantize(const strait_host *host, void *opened, const str
 
 /* ---- the others ---- */
 
-static int64_t targets[64];
-static int opens;
-
 static strait_status open_target(const strait_host *host, const strait_open *options, void **made) {
     (void)host;
     if (HAS(OPEN, TRUSTS)) {
@@ -341,6 +344,9 @@ static strait_status open_target(const strait_host *host, const strait_open *opt
     if (HAS(OPEN, WRONG) || (HAS(OPEN, SECOND) && opens > 1) || (HAS(OPEN, PROCESS) && here())) {
         return STRAIT_INTERNAL;
     }
+    if (HAS(OPEN, BEFORE) || HAS(OPEN, BEHIND)) {
+        made[HAS(OPEN, BEFORE) ? -1 : 1] = &targets[0];
+    }
     if (!HAS(OPEN, UNWRITTEN)) {
         *made = &targets[opens % 64];
     }
@@ -350,6 +356,9 @@ static strait_status open_target(const strait_host *host, const strait_open *opt
 static void close_target(void *opened) {
     if (HAS(CLOSE, TRUSTS)) {
         *(int64_t *)opened = 0;
+    }
+    if (HAS(CLOSE, WRONG)) {
+        opens = -100;
     }
     if (HAS(CLOSE, CRASHES) && opened != NULL) {
         abort();
@@ -370,6 +379,9 @@ static strait_status admits(const strait_host *host, void *opened, const strait_
     calls++;
     if (HAS(ADMITS, ALL) || HAS(ADMITS, WRONG) || HAS(ADMITS, EMPTY) || (HAS(ADMITS, SECOND) && calls % 5 == 0) || (HAS(ADMITS, PROCESS) && here())) {
         refuse(node, "not today");
+    }
+    if (HAS(ADMITS, TOUCHES_INPUT)) {
+        ((strait_operand *)(uintptr_t)node->result)->flags ^= STRAIT_OPERAND_CONSTANT;
     }
     if (HAS(ADMITS, CRASHES)) {
         abort();

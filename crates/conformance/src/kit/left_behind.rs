@@ -32,3 +32,14 @@ pub(super) fn left_behind(before: &Traces, early: &Traces, late: &Traces) -> Vec
         .map(|text| Fault::new(Subject::Traces, text))
         .collect()
 }
+
+/// Settings that calls have changed since the library was loaded.
+pub(super) fn settings(before: &Traces, late: &Traces) -> Vec<String> {
+    let both = before
+        .settings
+        .iter()
+        .filter_map(|(name, was)| Some((name, was, late.settings.get(name)?)));
+    let differing = both.filter(|(_, was, is)| was != is);
+    let text = |(name, was, is)| format!("{name}: {was} before the library was loaded, {is} after it was called");
+    differing.map(text).collect()
+}

@@ -118,6 +118,14 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
     }
     let (networks, seen) = networks::lines(&witness, &variants(entry, how.options, spec), how.progress);
     lines.extend(networks);
+    // Functions that were called after the tiles may have changed the process, too.
+    if let Some(Ok([before, now])) = how.library.map(|library| library.traces(&spec.chosen))
+        && let Some(line) = lines.iter_mut().find(|line| line.name == fault::Subject::Traces.name())
+        && line.findings.is_empty()
+    {
+        let found = left_behind::settings(&before, &now);
+        found.into_iter().for_each(|fault| line.find(fault));
+    }
     lines.extend(match how.library {
         Some(library) => functions::of_library(library, &witness, &seen),
         None if entry.has_code() => functions::of_program(&witness, &seen),

@@ -20,10 +20,10 @@ use strait_target::{OptionValue, Options};
 
 use super::forms::Arrays;
 use super::load::{self, Loaded};
-use super::memory::{Aligned, Fenced, Side};
+use super::memory::{Aligned, Fenced};
 use super::probes;
 use crate::library::MOST_PIECE;
-use crate::wire::{self, Answer, Description, TensorHeader};
+use crate::wire::{self, Answer, Description, Fence, TensorHeader};
 use crate::{LoadError, Probe};
 
 /// The longest text that a plugin may say, in bytes.
@@ -223,7 +223,10 @@ impl Plugin {
     }
 
     /// A target with these options; what was in the place for it, where the library has no `open` or leaves the place alone.
-    pub(super) fn opened(&self, options: &Options, mut target: *mut c_void) -> Result<*mut c_void, Fault> {
+    pub(super) fn opened(&self, options: &Options, target: *mut c_void) -> Result<*mut c_void, Fault> {
+        // Nothing is to be written on either side.
+        let beside = ptr::dangling_mut::<u32>().cast::<c_void>();
+        let mut place = [beside, target, beside];
         if let Some(open) = self.plugin.open {
             let entries: Vec<c::OptionEntry> = options.iter().map(|(name, value)| entry(name, value)).collect();
             let options = c::Open {
@@ -233,9 +236,13 @@ impl Plugin {
                 ..c::Open::EMPTY
             };
             // SAFETY: all arguments live until the call returns.
-            self.reports().of(|host| unsafe { open(host, &options, &mut target) })?;
+            self.reports()
+                .of(|host| unsafe { open(host, &options, &mut place[1]) })?;
         }
-        Ok(target)
+        match place {
+            [before, target, behind] if [before, behind] == [beside; 2] => Ok(target),
+            _ => Err(Fault::ours("it writes beside the place for the target")),
+        }
     }
 
     pub(super) fn target(&self, number: u32) -> Result<*mut c_void, Fault> {
@@ -273,7 +280,7 @@ impl Plugin {
         target: u32,
         ir: u64,
         tensors: &[TensorHeader],
-        (body, fenced): (&Aligned, bool),
+        (body, fenced): (&Aligned, Option<Fence>),
         to: &mut File,
     ) -> io::Result<Result<(), Fault>> {
         let Some(emit) = self.plugin.emit else {
@@ -291,13 +298,13 @@ impl Plugin {
         // Each part behind its own fence, or where it lies.
         let mut fences = Vec::new();
         let mut placed = |part: &[u8]| match fenced {
-            true => {
-                let fence = Fenced::holding(part, Side::Behind, 1)?;
+            Some(side) => {
+                let fence = Fenced::holding(part, side, 1)?;
                 let start = fence.start().cast_const();
                 fences.push(fence);
                 Ok(start)
             }
-            false => io::Result::Ok(part.as_ptr()),
+            None => io::Result::Ok(part.as_ptr()),
         };
         let ir_at = placed(ir)?;
         let mut described = Vec::with_capacity(tensors.len());

@@ -6,7 +6,8 @@ use strait_plugin_interface as c;
 use strait_requantize::form::Arithmetic;
 use strait_requantize::{FormError, Requantization, Rounding};
 
-use super::memory::{Fenced, Side};
+use super::memory::Fenced;
+use crate::wire::Fence;
 
 /// A form, as its family with an array for each field.
 #[derive(Clone, PartialEq)]
@@ -199,7 +200,7 @@ impl Arrays {
     }
     /// The struct, which points into copies of these arrays, each in memory that nobody may write and that ends, or begins, where
     /// nobody may touch any. It is good as long as the copies are.
-    pub(super) fn fenced(&self, side: Side) -> io::Result<(c::Form, Vec<Fenced>)> {
+    pub(super) fn fenced(&self, side: Fence) -> io::Result<(c::Form, Vec<Fenced>)> {
         let mut copies = Vec::new();
         let mut form = self.form();
         let mut copy = |bytes: &[u8]| {

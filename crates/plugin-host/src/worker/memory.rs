@@ -7,6 +7,8 @@ use std::ffi::c_void;
 use std::{io, ptr};
 use strait_plugin_interface::ALIGNMENT;
 
+use crate::wire::Fence;
+
 /// As many bytes as a processor loads at a time, aligned as the interface says.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -89,13 +91,6 @@ impl Room {
     }
 }
 
-/// The side of bytes on which memory begins at once that nobody may touch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    Before,
-    Behind,
-}
-
 /// Bytes between pages that nobody may touch: on one side at once, on the other at the end of a page.
 pub(super) struct Fenced {
     pages: *mut c_void,
@@ -109,7 +104,7 @@ pub(super) struct Fenced {
 
 impl Fenced {
     /// So many zeros that begin at a multiple of `alignment`. Behind them there may be a gap up to that, where their number is none.
-    pub(super) fn new(size: usize, side: Side, alignment: usize) -> io::Result<Fenced> {
+    pub(super) fn new(size: usize, side: Fence, alignment: usize) -> io::Result<Fenced> {
         let page = rustix::param::page_size();
         let open = size.div_ceil(page) * page;
         let mapped = open + 2 * page;
@@ -117,8 +112,8 @@ impl Fenced {
         // SAFETY: memory of its own, wherever the system likes.
         let pages = unsafe { mmap_anonymous(ptr::null_mut(), mapped, access, MapFlags::PRIVATE)? };
         let at = match side {
-            Side::Before => page,
-            Side::Behind => page + (open - size) / alignment * alignment,
+            Fence::Before => page,
+            Fence::Behind => page + (open - size) / alignment * alignment,
         };
         let fenced = Fenced {
             pages,
@@ -136,7 +131,7 @@ impl Fenced {
     }
 
     /// The same with these bytes, which nobody may change.
-    pub(super) fn holding(bytes: &[u8], side: Side, alignment: usize) -> io::Result<Fenced> {
+    pub(super) fn holding(bytes: &[u8], side: Fence, alignment: usize) -> io::Result<Fenced> {
         let mut fenced = Fenced::new(bytes.len(), side, alignment)?;
         fenced.bytes_mut().copy_from_slice(bytes);
         let open = fenced.mapped - 2 * fenced.page;

@@ -14,12 +14,12 @@ use strait_plugin_interface::ALIGNMENT;
 use strait_requantize::IntType;
 
 use super::calls::{Fault, Plugin};
-use super::memory::{Aligned, Fenced, Room, Side};
+use super::memory::{Aligned, Fenced, Room};
 use super::probes::Handed;
 use super::tiles::Asked;
 use crate::held::code;
 use crate::trial::{Misdeed, Trial};
-use crate::wire::TileHeader;
+use crate::wire::{Fence, TileHeader};
 
 /// Bytes in the place of codes before a call; each differs from the other in every byte.
 const FILLS: [u8; 2] = [0x5a, 0xa5];
@@ -177,7 +177,7 @@ fn differing(a: &Room, b: &Room, out: IntType, width: usize) -> Option<(u64, [i3
 /// Calls with everything between pages that nobody may touch, and nothing but the codes in memory that may be written. What goes
 /// too far crashes.
 fn fenced(asked: &Asked<'_>) -> Result<(), Fault> {
-    for side in [Side::Behind, Side::Before] {
+    for side in [Fence::Behind, Fence::Before] {
         let short = |_| Fault::ours("this system gives no memory for the call");
         let input = Fenced::holding(asked.accumulators, side, ALIGNMENT).map_err(short)?;
         let codes = Fenced::new(asked.room(), side, ALIGNMENT).map_err(short)?;
