@@ -131,7 +131,7 @@ fn a_model_that_differs_or_goes_wrong_is_found_by_the_layer_in_a_run() {
             ];
             let said = fails(&[&run[..], &own].concat(), 1);
             assert!(
-                said.contains("layer `") && said.contains("the plugin acme-npu 1.2.0: it makes 8 of"),
+                said.contains("(add): target's kernel: the plugin acme-npu 1.2.0: it makes 8 of the accumulator "),
                 "{said}"
             );
             assert!(said.contains("says 7") && !output.exists(), "{said}");

@@ -28,10 +28,10 @@ impl Traces {
             ("SigBlk", "the signals that are blocked"),
             ("SigIgn", "the signals that are ignored"),
             ("SigCgt", "the signals that have handlers"),
-            ("Umask", "the mask of new files"),
         ] {
-            settings.extend(field(name).map(|value| (of.to_owned(), value)));
+            settings.extend(field(name).map(|value| (of.to_owned(), signals(&value))));
         }
+        settings.extend(field("Umask").map(|value| ("the mask of new files".to_owned(), value)));
         let folder = std::env::current_dir();
         settings.extend(folder.map(|path| ("the working folder".to_owned(), path.display().to_string())));
         Traces {
@@ -43,6 +43,17 @@ impl Traces {
             memory: number("RssAnon") * 1024,
             settings,
         }
+    }
+}
+
+/// The signals of a mask, but for those that the C library keeps for its threads.
+fn signals(mask: &str) -> String {
+    let mask = u64::from_str_radix(mask, 16).unwrap_or(0);
+    let its = (1..=64).filter(|signal| mask >> (signal - 1) & 1 == 1 && ![32, 33].contains(signal));
+    let its: Vec<String> = its.map(|signal| signal.to_string()).collect();
+    match its.is_empty() {
+        true => "none".to_owned(),
+        false => its.join(", "),
     }
 }
 
