@@ -9,7 +9,9 @@
  * - Memory. Nothing is freed on the other side. What a call hands over is borrowed until the call returns; what a plugin
  *   points to from its strait_plugin stays where it is for ever. A library is never unloaded.
  * - Text is UTF-8 with a length and without a NUL at its end.
- * - Threads. Calls come one after the other. No call may let an exception through: C++ functions are noexcept.
+ * - Threads. Calls come one after the other, but for requantize, which several threads may call at once. No call may let an
+ *   exception through: C++ functions are noexcept.
+ * - Processes. A call leaves its process as it was: signals and their handlers, the arithmetic of floats, the working folder.
  * - Numbers are in the machine's byte order; IR bytes and tensors are little-endian. Pointers have 64 bits.
  */
 #ifndef STRAIT_PLUGIN_H

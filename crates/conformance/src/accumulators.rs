@@ -1,10 +1,11 @@
 //! The accumulators of a channel at which a kernel is likely to be wrong.
 
+use crate::near_ties::near_ties;
 use crate::numbers::Numbers;
 use strait_requantize::Requantization;
 
-/// `count` accumulators inside the domain, as far as the type that carries them goes: around those where the result changes, the ends, zero, and others of any size.
-/// They are in no particular order, so that neighbours in a vector differ. A form that is not legal has none.
+/// `count` accumulators inside the domain, as far as the type that carries them goes: around those where the result changes, the ends, zero, those next
+/// to halves, and others of any size. They are in no particular order, so that neighbours in a vector differ. A form that is not legal has none.
 pub(crate) fn accumulators(
     form: &Requantization,
     channel: usize,
@@ -19,6 +20,12 @@ pub(crate) fn accumulators(
     let (low, high) = ((*domain.start()).max(ends.0), (*domain.end()).min(ends.1));
     let out = form.out();
     let inside = |x: i64| x.clamp(low, high);
+    // They are dear, and of a few channels enough.
+    let near = match channel {
+        ..CHANNELS if count > 1 => near_ties(&scalars, (low, high)),
+        _ => Vec::new(),
+    };
+    let mut near = near.into_iter();
     (0..count)
         .map(|index| match index % 4 {
             0 => {
@@ -32,7 +39,10 @@ pub(crate) fn accumulators(
                 inside(ends[index / 4])
             }
             2 => numbers.of_any_size(low, high),
-            _ => numbers.between(low, high),
+            _ => near.next().unwrap_or_else(|| numbers.between(low, high)),
         })
         .collect()
 }
+
+/// Channels of which accumulators next to halves are looked for.
+pub(crate) const CHANNELS: usize = 6;

@@ -11,7 +11,9 @@
 
 mod accumulators;
 mod kit;
+mod near_ties;
 mod numbers;
+mod placed;
 mod report;
 mod runs;
 mod samples;

@@ -3,6 +3,8 @@
 
 use crate::accumulators::accumulators;
 use crate::numbers::Numbers;
+use crate::placed::Placed;
+pub(crate) use crate::placed::decoded;
 use strait_kernels::{
     Context, Conv, Images, KernelError, Pool, Window,
     integer::{Activation, Addend, Axis, Bias, Broadcast, Carrier, ConvWeights, GemmWeights, Loops, Weights},
@@ -445,8 +447,17 @@ impl Run {
 
     /// Result of the loops.
     pub(crate) fn results(&self, loops: &dyn Loops, cx: &Context) -> Result<Vec<i32>, KernelError> {
-        let width = usize::from(self.out.bits().div_ceil(8));
-        let mut out = vec![0; self.len() * width];
+        Ok(self.placed(loops, cx, 0)?.results())
+    }
+
+    /// Result of the loops in a place that is full of `fill`, between margins of other bytes.
+    pub(crate) fn placed(&self, loops: &dyn Loops, cx: &Context, fill: u8) -> Result<Placed, KernelError> {
+        let mut placed = Placed::new(self.out, self.len(), fill);
+        self.write(loops, cx, placed.bytes_mut())?;
+        Ok(placed)
+    }
+
+    fn write(&self, loops: &dyn Loops, cx: &Context, out: &mut [u8]) -> Result<(), KernelError> {
         let Widths { element, carrier } = self.widths;
         let narrow = |sums: &[i64]| sums.iter().map(|&sum| sum as i32).collect::<Vec<i32>>();
         // All of them are of the type that carries them.
@@ -460,18 +471,18 @@ impl Run {
         };
         match &self.kind {
             Kind::Requantize { extents, sums, input } => match carrier {
-                Carrier::I32 => loops.requantize(cx, *extents, IntType::I32, input, &mut out)?,
-                Carrier::I64 => loops.requantize_wide(cx, *extents, sums, &mut out)?,
+                Carrier::I32 => loops.requantize(cx, *extents, IntType::I32, input, out)?,
+                Carrier::I64 => loops.requantize_wide(cx, *extents, sums, out)?,
             },
             Kind::Gemm { bias, rows, a } => {
                 let n = bias.len();
                 let weights = GemmWeights::new(element, [1, n], Weights::I8(&vec![1; n]), [n, 1], bias_of)?;
-                loops.gemm(cx, &weights, *rows, a, &mut out)?;
+                loops.gemm(cx, &weights, *rows, a, out)?;
             }
             Kind::Conv { conv, bias, input } => {
                 let ones = vec![1; bias.len()];
                 let weights = ConvWeights::new(*conv, element, 0, Weights::I8(&ones), bias_of)?;
-                loops.conv(cx, &weights, 1, input, &mut out)?;
+                loops.conv(cx, &weights, 1, input, out)?;
             }
             Kind::MatMul { extents, a, b, zeros } => {
                 let operand = |data, zero_point, row| Activation {
@@ -487,7 +498,7 @@ impl Run {
                     operand(a, zeros[0], k),
                     operand(b, zeros[1], n),
                     carrier,
-                    &mut out,
+                    out,
                 )?;
             }
             Kind::SumPool {
@@ -496,7 +507,7 @@ impl Run {
                 pad_value,
                 input,
             } => {
-                loops.sum_pool(cx, pool, *axis, element, *pad_value, carrier, input, &mut out)?;
+                loops.sum_pool(cx, pool, *axis, element, *pad_value, carrier, input, out)?;
             }
             Kind::Add {
                 tables,
@@ -504,34 +515,18 @@ impl Run {
             } => {
                 let shape = Broadcast::new(&[self.len()], &[self.len()])?;
                 let addends = [Addend::Table(&tables[0]), Addend::Table(&tables[1])];
-                loops.add(cx, &shape, [element; 2], addends, [a, b], &mut out)?;
+                loops.add(cx, &shape, [element; 2], addends, [a, b], out)?;
             }
             Kind::Multiply {
                 zeros,
                 operands: [a, b],
             } => {
                 let shape = Broadcast::new(&[self.len()], &[self.len()])?;
-                loops.multiply(cx, &shape, [element; 2], *zeros, carrier, [a, b], &mut out)?;
+                loops.multiply(cx, &shape, [element; 2], *zeros, carrier, [a, b], out)?;
             }
         }
-        Ok(decoded(self.out, &out))
+        Ok(())
     }
-}
-
-/// Elements in the machine's order.
-pub(crate) fn decoded(t: IntType, bytes: &[u8]) -> Vec<i32> {
-    match t {
-        IntType::U4 | IntType::U8 => bytes.iter().map(|&code| code.into()).collect(),
-        IntType::I4 | IntType::I8 => bytes.iter().map(|&code| code.cast_signed().into()).collect(),
-        IntType::I16 => words(bytes, |word| i16::from_ne_bytes(word).into()),
-        IntType::U16 => words(bytes, |word| u16::from_ne_bytes(word).into()),
-        IntType::I32 => words(bytes, i32::from_ne_bytes),
-    }
-}
-
-fn words<const N: usize>(bytes: &[u8], of: impl Fn([u8; N]) -> i32) -> Vec<i32> {
-    let (words, _) = bytes.as_chunks::<N>();
-    words.iter().map(|word| of(*word)).collect()
 }
 
 /// An accumulator of interest for each channel.

@@ -1,5 +1,6 @@
 //! Requantizations within the limits of a form.
 
+use crate::near_ties::{sharp_factors, sharp_shift};
 use crate::numbers::Numbers;
 use strait_requantize::{
     FormKind, IntType, Narrowing, Per, Requantization,
@@ -10,12 +11,20 @@ use strait_target::spec::{ClampSet, FormRow, Integer, Per as Granularity, ShiftL
 /// A requantization and the clamp behind it.
 pub(crate) type Sample = (Requantization, Option<[i32; 2]>);
 
-/// Numbers of channels: one, not a multiple of a vector, more than a vector.
-const CHANNELS: [usize; 3] = [1, 5, 19];
-/// Requantizations for each output type and number of channels: the two extremes, a power of two, then others.
-const ROUNDS: usize = 7;
+/// Numbers of channels: one, not a multiple of a vector, more than one vector, more than two, more than a line of memory has
+/// bytes, and more than a byte counts.
+const CHANNELS: [usize; 6] = [1, 5, 19, 33, 70, 300];
+/// The most channels of which there is a requantization of each round, with each clamp; of more there is one.
+pub(crate) const FEW: usize = 19;
+/// Requantizations for each output type and number of channels: the two extremes, a power of two, factors that arithmetic in
+/// floating point gets wrong, then others.
+const ROUNDS: usize = 8;
 /// The round of powers of two.
 const POWERS: usize = 2;
+/// The round of factors that have accumulators next to halves.
+const SHARP: usize = 3;
+/// The round of many channels.
+const ANY: usize = 4;
 
 /// For each output type, per tensor and for some numbers of channels as the row allows, with the clamps that it allows.
 pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
@@ -24,12 +33,15 @@ pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
     let per_channel = row.per.contains(&Granularity::Channel).then_some(CHANNELS.map(Some));
     for out in row.output.iter().map(|t: &Integer| IntType::from(*t)) {
         for channels in per_tensor.into_iter().chain(per_channel.into_iter().flatten()) {
-            for round in 0..ROUNDS {
+            let few = channels.is_none_or(|channels| channels <= FEW);
+            for round in if few { 0..ROUNDS } else { ANY..ANY + 1 } {
                 let Some(form) = sample(row, out, channels, round, numbers) else {
                     continue;
                 };
-                let zero = zero_point(&form);
-                let clamps = clamps(row.clamp, out, zero, numbers);
+                let clamps = match few {
+                    true => clamps(row.clamp, out, zero_point(&form), numbers),
+                    false => vec![None],
+                };
                 samples.extend(clamps.into_iter().map(|clamp| (form.clone(), clamp)));
             }
         }
@@ -38,10 +50,12 @@ pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
 }
 
 /// Round 0 takes the smallest of everything, round 1 the largest, the others anything between. In round 2 factors are powers
-/// of two: accumulators lie halfway between results, where others have no such ones.
+/// of two: accumulators lie halfway between results, where others have no such ones. In round 3 they lie next to halves.
 struct Pick<'a> {
     round: usize,
     numbers: &'a mut Numbers,
+    /// The factors of round 3, which channels take in turns.
+    sharp: Vec<i32>,
 }
 
 impl Pick<'_> {
@@ -69,22 +83,37 @@ fn sample(
     round: usize,
     numbers: &mut Numbers,
 ) -> Option<Requantization> {
-    let mut pick = Pick { round, numbers };
     let bits = row.multiplier_bits();
     let ShiftLimits { min, max } = row.shift.unwrap_or(ShiftLimits { min: 0, max: 0 });
+    let least = match &row.multiplier {
+        Some(multiplier) if multiplier.normalized => 1i64 << (bits - 1),
+        _ => 1,
+    };
+    let most = (1i64 << bits) - 1;
+    let sharp_shift = sharp_shift(out.bits()).clamp(min.max(0).cast_unsigned(), max.max(0).cast_unsigned());
+    let sharp = match round {
+        SHARP if row.shift.is_some() => sharp_factors(2, least, most, sharp_shift, out.bits(), numbers),
+        _ => Vec::new(),
+    };
+    let mut pick = Pick { round, numbers, sharp };
     let shift = |pick: &mut Pick<'_>| match pick.round {
+        SHARP => sharp_shift.into(),
         // A few bits behind the factor, as far as there are such shifts.
         POWERS => (i64::from(bits) + pick.numbers.between(2, 10)).clamp(min.into(), max.into()),
         _ => pick.one(min.into(), max.into()),
     };
-    let least = if row.multiplier.as_ref().is_some_and(|m| m.normalized) {
-        1i64 << (bits - 1)
-    } else {
-        1
-    };
     let factor = |pick: &mut Pick<'_>| match pick.round {
         POWERS => 1 << (bits - 1),
-        _ => pick.one(least, (1i64 << bits) - 1) as i32,
+        SHARP if !pick.sharp.is_empty() => {
+            pick.sharp.rotate_left(1);
+            pick.sharp[0]
+        }
+        SHARP => (pick.one(least, most) | 1) as i32,
+        _ => pick.one(least, most) as i32,
+    };
+    let addend = |pick: &mut Pick<'_>| match pick.round {
+        SHARP => 0,
+        _ => pick.one(-(1 << 40), 1 << 40),
     };
     // Zero points of wide results stay small, as sums on a common grid have none.
     let (low, high) = if out == IntType::I32 {
@@ -104,7 +133,7 @@ fn sample(
         }),
         FormKind::FractionalZero => Requantization::FractionalZero(form::FractionalZero {
             sc: pick.per(channels, factor),
-            zp: pick.per(channels, |p| p.one(-(1 << 40), 1 << 40)),
+            zp: pick.per(channels, addend),
             narrowing: narrowing(&mut pick),
         }),
         FormKind::TfLite => Requantization::TfLite(form::TfLite {
@@ -114,7 +143,7 @@ fn sample(
         }),
         FormKind::Fixed => Requantization::Fixed(form::Fixed {
             sc: pick.per(channels, factor),
-            add: pick.per(channels, |p| p.one(-(1 << 40), 1 << 40)),
+            add: pick.per(channels, addend),
             zp,
             narrowing: narrowing(&mut pick),
         }),

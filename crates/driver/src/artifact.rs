@@ -38,12 +38,18 @@ pub enum Kernels {
     Target(Option<PathBuf>),
 }
 
-/// Has the requantizations computed by these kernels, and says what of them a library leaves to the host.
+/// Has the requantizations computed by these kernels, and says what of them a library leaves to the host. Where they are `held`, codes
+/// of a library that are others than its table's are an error as soon as they come; otherwise somebody else compares.
 ///
 /// # Errors
 /// A target that is neither registered nor in the library; a library that the artifact was not made with, that fails, or
 /// that computes no layer of it.
-pub fn by(mut opened: Opened, kernels: &Kernels, registry: &Registry, session: &Session<'_>) -> Result<Opened, Stop> {
+pub fn by(
+    mut opened: Opened,
+    (kernels, held): (&Kernels, bool),
+    registry: &Registry,
+    session: &Session<'_>,
+) -> Result<Opened, Stop> {
     let Kernels::Target(library) = kernels else {
         return Ok(opened);
     };
@@ -52,7 +58,7 @@ pub fn by(mut opened: Opened, kernels: &Kernels, registry: &Registry, session: &
     let options = &opened.deployment.options;
     let (target, computed) = match (library, &version.origin) {
         (Some(path), Some(TargetOrigin::Library { sha256, .. })) => {
-            let target = plugins::with_own_model(path, sha256, &version.id, options, session)?;
+            let target = plugins::with_own_model(path, sha256, (&version.id, options), (held, session))?;
             (target, Computed::OwnModel)
         }
         (Some(_), _) => {

@@ -60,16 +60,16 @@ pub(crate) fn add(
     }
 }
 
-/// The target with this id and these options, of the plugin in a library with this digest.
+/// The target with this id and these options, of the plugin in a library with this digest. Where it is `held`, a tile whose codes are
+/// others than the form's is an error.
 ///
 /// # Errors
 /// A library that is not taken, or has no model of its target's arithmetic.
 pub(crate) fn with_own_model(
     path: &Path,
     pinned: &str,
-    id: &str,
-    options: &Options,
-    session: &Session<'_>,
+    (id, options): (&str, &Options),
+    (held, session): (bool, &Session<'_>),
 ) -> Result<Arc<dyn Target>, Diagnostics> {
     let failed = |text: String| Diagnostics::from(Diagnostic::error(codes::TARGET, text));
     let library = library(path, Some(pinned), session).map_err(failed)?;
@@ -78,6 +78,9 @@ pub(crate) fn with_own_model(
             "the plugin {} has no model of its target's arithmetic",
             library.package()
         )));
+    }
+    if held {
+        library.hold();
     }
     let mut registry = Registry::default();
     register(&mut registry, Arc::new(library)).map_err(|error| failure::registry(&error))?;

@@ -44,7 +44,7 @@ pub fn verify(
 ) -> Result<Verification, Stop> {
     let (found, opened) = verify_files(folder, registry, request.expect, session)?;
     let Some(opened) = opened else { return Ok(found) };
-    let opened = artifact::by(opened, &request.kernels, registry, session)?;
+    let opened = artifact::by(opened, (&request.kernels, false), registry, session)?;
     let samples = match &request.data[..] {
         [] => None,
         data => Some(given_samples(data, &artifact::inputs(&opened)?)?.0),

@@ -33,6 +33,11 @@ pub enum LoadError {
         /// By the configuration.
         pinned: String,
     },
+    /// Another answer than the same bytes gave in another process: what it is, and where it differs.
+    #[error(
+        "in another process the same file answers with {0}: {1} differs; what its entry answers has to be constant"
+    )]
+    Changed(String, String),
     /// An interface that is no longer spoken.
     #[error(
         "it is built for version {0}.{1} of the interface, which is too old: this program speaks \

@@ -24,6 +24,7 @@ mod allowance;
 mod digest;
 mod error;
 mod header;
+mod held;
 mod library;
 mod node;
 mod pipes;
@@ -31,6 +32,7 @@ mod probe;
 mod process;
 mod sidecar;
 mod target;
+mod trial;
 mod wire;
 pub mod worker;
 
@@ -42,6 +44,7 @@ pub use library::Library;
 pub use probe::{About, Argument, Probe, Size, Struct};
 pub use process::{Patience, Program};
 pub use target::{LibraryTarget, register};
+pub use trial::{Asked, Misdeed, Told, Traces, Trial, Tried};
 
 /// The first argument of a program that is to be a worker. Nobody types it.
 pub const ARGUMENT: &str = "plugin-worker";

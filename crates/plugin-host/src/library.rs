@@ -1,8 +1,8 @@
 //! A plugin in a library, for as long as somebody has a target of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use strait_target::{Emitted, Options, Sink as _, TargetError};
 
 use crate::node::{NodeHeader, Refused};
 use crate::process::{Broken, Clock, Patience, Program, Worker};
-use crate::wire::{self, Answer, Description, Request, Sizes, TensorHeader, TileHeader};
+use crate::wire::{self, Answer, Description, Fence, Request, Sizes, TensorHeader, TileHeader};
 use crate::{LoadError, PluginError, Probe, sha256, sidecar};
 
 /// The most bytes of one piece of a file; the worker cuts longer ones.
@@ -24,6 +24,12 @@ pub(crate) const MOST_PIECE: u64 = 16 << 20;
 /// A plugin in a library, run in a worker. Calls come one after the other. A worker that has crashed, hung or panicked is
 /// replaced with the next call.
 pub struct Library {
+    /// True where models are handed over between memory that nobody may touch, and the number of those that were.
+    fenced: (AtomicBool, AtomicU64),
+    /// True where each tile is held against its form.
+    held: AtomicBool,
+    /// Calls of each function.
+    calls: Mutex<BTreeMap<&'static str, u64>>,
     path: PathBuf,
     program: Program,
     patience: Patience,
@@ -42,7 +48,7 @@ impl std::fmt::Debug for Library {
 }
 
 /// A worker, and what it knows.
-struct Session {
+pub(crate) struct Session {
     worker: Worker,
     /// The targets that were opened, by their numbers.
     targets: Vec<Options>,
@@ -70,10 +76,15 @@ impl Known {
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
+
+    /// The form's row in the table.
+    pub(crate) fn row(&self) -> &str {
+        &self.row
+    }
 }
 
 /// Reason why a call did not succeed.
-enum Trouble {
+pub(crate) enum Trouble {
     /// The worker is no more.
     Broken(Broken),
     Refused(LoadError),
@@ -112,6 +123,9 @@ impl Library {
             None => sha256(path).map_err(|error| refused(LoadError::unreadable(error)))?,
         };
         let mut library = Library {
+            fenced: Default::default(),
+            held: AtomicBool::new(false),
+            calls: Mutex::default(),
             path: path.to_owned(),
             program,
             patience,
@@ -119,6 +133,8 @@ impl Library {
             description: Description {
                 package: path.display().to_string(),
                 interface: [0, 0],
+                opens: false,
+                closes: false,
                 requantizes: false,
                 admits: false,
                 emits: None,
@@ -126,7 +142,7 @@ impl Library {
             table: String::new(),
             session: Mutex::new(None),
         };
-        let (session, description, table) = library.start()?;
+        let (session, description, table) = library.first()?;
         library.description = description;
         library.table = table;
         library.session = Mutex::new(Some(session));
@@ -158,6 +174,16 @@ impl Library {
         &self.table
     }
 
+    /// True if it makes targets by their options.
+    pub fn opens(&self) -> bool {
+        self.description.opens
+    }
+
+    /// True if it has a function for the end of a target.
+    pub fn closes(&self) -> bool {
+        self.description.closes
+    }
+
     /// True if it has a model of its own of its arithmetic.
     pub fn requantizes(&self) -> bool {
         self.description.requantizes
@@ -173,8 +199,83 @@ impl Library {
         self.description.emits
     }
 
-    /// A new worker that has loaded the library.
-    fn start(&self) -> Result<(Session, Description, String), PluginError> {
+    /// Hands models over in memory that is for reading alone, from now on, every other one behind memory that nobody may touch, and
+    /// the others in front of such: what goes too far crashes.
+    pub fn fence(&self) {
+        self.fenced.0.store(true, Ordering::Relaxed);
+    }
+
+    fn next_fence(&self) -> Option<Fence> {
+        let (is_fenced, models) = &self.fenced;
+        is_fenced
+            .load(Ordering::Relaxed)
+            .then(|| match models.fetch_add(1, Ordering::Relaxed) % 2 {
+                0 => Fence::Behind,
+                _ => Fence::Before,
+            })
+    }
+
+    /// Holds each tile of its targets' own model against the form, from now on: another code is an error.
+    pub fn hold(&self) {
+        self.held.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// The number of calls of each function of the interface, by its name there.
+    pub fn calls(&self) -> BTreeMap<&'static str, u64> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn count(&self, function: &'static str, calls: usize) {
+        let mut all = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        *all.entry(function).or_default() += calls as u64;
+    }
+
+    /// The time that calls may take.
+    pub(crate) fn patience(&self) -> Patience {
+        self.patience
+    }
+
+    /// The same bytes in a worker of their own.
+    pub(crate) fn twin(&self) -> Result<Library, PluginError> {
+        let twin = Library::load(&self.path, Some(&self.sha256), self.program.clone(), self.patience)?;
+        self.compare(&twin.description, &twin.table)?;
+        Ok(twin)
+    }
+
+    /// Refuses a library that says something else of itself than it did in its first worker: what was checked, pinned and
+    /// written into artifacts would not be what runs.
+    fn compare(&self, description: &Description, table: &str) -> Result<(), PluginError> {
+        let (what, other) = if table != self.table {
+            let same = self.table.lines().zip(table.lines());
+            let at = same.take_while(|(one, other)| one == other).count();
+            ("another table", format!("line {} of it", at + 1))
+        } else if *description != self.description {
+            (
+                "another description of itself",
+                "its name, its versions or its functions".into(),
+            )
+        } else {
+            return Ok(());
+        };
+        Err(PluginError::Load {
+            path: self.path.display().to_string(),
+            error: LoadError::Changed(what.into(), other),
+        })
+    }
+
+    /// A new worker that has loaded the library, and says of it what the first one said.
+    fn start(&self) -> Result<Session, PluginError> {
+        let (session, description, table) = self.first()?;
+        self.compare(&description, &table)?;
+        Ok(session)
+    }
+
+    /// A worker that has loaded the library, and what it says of it.
+    fn first(&self) -> Result<(Session, Description, String), PluginError> {
         let worker = Worker::start(&self.program).map_err(|error| PluginError::Worker {
             path: self.path.display().to_string(),
             message: error.to_string(),
@@ -189,6 +290,7 @@ impl Library {
             sha256: self.sha256.clone(),
         };
         let clock = Clock::new(self.patience.load);
+        self.count("its entry", 1);
         let answer = session.ask(&request, &[], MAX_TABLE_BYTES as u64, &clock);
         match answer.map_err(|trouble| self.error("its entry", trouble))? {
             (Answer::Loaded(description), _) if !is_plain_line(&description.package) => {
@@ -213,7 +315,7 @@ impl Library {
     }
 
     /// Calls with a worker, the one that there is or a new one, and with the number of the target that has these options.
-    fn with<T>(
+    pub(crate) fn with<T>(
         &self,
         call: &'static str,
         options: &Options,
@@ -224,12 +326,15 @@ impl Library {
         let mut kept = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let mut session = match kept.take() {
             Some(session) => session,
-            None => self.start()?.0,
+            None => self.start()?,
         };
+        let known = session.targets.len();
         let (call, answer) = match session.target(options, &Clock::new(self.patience.call)) {
             Ok(target) => (call, ask(&mut session, target, &Clock::new(time))),
             Err(trouble) => ("open", Err(trouble)),
         };
+        self.count(call, 1);
+        self.count("open", session.targets.len() - known);
         let usable = match &answer {
             Ok(_) => true,
             Err(Trouble::Failed { status, .. }) => *status != PANIC,
@@ -326,6 +431,7 @@ impl Library {
                 }
             }
         });
+        self.count("admits", reasons.len().saturating_sub(1));
         match asked {
             Ok(()) => Ok(reasons),
             Err(error) => Err((reasons.len(), error)),
@@ -346,6 +452,7 @@ impl Library {
                 target,
                 ir: ir_size,
                 tensors,
+                fenced: self.next_fence(),
             };
             let body: Vec<&[u8]> = std::iter::once(ir).chain(data.iter().copied()).collect();
             let mut answer = session.ask(&request, &body, MOST_PIECE, clock)?;
@@ -380,12 +487,12 @@ pub(crate) enum EmitError {
 }
 
 /// An answer to another question.
-fn senseless() -> Trouble {
+pub(crate) fn senseless() -> Trouble {
     Broken::Garbage("something that was not asked for".into()).into()
 }
 
 impl Session {
-    fn ask(
+    pub(crate) fn ask(
         &mut self,
         request: &Request,
         body: &[&[u8]],
@@ -434,7 +541,7 @@ impl Session {
     }
 
     /// Tells the worker a form that it does not know yet.
-    fn form(&mut self, form: &Known, clock: &Clock) -> Result<(), Trouble> {
+    pub(crate) fn form(&mut self, form: &Known, clock: &Clock) -> Result<(), Trouble> {
         if self.forms.contains(&form.number) {
             return Ok(());
         }

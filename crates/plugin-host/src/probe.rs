@@ -30,8 +30,8 @@ pub enum Probe {
         /// Number of bytes.
         size: u32,
     },
-    /// Accumulators and room for codes in front of memory that nobody may touch.
-    Fenced,
+    /// A second target with the same options, which is closed again.
+    Reopened,
 }
 
 /// Subject of a call.
@@ -45,8 +45,8 @@ pub enum About {
     Nulls,
     /// Bytes that are no model.
     Garbage,
-    /// Memory beyond that of the call.
-    Reads,
+    /// Several targets.
+    Targets,
 }
 
 /// Structs that a host hands over.
@@ -150,19 +150,21 @@ impl Probe {
         let models = [0, 64, 4096].map(|size| Probe::NoModel { size });
         entries
             .into_iter()
-            .chain([Probe::EntryAgain])
+            // In front of calls that may harm a target when they close another one.
+            .chain([Probe::EntryAgain, Probe::Reopened])
             .chain(sized)
             .chain([Probe::LessRoom])
             .chain(nulls.map(Probe::Null))
             .chain(models)
-            .chain([Probe::Fenced])
     }
 
     /// The function that is called.
     pub(crate) fn call(self) -> &'static str {
         match self {
             Probe::Entry { .. } | Probe::EntryAgain => "its entry",
-            Probe::Sized(Struct::Open, _) | Probe::Null(Argument::Options | Argument::Place) => "open",
+            Probe::Sized(Struct::Open, _) | Probe::Null(Argument::Options | Argument::Place) | Probe::Reopened => {
+                "open"
+            }
             Probe::Null(Argument::Closed) => "close",
             Probe::Sized(Struct::Emit, _) | Probe::Null(Argument::Model | Argument::Write) | Probe::NoModel { .. } => {
                 "emit"
@@ -184,7 +186,7 @@ impl Probe {
             Probe::Plain | Probe::Sized(..) | Probe::LessRoom => About::Sizes,
             Probe::Null(_) => About::Nulls,
             Probe::NoModel { .. } => About::Garbage,
-            Probe::Fenced => About::Reads,
+            Probe::Reopened => About::Targets,
         }
     }
 }
@@ -200,7 +202,7 @@ impl fmt::Display for Probe {
             Probe::LessRoom => f.write_str("a tile with less room for codes than it has accumulators"),
             Probe::Null(argument) => f.write_str(argument.name()),
             Probe::NoModel { size } => write!(f, "emit of {size} bytes that are no model"),
-            Probe::Fenced => f.write_str("accumulators in front of memory that nobody may touch"),
+            Probe::Reopened => f.write_str("a second target with the same options"),
         }
     }
 }

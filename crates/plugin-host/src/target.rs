@@ -12,6 +12,7 @@ use strait_target::{
     TargetError, TargetSpec,
 };
 
+use crate::held;
 use crate::library::{EmitError, Known};
 use crate::node::NodeHeader;
 use crate::wire::{TensorHeader, TileHeader};
@@ -275,6 +276,27 @@ impl Tiles {
     }
 }
 
+impl Tiles {
+    /// Compares codes with the form's, where the library's are to be held against them.
+    fn hold<T: Copy + Into<i64>>(
+        &self,
+        form: &Requantization,
+        tile: &Tile,
+        accumulators: &[T],
+        codes: &[u8],
+    ) -> Result<(), KernelError> {
+        let differs = self.library.is_held();
+        let differs = differs.then(|| held::differing(form, self.form.row(), tile, accumulators, codes));
+        match differs.flatten() {
+            Some(text) => Err(KernelError::Tile(format!(
+                "the plugin {}: {text}",
+                self.library.package()
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 impl TileKernel for Tiles {
     fn piece(&self) -> usize {
         PIECE
@@ -285,7 +307,8 @@ impl TileKernel for Tiles {
             return tile.defined(form, accumulators, out);
         }
         let done = self.call(form, tile, false, bytemuck::cast_slice(accumulators), out);
-        done.map_err(|error| stopped(&error))
+        done.map_err(|error| stopped(&error))?;
+        self.hold(form, tile, accumulators, out)
     }
 
     fn run_wide(
@@ -299,7 +322,8 @@ impl TileKernel for Tiles {
             return tile.defined(form, accumulators, out);
         }
         let done = self.call(form, tile, true, bytemuck::cast_slice(accumulators), out);
-        done.map_err(|error| stopped(&error))
+        done.map_err(|error| stopped(&error))?;
+        self.hold(form, tile, accumulators, out)
     }
 }
 

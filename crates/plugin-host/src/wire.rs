@@ -6,10 +6,12 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::io::{self, IoSlice, Read, Write};
 use std::path::PathBuf;
+use strait_core::Elem;
 use strait_requantize::IntType;
 use strait_target::Options;
 
 use crate::node::Refused;
+use crate::trial::{Misdeed, Traces, Trial};
 use crate::{LoadError, Probe};
 
 /// Headers are names, numbers and short texts.
@@ -26,6 +28,10 @@ pub(crate) enum Request {
     Prepare { form: u64, row: String },
     /// A tile. The body is the accumulators.
     Requantize(TileHeader),
+    /// Tiles in watched calls. The body is the accumulators, tile by tile.
+    Try { tiles: Vec<TileHeader>, trial: Trial },
+    /// The state of the process.
+    Traces,
     /// A call of another kind, with a form that the library computes.
     Probe { target: u32, form: u64, probe: Probe },
     /// Questions about nodes, in the body: a list of `NodeHeader`, as JSON.
@@ -35,7 +41,15 @@ pub(crate) enum Request {
         target: u32,
         ir: u64,
         tensors: Vec<TensorHeader>,
+        fenced: Option<Fence>,
     },
+}
+
+/// The side of bytes on which memory begins at once that nobody may touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Fence {
+    Before,
+    Behind,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -48,6 +62,25 @@ pub(crate) struct TileHeader {
     pub(crate) columns: u64,
     pub(crate) along_columns: bool,
     pub(crate) first_channel: u32,
+}
+
+impl TileHeader {
+    /// Bytes of an accumulator.
+    pub(crate) fn bytes(&self) -> usize {
+        if self.wide { 8 } else { 4 }
+    }
+
+    /// Bytes of all accumulators.
+    pub(crate) fn size(&self) -> Option<usize> {
+        let count = self.rows.checked_mul(self.columns)?;
+        usize::try_from(count).ok()?.checked_mul(self.bytes())
+    }
+
+    /// Bytes of all codes.
+    pub(crate) fn room(&self) -> u64 {
+        let width = Elem::from(self.out).size() as u64;
+        self.rows.saturating_mul(self.columns).saturating_mul(width)
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -68,6 +101,10 @@ pub(crate) enum Answer {
     Prepared,
     /// The body is the codes.
     Codes,
+    /// The body is the codes of the first tile.
+    Tried(Vec<Misdeed>),
+    /// Before the library was loaded, and now.
+    Traced(Box<[Traces; 2]>),
     /// The fault that was found.
     Probed(Option<String>),
     /// The answer about the next node: the refusal, if it is one.
@@ -89,6 +126,8 @@ pub(crate) enum Answer {
 pub(crate) struct Description {
     pub(crate) package: String,
     pub(crate) interface: [u32; 2],
+    pub(crate) opens: bool,
+    pub(crate) closes: bool,
     pub(crate) requantizes: bool,
     pub(crate) admits: bool,
     /// The version of the IR bytes that it reads, where it writes files.

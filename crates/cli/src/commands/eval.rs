@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Eval) -> Exit {
 fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
     let registry = targets::registry([])?;
     let opened = Opened::open(&arguments.executed.artifact, &registry)?;
-    let opened = artifact::by(opened, &arguments.executed.kernels(), &registry, session)?;
+    let opened = artifact::by(opened, (&arguments.executed.kernels(), true), &registry, session)?;
     let float = arguments.model.as_deref().map(|file| FloatSide {
         file,
         any: arguments.any_model,

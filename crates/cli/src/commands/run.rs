@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Run) -> Exit {
 fn written(arguments: &Run, session: &Session<'_>) -> Result<Vec<PathBuf>, Stop> {
     let registry = targets::registry([])?;
     let opened = Opened::open(&arguments.executed.artifact, &registry)?;
-    let opened = artifact::by(opened, &arguments.executed.kernels(), &registry, session)?;
+    let opened = artifact::by(opened, (&arguments.executed.kernels(), true), &registry, session)?;
     let inputs = artifact::inputs(&opened)?;
     let (samples, files) = given_samples(&arguments.input, &inputs)?;
     run::on_samples(&opened, (&samples, &files), &arguments.output, arguments.raw, session)

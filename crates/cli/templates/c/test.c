@@ -1,37 +1,41 @@
-/* A test without Strait: codes by hand. */
+/* A test without Strait: codes by hand. It says which case is wrong; the kit looks at many more. */
 #include <stdio.h>
+#include <string.h>
 
 #include "strait_plugin.h"
 
-/* x / 4 + 3 */
-static const struct {
-    const char *name;
-    int32_t accumulator;
-    int expected;
-} cases[] = {
-    {"zero", 0, 3},
-    {"a whole quotient", 4, 4},
-    {"below a tie", 5, 4},
-    {"a tie above zero", 6, 5},
-    {"a tie below zero", -6, 2},
-    {"below a tie below zero", -7, 1},
-    {"beyond the highest code", 1000, 127},
-    {"beyond the lowest code", -1000, -128},
-};
-enum { COUNT = sizeof cases / sizeof *cases };
+enum { MOST = 8 };
 
-int main(void) {
-    const strait_plugin *plugin = strait_plugin_entry(STRAIT_INTERFACE_MAJOR, STRAIT_INTERFACE_MINOR);
-    if (plugin == NULL || plugin->requantize == NULL) {
-        fprintf(stderr, "the entry does not serve version %d.%d\n", STRAIT_INTERFACE_MAJOR, STRAIT_INTERFACE_MINOR);
-        return 1;
-    }
-    const uint32_t family[] = {STRAIT_FAMILY_AFFINE}, rounding[] = {STRAIT_ROUND_HALF_UP}, shift[] = {32};
-    const int32_t factor[] = {1 << 30}, zero_point[] = {3};
-    const int64_t addend[] = {0}, low[] = {INT32_MIN}, high[] = {INT32_MAX};
+/* A tile, and the codes that it has to become. */
+typedef struct test_case {
+    const char *name;
+    uint32_t bits, axis, first_channel, per_channel;
+    uint64_t rows, columns;
+    int64_t sums[MOST];
+    int32_t codes[MOST];
+} test_case;
+
+/* Channel 0 is x / 4 + 3, channel 1 is x / 2 + 3, channel 2 is x + 3. */
+static const test_case tests[] = {
+    {"ties and their neighbours", 32, STRAIT_CHANNELS_ALONG_ROWS, 0, 0, 1, 8,
+     {0, 4, 5, 6, -6, -7, 1000, -1000}, {3, 4, 4, 5, 2, 1, 127, -128}},
+    {"accumulators of 64 bits", 64, STRAIT_CHANNELS_ALONG_ROWS, 0, 0, 1, 4, {8, -8, 1LL << 31, -(1LL << 31)}, {5, 1, 127, -128}},
+    {"channels along rows", 32, STRAIT_CHANNELS_ALONG_ROWS, 0, 1, 3, 2, {8, 16, 8, 16, 8, 16}, {5, 7, 7, 11, 11, 19}},
+    {"channels along columns", 32, STRAIT_CHANNELS_ALONG_COLUMNS, 0, 1, 2, 3, {8, 8, 8, 16, 16, 16}, {5, 7, 11, 7, 11, 19}},
+    {"from the second channel on", 32, STRAIT_CHANNELS_ALONG_COLUMNS, 1, 1, 1, 2, {8, 8}, {7, 11}},
+};
+
+/* Whether a tile becomes what it should; says what is wrong otherwise. */
+static int passes(const strait_plugin *plugin, const test_case *test) {
+    const uint32_t family[] = {STRAIT_FAMILY_AFFINE, STRAIT_FAMILY_AFFINE, STRAIT_FAMILY_AFFINE};
+    const uint32_t rounding[] = {STRAIT_ROUND_HALF_UP, STRAIT_ROUND_HALF_UP, STRAIT_ROUND_HALF_UP}, shift[] = {32, 31, 30};
+    const int32_t factor[] = {1 << 30, 1 << 30, 1 << 30}, zero_point[] = {3, 3, 3};
+    const int64_t addend[] = {0, 0, 0}, most = (int64_t)1 << 32;
+    const int64_t low[] = {-most, -most, -most}, high[] = {most, most, most};
     const strait_form form = {
         .struct_size = sizeof form,
-        .channels = 1,
+        .channels = test->per_channel ? 3 : 1,
+        .per_channel = test->per_channel,
         .out = STRAIT_I8,
         .low = -128,
         .high = 127,
@@ -44,32 +48,58 @@ int main(void) {
         .domain_low = low,
         .domain_high = high,
     };
-    _Alignas(64) int32_t sums[COUNT];
-    _Alignas(64) int8_t codes[COUNT];
-    for (int at = 0; at < COUNT; at++) {
-        sums[at] = cases[at].accumulator;
-    }
+    _Alignas(64) int32_t narrow[MOST];
+    _Alignas(64) int64_t wide[MOST];
+    /* One code more than there is room for, which has to stay as it is. */
+    _Alignas(64) int8_t codes[MOST + 1];
+    const uint64_t count = test->rows * test->columns;
     const strait_tile tile = {
         .struct_size = sizeof tile,
-        .accumulator_bits = 32,
-        .rows = 1,
-        .columns = COUNT,
-        .accumulators = sums,
+        .accumulator_bits = test->bits,
+        .rows = test->rows,
+        .columns = test->columns,
+        .channel_axis = test->axis,
+        .first_channel = test->first_channel,
+        .accumulators = test->bits == 64 ? (const void *)wide : narrow,
         .codes = codes,
-        .codes_size = sizeof codes,
+        .codes_size = count,
     };
+    for (uint64_t at = 0; at < count; at++) {
+        wide[at] = test->sums[at];
+        narrow[at] = (int32_t)test->sums[at];
+    }
+    memset(codes, 0x55, sizeof codes);
     const strait_status status = plugin->requantize(NULL, NULL, &form, &tile);
     if (status != STRAIT_OK) {
-        fprintf(stderr, "requantize answers %d, not STRAIT_OK\n", (int)status);
-        return 1;
+        fprintf(stderr, "%s: requantize answers with status %d\n", test->name, (int)status);
+        return 0;
     }
-    int failed = 0;
-    for (int at = 0; at < COUNT; at++) {
-        if (codes[at] != cases[at].expected) {
-            fprintf(stderr, "%s: the accumulator %d gives %d, not %d\n", cases[at].name, (int)sums[at], codes[at], cases[at].expected);
-            failed++;
+    for (uint64_t at = 0; at < count; at++) {
+        if (codes[at] != test->codes[at]) {
+            fprintf(stderr, "%s: accumulator %d of the tile, %lld, gives %d and not %d\n", test->name, (int)at,
+                    (long long)test->sums[at], codes[at], (int)test->codes[at]);
+            return 0;
         }
     }
-    printf("%d of %d cases failed\n", failed, (int)COUNT);
-    return failed != 0;
+    if (codes[count] != 0x55) {
+        fprintf(stderr, "%s: it writes behind the codes\n", test->name);
+        return 0;
+    }
+    return 1;
+}
+
+int main(void) {
+    const strait_plugin *plugin = strait_plugin_entry(STRAIT_INTERFACE_MAJOR, STRAIT_INTERFACE_MINOR);
+    int wrong = 0;
+    if (plugin == NULL || plugin->requantize == NULL) {
+        fprintf(stderr, "the entry does not serve version %d.%d\n", STRAIT_INTERFACE_MAJOR, STRAIT_INTERFACE_MINOR);
+        return 1;
+    }
+    for (size_t at = 0; at < sizeof tests / sizeof *tests; at++) {
+        wrong += !passes(plugin, &tests[at]);
+    }
+    if (wrong > 0) {
+        fprintf(stderr, "%d of %d cases are wrong\n", wrong, (int)(sizeof tests / sizeof *tests));
+    }
+    return wrong > 0;
 }

@@ -73,10 +73,18 @@ fn of(folder: &Path, name: &str, source: &str, table: &str, definitions: &[&str]
 
 /// The library, with little patience.
 pub(crate) fn load(library: &Path, pinned: Option<&str>) -> Result<Library, PluginError> {
-    let patience = Patience {
-        load: Duration::from_secs(20),
-        call: Duration::from_secs(20),
-        emit: Duration::from_secs(20),
-    };
-    Library::load(library, pinned, program(), patience)
+    Library::load(library, pinned, program(), patience(Duration::from_secs(20)))
+}
+
+/// The library as it is, with this patience.
+pub(crate) fn load_with(library: &Path, time: Duration) -> Result<Library, PluginError> {
+    Library::load(library, None, program(), patience(time))
+}
+
+fn patience(time: Duration) -> Patience {
+    Patience {
+        load: time,
+        call: time,
+        emit: time,
+    }
 }

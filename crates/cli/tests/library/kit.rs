@@ -13,7 +13,7 @@ fn table() -> String {
     include_str!("../../templates/target.toml").replace("NAME", "acme")
 }
 
-fn of_library(library: Library) -> Kit {
+pub(crate) fn of_library(library: Library) -> Kit {
     let library = Arc::new(library);
     let mut registry = Registry::default();
     let entry = register(&mut registry, library.clone()).unwrap();

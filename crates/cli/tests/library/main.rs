@@ -18,6 +18,7 @@ mod new;
 mod outside;
 mod own_model;
 mod pages;
+mod planted;
 mod reader;
 mod second_day;
 mod survives;

@@ -119,6 +119,23 @@ fn a_model_that_differs_or_goes_wrong_is_found_by_the_layer_in_a_run() {
         for part in parts {
             assert!(said.contains(part), "{fault}: {part}: {said}");
         }
+        if fault == "OFF_BY_ONE" {
+            let (inputs, output) = (repository("models/digits/eval_x.npy"), folder.join("wrong.npy"));
+            let run = [
+                "run",
+                text(&plugged),
+                "--input",
+                text(&inputs),
+                "--output",
+                text(&output),
+            ];
+            let said = fails(&[&run[..], &own].concat(), 1);
+            assert!(
+                said.contains("(add): target's kernel: the plugin acme-npu 1.2.0: it makes 8 of the accumulator "),
+                "{said}"
+            );
+            assert!(said.contains("says 7") && !output.exists(), "{said}");
+        }
         std::fs::write(&manifest, text_before).unwrap();
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn of(channel: &Channel<'_>, x: i64) -> Class {
 }
 
 fn is_tie(arithmetic: Arithmetic<'_>, x: i64) -> bool {
-    let half = |value: i128, shift: u32| shift > 0 && value.rem_euclid(1 << shift) == 1 << (shift - 1);
+    let half = |value: i128, shift: u32| shift > 0 && value & ((1 << shift) - 1) == 1 << (shift - 1);
     match arithmetic {
         Arithmetic::Affine(a) => half(
             i128::from(x) * i128::from(a.factor) + i128::from(a.addend),

@@ -17,9 +17,13 @@ pub(super) enum Subject {
     Channels,
     Loops,
     Garbage,
-    Concurrency,
-    Determinism,
+    Writes,
+    Unwritten,
     Reads,
+    Determinism,
+    Concurrency,
+    Processes,
+    Traces,
     Panics,
     Hangs,
 }
@@ -37,21 +41,22 @@ impl Subject {
     ];
 
     /// Those of how the code behaves.
-    pub(super) const ROBUSTNESS: [Subject; 6] = [
+    pub(super) const ROBUSTNESS: [Subject; 10] = [
         Subject::Garbage,
-        Subject::Concurrency,
-        Subject::Determinism,
+        Subject::Writes,
+        Subject::Unwritten,
         Subject::Reads,
+        Subject::Determinism,
+        Subject::Concurrency,
+        Subject::Processes,
+        Subject::Traces,
         Subject::Panics,
         Subject::Hangs,
     ];
 
-    /// True if it does not depend on results.
-    pub(super) fn is_of_code(self) -> bool {
-        matches!(
-            self,
-            Subject::Garbage | Subject::Determinism | Subject::Panics | Subject::Hangs
-        )
+    /// True if codes that are wrong say nothing of arithmetic: they are others the next time.
+    pub(super) fn is_unsteady(self) -> bool {
+        matches!(self, Subject::Determinism | Subject::Unwritten)
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -64,9 +69,13 @@ impl Subject {
             Subject::Channels => "each channel by its own integers",
             Subject::Loops => "every loop",
             Subject::Garbage => "garbage is refused",
-            Subject::Concurrency => "several threads at once",
-            Subject::Determinism => "the same result each time",
+            Subject::Writes => "no write outside of the results",
+            Subject::Unwritten => "every result is written",
             Subject::Reads => "no read past the input",
+            Subject::Determinism => "the same result each time",
+            Subject::Concurrency => "several threads at once",
+            Subject::Processes => "the same in each process",
+            Subject::Traces => "its process stays as it was",
             Subject::Panics => "no panic",
             Subject::Hangs => "no hang",
         }
@@ -103,9 +112,7 @@ impl Fault {
             Class::Tie => Subject::Ties,
             // Every channel but the first may have been computed by the integers of another.
             _ if of_another_channel(form, channel, accumulator, found) => Subject::Channels,
-            Class::Edge => Subject::Edges,
-            Class::Extreme => Subject::Extremes,
-            Class::Threshold => Subject::Thresholds,
+            class => super::outcome::subject(class),
         };
         let text = format!("{run}: the accumulator {accumulator} of channel {channel} gives {found}, not {expected}");
         Fault::new(subject, text)
@@ -131,17 +138,28 @@ impl Fault {
     }
 
     /// A message, by what it says of a panic: the seam to a target's code makes an error of each.
-    fn said(run: &str, message: &str, otherwise: Subject) -> Fault {
+    pub(super) fn said(run: &str, message: &str, otherwise: Subject) -> Fault {
         let beyond = ["out of range", "out of bounds"];
         let subject = match message.split_once("panicked") {
             Some((_, said)) if beyond.iter().any(|text| said.contains(text)) => Subject::Reads,
             Some(_) => Subject::Panics,
             // Of a library's worker.
             None if Fault::is_hang(message) => Subject::Hangs,
-            None if message.contains(" crashed: ") => Subject::Panics,
+            None if Fault::is_end(message) => Subject::Panics,
             None => otherwise,
         };
         Fault::new(subject, format!("{run}: {message}"))
+    }
+
+    /// True if a message says that a library's worker ended, or no longer makes sense.
+    pub(super) fn is_end(message: &str) -> bool {
+        let ends = [
+            " crashed: ",
+            " ended the process",
+            " closed its pipe",
+            " answered with ",
+        ];
+        ends.iter().any(|text| message.contains(text))
     }
 
     /// True if a message says that a library's worker did not answer in time.

@@ -12,6 +12,8 @@ use strait_target::Target;
 
 /// Lines and faults of the interface.
 pub(super) struct Interface {
+    /// Calls with bytes that are no model.
+    pub(super) garbage: usize,
     /// Its lines.
     pub(super) lines: Vec<Line>,
     /// Faults that belong to other lines.
@@ -35,8 +37,10 @@ pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn Pr
             line("other versions"),
             line("smaller and larger structs"),
             line("no arguments"),
+            line("several targets"),
         ],
         faults: Vec::new(),
+        garbage: 0,
     };
     progress.begin("interface", Probe::all().count());
     let forms = match forms(target) {
@@ -47,7 +51,7 @@ pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn Pr
             return its;
         }
     };
-    let mut counts = [0; 4];
+    let mut counts = [0; 5];
     let call = |(row, form): &(&str, Requantization), probe| {
         let answer = library.probe(&target.spec().chosen, (*row, form), probe);
         let fault = answer.unwrap_or_else(|error| Some(error.to_string()));
@@ -70,16 +74,10 @@ pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn Pr
             About::Versions => Ok(1),
             About::Sizes => Ok(2),
             About::Nulls => Ok(3),
+            About::Targets => Ok(4),
             About::Garbage => Err(Subject::Garbage),
-            About::Reads => Err(Subject::Reads),
         };
-        // What lies behind the input may matter to one form and not to another.
-        let forms = if subject == Err(Subject::Reads) {
-            &forms[..]
-        } else {
-            forms.get(..1).unwrap_or_default()
-        };
-        for form in forms {
+        if let Some(form) = forms.first() {
             let fault = call(form, probe);
             let (row, its_form) = form;
             if let Some(fault) = fault.as_ref().filter(|fault| Fault::is_hang(fault)) {
@@ -94,6 +92,7 @@ pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn Pr
                     fault.into_iter().for_each(|fault| its.lines[at].find(fault));
                 }
                 Err(subject) => {
+                    its.garbage += usize::from(library.emits().is_some());
                     its.faults
                         .extend(fault.map(|fault| Fault::new(subject, fault).on(row, its_form, None)));
                 }

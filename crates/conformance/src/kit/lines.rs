@@ -8,6 +8,8 @@ use std::fmt;
 pub enum Group {
     /// The C interface of a library.
     Interface,
+    /// The functions of the interface, each with the calls of it.
+    Functions,
     /// The table as data.
     Table,
     /// Results of the kernels.
@@ -131,6 +133,7 @@ impl fmt::Display for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Group::Interface => "interface",
+            Group::Functions => "functions",
             Group::Table => "table",
             Group::Semantics => "semantics",
             Group::Robustness => "robustness",

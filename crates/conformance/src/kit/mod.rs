@@ -6,16 +6,26 @@
 //! vectors it is held against a chip.
 
 mod class;
+mod emit;
 mod evidence;
 mod fault;
+mod functions;
 mod fusions;
+mod interest;
 mod interface;
+mod judge;
 mod kernels;
+mod left_behind;
 mod lines;
 mod networks;
+mod outcome;
+mod part;
+mod processes;
 mod silicon;
 mod table;
+mod tiles;
 mod watch;
+mod witness;
 
 pub use lines::{Group, Kit, Line};
 
@@ -26,7 +36,8 @@ use strait_identify::Vectors;
 use strait_plugin_host::Library;
 use strait_target::{Entry, Options, RegistryError, Target, TargetSpec};
 
-use kernels::Source;
+use processes::Processes;
+use witness::Witness;
 
 /// A file of recorded layers.
 #[derive(Clone, Debug)]
@@ -76,34 +87,51 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
     let target = entry.target(how.options)?;
     let spec = target.spec();
     let mut lines = table::lines(entry, spec);
+    let witness;
     if let Some(library) = how.library {
-        let interface = interface::examined(library, &*target, how.progress);
+        library.fence();
+        let (others, line) = Processes::start(library);
+        lines.push(line);
+        let mut interface = interface::examined(library, &*target, how.progress);
         let hangs = interface.hangs();
-        lines.extend(interface.lines);
+        lines.append(&mut interface.lines);
         lines.extend(match hangs {
-            true => kernels::of_one_that_hangs(&interface.faults),
-            false => kernels::lines(&target, Source::Model, interface.faults, how),
+            true => outcome::of_one_that_hangs(&interface.faults),
+            false => tiles::lines(&*target, library, interface, &others, how.progress),
         });
+        witness = Arc::new(Witness::new(target.clone(), others.into_target(how.options)));
     } else {
         let why = "the target is no library";
         lines.push(Line::skipped(Group::Interface, "the C interface", why));
+        witness = Arc::new(Witness::new(target.clone(), None));
         lines.extend(match entry.has_code() {
-            true => kernels::lines(&target, Source::Loops, Vec::new(), how),
-            false => kernels::of_a_table(),
+            true => kernels::lines(&(witness.clone() as Arc<dyn Target>), how),
+            false => outcome::of_a_table(),
         });
     }
     let hangs = |line: &Line| line.name == fault::Subject::Hangs.name() && !line.findings.is_empty();
     if lines.iter().any(hangs) {
+        lines.push(Line::skipped(Group::Functions, "functions", lines::HUNG));
         lines.push(Line::skipped(Group::Networks, "small networks", lines::HUNG));
         lines.push(silicon::named(spec, how.recordings));
         lines.push(Line::skipped(Group::Silicon, "recorded vectors", lines::HUNG));
         return Ok(kit(entry, spec, lines));
     }
-    lines.extend(networks::lines(
-        &target,
-        &variants(entry, how.options, spec),
-        how.progress,
-    ));
+    let (networks, seen) = networks::lines(&witness, &variants(entry, how.options, spec), how.progress);
+    lines.extend(networks);
+    // Functions that were called after the tiles may have changed the process, too.
+    if let Some(Ok([before, now])) = how.library.map(|library| library.traces(&spec.chosen))
+        && let Some(line) = lines.iter_mut().find(|line| line.name == fault::Subject::Traces.name())
+        && line.findings.is_empty()
+    {
+        let found = left_behind::settings(&before, &now);
+        found.into_iter().for_each(|fault| line.find(fault));
+    }
+    lines.extend(match how.library {
+        Some(library) => functions::of_library(library, &witness, &seen),
+        None if entry.has_code() => functions::of_program(&witness, &seen),
+        None => vec![functions::of_a_table()],
+    });
     lines.push(silicon::named(spec, how.recordings));
     match how.recordings {
         [] => lines.push(Line::skipped(Group::Silicon, "recorded vectors", "none were given")),

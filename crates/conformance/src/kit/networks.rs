@@ -2,19 +2,21 @@
 
 use super::{
     Progress,
+    emit::Emitted,
     fusions::{self, Fusions},
     lines::{Group, Line},
+    witness::{Nodes, Witness},
 };
 use std::sync::Arc;
 use strait_compile::{CompileError, InMemory, Means, Model, Resolved, Silent, build, fusion_policy, verify};
 use strait_core::text::{parse, random::SplitMix64};
-use strait_core::{Module, Placement, ReasonCode, Switches};
+use strait_core::{Module, Placement, Switches};
 use strait_execute::Tensor;
 use strait_lower::{Fusion, FusionPolicy};
 use strait_quantize::Settings;
 use strait_target::{
     Target, TargetSpec,
-    spec::{Activation, Integer},
+    spec::{Activation, Format, Integer},
 };
 
 /// The networks, by name.
@@ -27,41 +29,61 @@ const NETWORKS: [(&str, &str); 6] = [
     ("joined", include_str!("../../networks/joined.strait")),
 ];
 
-/// A line for each network, and those about fusions ([`Fusions`]).
+/// Answers and files of the target's code, from networks that were compiled.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// The nodes that it was asked about, network by network.
+    pub(super) nodes: Vec<Nodes>,
+    /// Its files.
+    pub(super) emitted: Emitted,
+}
+
+/// A line for each network, and those about fusions ([`Fusions`]); and what was seen of the target's code.
 pub(super) fn lines(
-    target: &Arc<dyn Target>,
+    witness: &Arc<Witness>,
     variants: &[(String, Arc<dyn Target>)],
     progress: &dyn Progress,
-) -> Vec<Line> {
+) -> (Vec<Line>, Seen) {
+    let target = &(witness.clone() as Arc<dyn Target>);
+    let writes = target.spec().emit.contains(&Format::Package);
+    let mut seen = Seen::default();
     let mut fusions = Fusions::new(target, variants);
     let others = fusions::others(target, variants);
     progress.begin("small networks", NETWORKS.len() + others.len());
     let mut networks = Vec::new();
     for (at, (name, text)) in NETWORKS.into_iter().enumerate() {
         let mut line = Line::new(Group::Networks, name);
-        match integers(target, text, &Choices::default()) {
+        witness.take_nodes();
+        let made = integers(target, text, &Choices::default());
+        let nodes = witness.take_nodes();
+        match made {
             Err(fault) => line.find(fault),
             Ok(made) => {
                 fusions.add(name, &made);
-                let refused = match made.refused.len() {
+                if writes {
+                    seen.emitted.add(witness, name, &made.module);
+                }
+                let refused: Vec<(&str, &str)> = nodes.refused().collect();
+                let count = refused.len();
+                let refused_text = match count {
                     0 => String::new(),
                     count => format!(" ({count} refused by the target's code)"),
                 };
                 line.checked = format!(
-                    "{} nodes on the accelerator, {} on the host{refused}, {} fusions",
+                    "{} nodes on the accelerator, {} on the host{refused_text}, {} fusions",
                     made.accelerator,
                     made.host,
                     made.fusion.fired.len()
                 );
-                if let (0, Some(first)) = (made.accelerator, made.refused.first()) {
-                    let count = made.refused.len();
+                if let (true, Some((node, why))) = (nodes.refuses_all(), refused.first()) {
                     line.find(format!(
-                        "the target's code refuses all {count} nodes that the table takes: {first}"
+                        "the target's code refuses all {count} nodes that the table takes: `{node}`: {why}"
                     ));
                 }
                 made.fault.into_iter().for_each(|fault| line.find(fault));
             }
         }
+        seen.nodes.push(nodes);
         networks.push(line);
         progress.advance(at + 1);
     }
@@ -70,7 +92,7 @@ pub(super) fn lines(
         progress.advance(NETWORKS.len() + at + 1);
     }
     networks.extend(fusions.lines());
-    networks
+    (networks, seen)
 }
 
 /// Choices of a configuration about a network, as far as the table has them.
@@ -103,8 +125,8 @@ impl Choices {
 pub(super) struct Made {
     accelerator: usize,
     host: usize,
-    /// The nodes that the target's code refuses, with its reasons.
-    refused: Vec<String>,
+    /// The module that an artifact would run.
+    module: Module,
     pub(super) fusion: Fusion,
     /// The findings of the verification.
     pub(super) fault: Option<String>,
@@ -139,18 +161,8 @@ pub(super) fn integers(target: &Arc<dyn Target>, text: &str, choices: &Choices) 
     });
     let (built, fault) = built.map_err(|error| error.to_string())?;
     let nodes = || built.annotated.main().nodes();
-    let reasons = nodes().filter_map(|(_, node)| match &node.place {
-        Placement::Host(reason) => Some((node, reason)),
-        Placement::Accelerator => None,
-    });
-    let reasons: Vec<_> = reasons.collect();
-    let host = reasons.len();
-    let refused = reasons
-        .iter()
-        .filter(|(_, reason)| reason.code == ReasonCode::TargetCode);
-    let refused = refused.map(|(node, reason)| format!("`{}`: {}", built.annotated.name(node.name), reason.text));
+    let host = nodes().filter(|(_, node)| node.place != Placement::Accelerator).count();
     Ok(Made {
-        refused: refused.collect(),
         accelerator: nodes().count() - host,
         host,
         most: match fusion {
@@ -159,6 +171,7 @@ pub(super) fn integers(target: &Arc<dyn Target>, text: &str, choices: &Choices) 
             FusionPolicy::Any => u32::MAX,
         },
         fusion: built.fusion,
+        module: built.module,
         fault: fault.map(|error| error.to_string()),
     })
 }

@@ -4,13 +4,32 @@ use super::lines::{Group, Line};
 use std::collections::BTreeSet;
 use strait_core::Term;
 use strait_target::{
-    Entry, Options, TargetSpec,
+    Entry, Options, Registry, TargetSpec,
     spec::{FusionRow, Integer, Produced, When},
 };
 
 /// The lines of this group.
 pub(super) fn lines(entry: &Entry, spec: &TargetSpec) -> Vec<Line> {
-    vec![overlays(entry, spec), forms(spec), fusions(spec)]
+    vec![id(entry), overlays(entry, spec), forms(spec), fusions(spec)]
+}
+
+/// The id is nobody else's: a deployment refuses two targets of one id.
+fn id(entry: &Entry) -> Line {
+    let id = entry.table().id();
+    let mut line = Line::new(Group::Table, "an id of its own").checked(format!("`{id}`"));
+    // What is wrong with other targets of the program is not this one's fault.
+    let Ok(registry) = Registry::builtin() else {
+        return line;
+    };
+    if let Ok(other) = registry.entry(id)
+        && other.origin() != entry.origin()
+    {
+        let origin = other.origin();
+        line.find(format!(
+            "`{id}` is the id of a target in this program: {origin}; a deployment refuses two of one id"
+        ));
+    }
+    line
 }
 
 /// Ops, recipes, forms and rows are those of a parsed table; each overlay makes another one.

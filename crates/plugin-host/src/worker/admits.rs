@@ -9,6 +9,7 @@ use strait_plugin_interface as c;
 use strait_plugin_interface::Layout;
 
 use super::calls::{Fault, Plugin};
+use super::trials::bytes;
 use crate::node::{MOST_CODE, MOST_SENTENCE, NodeHeader, OperandHeader, Refused, Value};
 
 /// The values of an attribute, as the interface hands them over.
@@ -132,11 +133,28 @@ impl Plugin {
             refuse: Some(refuse),
             ..c::Node::EMPTY
         };
+        let seen = || {
+            (
+                bytes(&node).to_vec(),
+                of_all(&operands),
+                bytes(&result).to_vec(),
+                of_all(&attributes),
+            )
+        };
+        let before = seen();
         // SAFETY: all arguments live until the call returns, and arrays are as long as they say.
-        match self.reports().of(|host| unsafe { admits(host, target, &node) }) {
+        let answered = match self.reports().of(|host| unsafe { admits(host, target, &node) }) {
             Ok(()) => Ok(answer),
             Err(fault) if fault.status == c::UNSUPPORTED => Ok(None),
             Err(fault) => Err(fault),
+        };
+        match seen() == before {
+            true => answered,
+            false => Err(Fault::ours("it writes into the node that it was asked about")),
         }
     }
+}
+
+fn of_all<T: Layout>(all: &[T]) -> Vec<u8> {
+    all.iter().flat_map(|one| bytes(one).iter().copied()).collect()
 }

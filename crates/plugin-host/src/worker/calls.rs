@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{ptr, slice, str};
 
-use strait_core::Elem;
 use strait_core::bytes::{MAJOR, MINOR};
 use strait_plugin_interface as c;
 use strait_plugin_interface::Layout;
@@ -21,10 +20,10 @@ use strait_target::{OptionValue, Options};
 
 use super::forms::Arrays;
 use super::load::{self, Loaded};
-use super::memory::Aligned;
+use super::memory::{Aligned, Fenced};
 use super::probes;
 use crate::library::MOST_PIECE;
-use crate::wire::{self, Answer, Description, TensorHeader, TileHeader};
+use crate::wire::{self, Answer, Description, Fence, TensorHeader};
 use crate::{LoadError, Probe};
 
 /// The longest text that a plugin may say, in bytes.
@@ -41,7 +40,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    fn ours(message: impl Into<String>) -> Fault {
+    pub(super) fn ours(message: impl Into<String>) -> Fault {
         Fault {
             status: c::INVALID_ARGUMENT,
             node: None,
@@ -56,7 +55,8 @@ pub(super) struct Plugin {
     pub(super) entry: c::Entry,
     package: String,
     table: &'static str,
-    targets: Vec<*mut c_void>,
+    /// With the options that they were made with.
+    targets: Vec<(Options, *mut c_void)>,
     forms: BTreeMap<u64, Arrays>,
 }
 
@@ -124,6 +124,13 @@ unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, at: 
 }
 
 impl Reports {
+    pub(super) fn new(package: &str) -> Reports {
+        Reports {
+            package: package.to_owned(),
+            error: Mutex::default(),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<(Option<u32>, String)>> {
         self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -178,6 +185,8 @@ impl Plugin {
         let description = Description {
             package: package.clone(),
             interface: [plugin.interface_major, plugin.interface_minor],
+            opens: plugin.open.is_some(),
+            closes: plugin.close.is_some(),
             requantizes: plugin.requantize.is_some(),
             admits: plugin.admits.is_some(),
             emits: plugin.emit.map(|_| [plugin.ir_major, plugin.ir_minor]),
@@ -197,16 +206,27 @@ impl Plugin {
         self.table
     }
 
+    /// Name and version, as it says.
+    pub(super) fn package(&self) -> &str {
+        &self.package
+    }
+
     pub(super) fn reports(&self) -> Reports {
-        Reports {
-            package: self.package.clone(),
-            error: Mutex::default(),
-        }
+        Reports::new(&self.package)
     }
 
     /// Makes a target; the number under which it is known from now on.
-    pub(super) fn open(&mut self, options: &Options) -> Result<u32, Fault> {
-        let mut target = ptr::null_mut();
+    pub(super) fn open(&mut self, options: Options) -> Result<u32, Fault> {
+        let target = self.opened(&options, ptr::null_mut())?;
+        self.targets.push((options, target));
+        Ok((self.targets.len() - 1) as u32)
+    }
+
+    /// A target with these options; what was in the place for it, where the library has no `open` or leaves the place alone.
+    pub(super) fn opened(&self, options: &Options, target: *mut c_void) -> Result<*mut c_void, Fault> {
+        // Nothing is to be written on either side.
+        let beside = ptr::dangling_mut::<u32>().cast::<c_void>();
+        let mut place = [beside, target, beside];
         if let Some(open) = self.plugin.open {
             let entries: Vec<c::OptionEntry> = options.iter().map(|(name, value)| entry(name, value)).collect();
             let options = c::Open {
@@ -216,15 +236,27 @@ impl Plugin {
                 ..c::Open::EMPTY
             };
             // SAFETY: all arguments live until the call returns.
-            self.reports().of(|host| unsafe { open(host, &options, &mut target) })?;
+            self.reports()
+                .of(|host| unsafe { open(host, &options, &mut place[1]) })?;
         }
-        self.targets.push(target);
-        Ok((self.targets.len() - 1) as u32)
+        match place {
+            [before, target, behind] if [before, behind] == [beside; 2] => Ok(target),
+            _ => Err(Fault::ours("it writes beside the place for the target")),
+        }
     }
 
     pub(super) fn target(&self, number: u32) -> Result<*mut c_void, Fault> {
-        let target = self.targets.get(number as usize).copied();
+        self.target_and_options(number).map(|(_, target)| *target)
+    }
+
+    fn target_and_options(&self, number: u32) -> Result<&(Options, *mut c_void), Fault> {
+        let target = self.targets.get(number as usize);
         target.ok_or_else(|| Fault::ours("no such target"))
+    }
+
+    /// A form that it was told.
+    pub(super) fn form(&self, number: u64) -> Result<&Arrays, Fault> {
+        self.forms.get(&number).ok_or_else(|| Fault::ours("no such form"))
     }
 
     /// Learns a form.
@@ -237,60 +269,9 @@ impl Plugin {
 
     /// A call by which it shows that it keeps to the interface: its fault, if it has one.
     pub(super) fn probe(&self, target: u32, form: u64, probe: Probe) -> Result<Option<String>, Fault> {
-        let target = self.target(target)?;
-        let form = self.forms.get(&form).ok_or_else(|| Fault::ours("no such form"))?;
-        Ok(probes::run(self, target, form, probe))
-    }
-
-    /// Codes of a tile. `codes` has none yet, so that one that the library leaves out is 0.
-    pub(super) fn requantize(
-        &self,
-        tile: &TileHeader,
-        accumulators: &Aligned,
-        codes: &mut Aligned,
-    ) -> Result<(), Fault> {
-        let requantize = self.plugin.requantize.ok_or_else(|| Fault {
-            status: c::UNSUPPORTED,
-            node: None,
-            message: "it has no `requantize`".into(),
-        })?;
-        let target = self.target(tile.target)?;
-        let form = self.forms.get(&tile.form).ok_or_else(|| Fault::ours("no such form"))?;
-        let bits: u32 = if tile.wide { 64 } else { 32 };
-        let count = tile
-            .rows
-            .checked_mul(tile.columns)
-            .and_then(|count| usize::try_from(count).ok());
-        let size = count.and_then(|count| count.checked_mul(bits as usize / 8));
-        let along = if tile.along_columns { tile.columns } else { tile.rows };
-        let channels = form.channels().map_or(u64::MAX, |channels| channels as u64);
-        let (Some(count), true) = (count, size == Some(accumulators.bytes().len())) else {
-            return Err(Fault::ours("a tile of another size than its accumulators"));
-        };
-        if u64::from(tile.first_channel).saturating_add(along) > channels {
-            return Err(Fault::ours("a tile with more channels than its form"));
-        }
-        codes.resize(count * Elem::from(tile.out).size());
-        let codes_size = codes.bytes().len() as u64;
-        let tile = c::Tile {
-            accumulator_bits: bits,
-            rows: tile.rows,
-            columns: tile.columns,
-            channel_axis: match tile.along_columns {
-                true => c::CHANNELS_ALONG_COLUMNS,
-                false => c::CHANNELS_ALONG_ROWS,
-            },
-            first_channel: tile.first_channel,
-            accumulators: accumulators.bytes().as_ptr().cast(),
-            codes: codes.bytes_mut().as_mut_ptr().cast(),
-            codes_size,
-            ..c::Tile::EMPTY
-        };
-        let form = form.form();
-        self.reports().of(|host| {
-            // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
-            unsafe { requantize(host, target, &form, &tile) }
-        })
+        let (options, target) = self.target_and_options(target)?;
+        let form = self.form(form)?;
+        Ok(probes::run(self, (options, *target), form, probe))
     }
 
     /// Writes files; each piece goes out as it comes.
@@ -299,7 +280,7 @@ impl Plugin {
         target: u32,
         ir: u64,
         tensors: &[TensorHeader],
-        body: &Aligned,
+        (body, fenced): (&Aligned, Option<Fence>),
         to: &mut File,
     ) -> io::Result<Result<(), Fault>> {
         let Some(emit) = self.plugin.emit else {
@@ -314,6 +295,18 @@ impl Plugin {
             .bytes()
             .split_at_checked(usize::try_from(ir).map_err(|_| short())?)
             .ok_or_else(short)?;
+        // Each part behind its own fence, or where it lies.
+        let mut fences = Vec::new();
+        let mut placed = |part: &[u8]| match fenced {
+            Some(side) => {
+                let fence = Fenced::holding(part, side, 1)?;
+                let start = fence.start().cast_const();
+                fences.push(fence);
+                Ok(start)
+            }
+            None => io::Result::Ok(part.as_ptr()),
+        };
+        let ir_at = placed(ir)?;
         let mut described = Vec::with_capacity(tensors.len());
         for tensor in tensors {
             let size = usize::try_from(tensor.size).map_err(|_| short())?;
@@ -323,7 +316,7 @@ impl Plugin {
                 element: tensor.element.into(),
                 extents: tensor.extents.as_ptr(),
                 rank: tensor.extents.len() as u64,
-                data: data.as_ptr(),
+                data: placed(data)?,
                 data_size: tensor.size,
                 ..c::Tensor::EMPTY
             });
@@ -337,7 +330,7 @@ impl Plugin {
             tensor_count: described.len() as u32,
             tensors: described.as_ptr(),
             tensor_stride: size_of::<c::Tensor>() as u64,
-            ir: ir.as_ptr(),
+            ir: ir_at,
             ir_size: ir.len() as u64,
             sink: ptr::from_ref(&sink).cast_mut().cast(),
             write: Some(write),

@@ -1,12 +1,16 @@
 //! A form in the arrays of the interface.
 
-use std::ptr;
+use std::{io, ptr};
 use strait_core::Elem;
 use strait_plugin_interface as c;
 use strait_requantize::form::Arithmetic;
 use strait_requantize::{FormError, Requantization, Rounding};
 
+use super::memory::Fenced;
+use crate::wire::Fence;
+
 /// A form, as its family with an array for each field.
+#[derive(Clone, PartialEq)]
 pub(super) struct Arrays {
     out: u32,
     width: usize,
@@ -193,5 +197,36 @@ impl Arrays {
             threshold_count: self.threshold_count.as_ptr(),
             ..<c::Form as c::Layout>::EMPTY
         }
+    }
+    /// The struct, which points into copies of these arrays, each in memory that nobody may write and that ends, or begins, where
+    /// nobody may touch any. It is good as long as the copies are.
+    pub(super) fn fenced(&self, side: Fence) -> io::Result<(c::Form, Vec<Fenced>)> {
+        let mut copies = Vec::new();
+        let mut form = self.form();
+        let mut copy = |bytes: &[u8]| {
+            // Elements have 8 bytes at most, and fewer than as many are no gap.
+            let copy = Fenced::holding(bytes, side, 1)?;
+            let start = copy.start().cast_const();
+            copies.push(copy);
+            io::Result::Ok(start)
+        };
+        form.row = copy(self.row.as_bytes())?;
+        form.json = copy(&self.json)?;
+        form.family = copy(bytemuck::cast_slice(&self.family))?.cast();
+        form.rounding = copy(bytemuck::cast_slice(&self.rounding))?.cast();
+        form.factor = copy(bytemuck::cast_slice(&self.factor))?.cast();
+        form.addend = copy(bytemuck::cast_slice(&self.addend))?.cast();
+        form.shift = copy(bytemuck::cast_slice(&self.shift))?.cast();
+        form.zero_point = copy(bytemuck::cast_slice(&self.zero_point))?.cast();
+        form.scale = copy(bytemuck::cast_slice(&self.scale))?.cast();
+        form.second_scale = copy(bytemuck::cast_slice(&self.second_scale))?.cast();
+        form.offset = copy(bytemuck::cast_slice(&self.offset))?.cast();
+        form.domain_low = copy(bytemuck::cast_slice(&self.domain_low))?.cast();
+        form.domain_high = copy(bytemuck::cast_slice(&self.domain_high))?.cast();
+        if !self.thresholds.is_empty() {
+            form.thresholds = copy(bytemuck::cast_slice(&self.thresholds))?.cast();
+        }
+        form.threshold_count = copy(bytemuck::cast_slice(&self.threshold_count))?.cast();
+        Ok((form, copies))
     }
 }

@@ -20,6 +20,12 @@ mod noise;
 mod probes;
 #[cfg(unix)]
 mod supervisor;
+#[cfg(unix)]
+mod tiles;
+#[cfg(unix)]
+mod traces;
+#[cfg(unix)]
+mod trials;
 
 use std::process::ExitCode;
 
@@ -62,6 +68,7 @@ mod serve {
     use super::memory::Aligned;
     use crate::Allowance;
     use crate::node::NodeHeader;
+    use crate::trial::Traces;
     use crate::wire::{self, Answer, Request, Sizes};
     use std::fs::File;
     use std::io::{self, Read};
@@ -104,6 +111,7 @@ mod serve {
         let Some((Request::Load { path, sha256 }, _)) = wire::read(&mut from)? else {
             return Err(wire::garbage("the first request is for a library".into()));
         };
+        let before = Traces::now();
         let mut plugin = match Plugin::load(&path, &sha256) {
             Ok((plugin, description)) => {
                 wire::write(&mut to, &Answer::Loaded(description), plugin.table().as_bytes())?;
@@ -119,9 +127,14 @@ mod serve {
             limits::begin(allowance);
             let answer = match request {
                 Request::Load { .. } => return Err(wire::garbage("a second library".into())),
-                Request::Open { options } => plugin.open(&options).map(Answer::Opened),
+                Request::Open { options } => plugin.open(options).map(Answer::Opened),
                 Request::Prepare { form, row } => plugin.prepare(form, row, body.bytes()).map(|()| Answer::Prepared),
-                Request::Requantize(tile) => plugin.requantize(&tile, &body, &mut codes).map(|()| Answer::Codes),
+                Request::Requantize(tile) => plugin.requantize(tile, &body, &mut codes).map(|()| Answer::Codes),
+                Request::Try { tiles, trial } => {
+                    let tried = plugin.attempt(&tiles, trial, &body, &mut codes);
+                    tried.map(Answer::Tried)
+                }
+                Request::Traces => Ok(Answer::Traced(Box::new([before.clone(), Traces::now()]))),
                 Request::Probe { target, form, probe } => plugin.probe(target, form, probe).map(Answer::Probed),
                 Request::Admit { target } => {
                     let mut asked = Ok(Answer::Done);
@@ -136,10 +149,15 @@ mod serve {
                     }
                     asked
                 }
-                Request::Emit { target, ir, tensors } => {
+                Request::Emit {
+                    target,
+                    ir,
+                    tensors,
+                    fenced,
+                } => {
                     // A model may be large.
                     let body = mem::take(&mut body);
-                    let done = plugin.emit(target, ir, &tensors, &body, &mut to)?;
+                    let done = plugin.emit(target, ir, &tensors, (&body, fenced), &mut to)?;
                     done.map(|()| Answer::Done)
                 }
             };

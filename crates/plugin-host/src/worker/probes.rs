@@ -7,11 +7,12 @@ use std::ptr;
 
 use strait_core::bytes::{MAJOR, MINOR};
 use strait_plugin_interface as c;
-use strait_plugin_interface::{ALIGNMENT, Layout};
+use strait_plugin_interface::Layout;
+use strait_target::Options;
 
 use super::calls::Plugin;
 use super::forms::Arrays;
-use super::memory::{Aligned, Fenced};
+use super::memory::Aligned;
 use crate::probe::{Argument, FAR, Probe, Size, Struct};
 
 /// Every byte that is behind what the plugin was told of.
@@ -24,14 +25,14 @@ const BEHIND: usize = 64;
 const COLUMNS: usize = 5;
 
 /// A struct as a host of some version hands it over, with canaries behind it.
-struct Handed {
+pub(super) struct Handed {
     bytes: Aligned,
     before: Vec<u8>,
 }
 
 impl Handed {
     /// The struct of a host that knows `size` bytes of it.
-    fn new<T: Layout>(mut of: T, size: usize) -> Handed {
+    pub(super) fn new<T: Layout>(mut of: T, size: usize) -> Handed {
         of.set_size(size as u32);
         let mut bytes = Aligned::new(size.max(size_of::<T>()) + BEHIND);
         bytes.bytes_mut().fill(CANARY);
@@ -42,11 +43,11 @@ impl Handed {
         Handed { bytes, before }
     }
 
-    fn at<T>(&self) -> *const T {
+    pub(super) fn at<T>(&self) -> *const T {
         self.bytes.bytes().as_ptr().cast()
     }
 
-    fn is_intact(&self) -> bool {
+    pub(super) fn is_intact(&self) -> bool {
         self.bytes.bytes() == self.before
     }
 }
@@ -119,7 +120,12 @@ fn unless<T>(probe: Probe, argument: Argument, pointer: *const T) -> *const T {
 }
 
 /// Makes a call. `None` where the library does as the interface says, or has no such function; else its fault.
-pub(super) fn run(plugin: &Plugin, target: *mut c_void, form: &Arrays, probe: Probe) -> Option<String> {
+pub(super) fn run(
+    plugin: &Plugin,
+    (options, target): (&Options, *mut c_void),
+    form: &Arrays,
+    probe: Probe,
+) -> Option<String> {
     match probe {
         Probe::Entry { .. } | Probe::EntryAgain => entry(plugin, probe),
         Probe::Sized(Struct::Open, _) | Probe::Null(Argument::Options | Argument::Place) => open(plugin, probe),
@@ -134,7 +140,7 @@ pub(super) fn run(plugin: &Plugin, target: *mut c_void, form: &Arrays, probe: Pr
             }
             None
         }
-        Probe::Fenced => fenced(plugin, target, form),
+        Probe::Reopened => reopened(plugin, options, target, form),
         _ => requantize(plugin, target, form, probe),
     }
 }
@@ -184,6 +190,30 @@ fn open(plugin: &Plugin, probe: Probe) -> Option<String> {
     }
     // Options that the table does not have may well be refused, so that a larger struct has no answer that is right.
     judged(probe, status)
+}
+
+/// A second target beside the first one, which is closed again. It has to compute the same, and the first one to go on.
+fn reopened(plugin: &Plugin, options: &Options, target: *mut c_void, form: &Arrays) -> Option<String> {
+    plugin.plugin.open?;
+    // No target is there.
+    let nothing = ptr::dangling_mut::<u64>().cast();
+    let second = match plugin.opened(options, nothing) {
+        Ok(second) => second,
+        Err(fault) => return Some(format!("it fails with status {}: {}", fault.status, fault.message)),
+    };
+    if second == nothing {
+        return Some("it answers that all went well, and says no target".into());
+    }
+    let codes = |target| called(plugin, target, form, Probe::Plain);
+    let (first, other) = (codes(target), codes(second));
+    if let Some(close) = plugin.plugin.close {
+        // SAFETY: `open` made it, and nobody asks it any more.
+        unsafe { close(second) };
+    }
+    if first != other {
+        return Some("with the same options it makes a target that computes otherwise".into());
+    }
+    (codes(target) != first).then(|| "with the second target closed, the first one computes otherwise".into())
 }
 
 fn emit(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> {
@@ -307,59 +337,6 @@ fn requantize(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Prob
     }
     judged(probe, status)
 }
-
-/// Tiles whose numbers end where memory ends, and one that ends before other numbers do. What goes too far crashes, or is found
-/// in the codes.
-fn fenced(plugin: &Plugin, target: *mut c_void, arrays: &Arrays) -> Option<String> {
-    let requantize = plugin.plugin.requantize?;
-    let (host, form) = (host(Probe::Fenced), arrays.form());
-    let rows = arrays.channels().unwrap_or(1);
-    let call = |columns: usize, accumulators: *const u8, codes: *mut u8| {
-        let tile = c::Tile {
-            accumulator_bits: 32,
-            rows: rows as u64,
-            columns: columns as u64,
-            channel_axis: c::CHANNELS_ALONG_ROWS,
-            accumulators: accumulators.cast(),
-            codes: codes.cast(),
-            codes_size: (rows * columns * arrays.width()) as u64,
-            ..c::Tile::EMPTY
-        };
-        // SAFETY: all arguments live until the call returns.
-        unsafe { requantize(host.at(), target, &form, &tile) };
-    };
-    // Whole lines of memory, so that they begin where lines do; more of them than a loop of vectors takes at a time.
-    for columns in [LINE, 3 * LINE, ALIGNMENT] {
-        let fences = (
-            Fenced::new(rows * columns * size_of::<i32>()),
-            Fenced::new(rows * columns * arrays.width()),
-        );
-        let (Ok(mut accumulators), Ok(codes)) = fences else {
-            return Some("this system gives no memory for the call".into());
-        };
-        let mut loose = Aligned::new(rows * columns * arrays.width());
-        fill(accumulators.bytes_mut());
-        let codes = match codes.start().addr() % ALIGNMENT {
-            0 => codes.start(),
-            _ => loose.bytes_mut().as_mut_ptr(),
-        };
-        call(columns, accumulators.start(), codes);
-    }
-    let with = |behind: u8| {
-        let count = rows * COLUMNS;
-        let mut accumulators = Aligned::new((count + 2 * LINE) * size_of::<i32>());
-        let (its, rest) = accumulators.bytes_mut().split_at_mut(count * size_of::<i32>());
-        fill(its);
-        rest.fill(behind);
-        let mut codes = Aligned::new(count * arrays.width());
-        call(COLUMNS, accumulators.bytes().as_ptr(), codes.bytes_mut().as_mut_ptr());
-        codes.bytes().to_vec()
-    };
-    (with(0x80) != with(0x7f)).then(|| "the codes depend on what lies behind the accumulators".into())
-}
-
-/// Accumulators of 32 bits in a line of memory.
-const LINE: usize = ALIGNMENT / size_of::<i32>();
 
 /// Small accumulators of both signs.
 fn fill(accumulators: &mut [u8]) {

@@ -1,0 +1,139 @@
+//! The target's own files, of small networks that were compiled for it.
+
+use super::witness::Witness;
+use std::collections::{BTreeMap, BTreeSet};
+use strait_core::Module;
+use strait_core::text::{PrintOptions, print};
+use strait_target::{Emission, Sink, Target, TargetError};
+
+/// Files in memory, and what is wrong with them.
+#[derive(Default)]
+struct Files {
+    files: BTreeMap<String, Vec<u8>>,
+    wrong: Vec<String>,
+}
+
+impl Files {
+    fn take(&mut self, path: &str, content: Vec<u8>) {
+        let folded = path.to_lowercase();
+        if let Some(why) = unfit(path) {
+            self.wrong.push(format!("{path:?} is no name of a file: {why}"));
+        } else if self.files.contains_key(path) {
+            self.wrong.push(format!("{path:?} is written twice"));
+        } else if let Some(other) = self.files.keys().find(|other| other.to_lowercase() == folded) {
+            self.wrong
+                .push(format!("{path:?} and {other:?} are one file on some systems"));
+        }
+        self.files.insert(path.to_owned(), content);
+    }
+}
+
+/// Why an artifact cannot have a file of this name.
+fn unfit(path: &str) -> Option<&'static str> {
+    let mut parts = path.split('/');
+    if path.starts_with('/') {
+        Some("it is absolute")
+    } else if path.contains('\\') || path.chars().any(char::is_control) {
+        Some("it has a backslash or a control character")
+    } else if parts.any(|part| matches!(part, "" | "." | "..")) {
+        Some("a part of it is empty, `.` or `..`")
+    } else {
+        None
+    }
+}
+
+impl Sink for Files {
+    fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
+        self.take(path, content.to_vec());
+        Ok(())
+    }
+
+    fn graph(&mut self, path: &str, _: &str, module: &Module) -> Result<(), TargetError> {
+        self.take(path, print(module, &PrintOptions::whole()).into_bytes());
+        Ok(())
+    }
+}
+
+/// Files of several networks, as a target wrote them.
+#[derive(Default)]
+pub(super) struct Emitted {
+    /// The files of each network, by its name.
+    files: BTreeMap<String, BTreeMap<String, Vec<u8>>>,
+    /// Networks that it does not write, with the reason.
+    pub(super) refused: Vec<String>,
+    pub(super) faults: Vec<String>,
+}
+
+impl Emitted {
+    /// Lets it write a network: twice, and once in another process.
+    pub(super) fn add(&mut self, target: &Witness, name: &str, module: &Module) {
+        let emission = Emission::new(module, name);
+        let write = |target: &dyn Target| {
+            let mut files = Files::default();
+            target.emit_all(&emission, &mut files).map(|()| files)
+        };
+        let first = match write(target) {
+            Ok(files) => files,
+            Err(TargetError::Refused(reason)) => return self.refused.push(format!("{name}: {}", reason.text)),
+            Err(error) => return self.faults.push(format!("{name}: {error}")),
+        };
+        let own = first.wrong.iter().map(|wrong| format!("{name}: {wrong}"));
+        self.faults.extend(own);
+        if first.files.is_empty() {
+            self.faults.push(format!("{name}: it writes no file"));
+        }
+        let elsewhere = target.elsewhere().map(|other| ("in another process", write(&**other)));
+        for (how, again) in [("called again", write(target))].into_iter().chain(elsewhere) {
+            match again {
+                Ok(again) => {
+                    let differs = differing(&first.files, &again.files);
+                    self.faults.extend(differs.map(|file| format!("{name}: {how}, {file}")));
+                }
+                Err(error) => self.faults.push(format!("{name}: {how}: {error}")),
+            }
+        }
+        self.files.insert(name.to_owned(), first.files);
+    }
+
+    /// Networks that were written.
+    pub(super) fn networks(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Numbers of what was written.
+    pub(super) fn summary(&self) -> String {
+        let all = || self.files.values().flat_map(BTreeMap::values);
+        let (networks, files) = (self.networks(), all().count());
+        let bytes: usize = all().map(Vec::len).sum();
+        let refused = match self.refused.len() {
+            0 => String::new(),
+            count => format!(", {count} refused"),
+        };
+        format!("{networks} networks{refused}, {files} files, {bytes} bytes")
+    }
+
+    /// Two networks never have the same files.
+    pub(super) fn same_of_two(&self) -> Option<String> {
+        let mut seen: BTreeMap<&BTreeMap<String, Vec<u8>>, &str> = BTreeMap::new();
+        self.files.iter().find_map(|(name, files)| {
+            let other = seen.insert(files, name)?;
+            Some(format!(
+                "{other} and {name} have the same files, although they are different models"
+            ))
+        })
+    }
+}
+
+/// The first file that is not the same.
+fn differing(one: &BTreeMap<String, Vec<u8>>, other: &BTreeMap<String, Vec<u8>>) -> Option<String> {
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let differs = names.into_iter().find(|name| one.get(*name) != other.get(*name))?;
+    Some(match (one.get(differs), other.get(differs)) {
+        (Some(a), Some(b)) => {
+            let at = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+            format!("{differs} is another file from its byte {at} on")
+        }
+        (Some(_), None) => format!("{differs} is not written"),
+        _ => format!("{differs} is written, which it was not at first"),
+    })
+}

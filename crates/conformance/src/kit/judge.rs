@@ -1,0 +1,94 @@
+//! Codes of a library, held against the form, and what else was found in a call.
+
+use super::{
+    fault::{Fault, Subject},
+    part::Part,
+};
+use crate::placed::decoded;
+use strait_plugin_host::{Misdeed, Tried};
+use strait_requantize::Requantization;
+
+/// Holds codes against the form, and takes what else was found.
+pub(super) fn judge(form: &Requantization, part: &Part, tried: &Tried, faults: &mut Vec<Fault>) {
+    let name = part.name();
+    let mut steady = true;
+    // One of each line is enough.
+    let mut find = |fault: Fault| {
+        if faults.iter().all(|known| known.subject != fault.subject) {
+            faults.push(fault);
+        }
+    };
+    for misdeed in &tried.misdeeds {
+        let fault = of_misdeed(form, part, misdeed);
+        steady &= !fault.subject.is_unsteady();
+        find(fault);
+    }
+    if !steady {
+        return;
+    }
+    let codes = decoded(form.out(), &tried.codes);
+    if codes.len() != part.accumulators.len() {
+        return find(Fault::new(Subject::Rows, format!("{name}: another number of codes")));
+    }
+    let scalars: Vec<_> = (0..form.channels().unwrap_or(1))
+        .map(|at| form.channel(at).ok())
+        .collect();
+    for (at, &found) in codes.iter().enumerate() {
+        let (channel, accumulator) = part.place(scalars.len(), at);
+        let Some(Some(scalars)) = scalars.get(channel) else {
+            continue;
+        };
+        let (low, high) = scalars.domain().into_inner();
+        // What lies beyond counts as the nearer end.
+        let Ok(expected) = scalars.eval(accumulator.clamp(low, high)) else {
+            continue;
+        };
+        if found != expected {
+            find(Fault::wrong(form, name, (channel, accumulator), expected, found));
+        }
+    }
+}
+
+fn of_misdeed(form: &Requantization, part: &Part, misdeed: &Misdeed) -> Fault {
+    let name = part.name();
+    let place = |at: u64| {
+        let (channel, accumulator) = part.place(form.channels().unwrap_or(1), usize::try_from(at).unwrap_or(0));
+        format!("the accumulator {accumulator} of channel {channel}")
+    };
+    let (subject, text) = match misdeed {
+        Misdeed::Before => (Subject::Writes, "it writes in front of the codes".to_owned()),
+        Misdeed::Behind => (Subject::Writes, "it writes behind the codes".into()),
+        Misdeed::Accumulators => (
+            Subject::Writes,
+            "it writes into the accumulators, or beside them".into(),
+        ),
+        Misdeed::Structs => (Subject::Writes, "it writes into the form or the tile".into()),
+        Misdeed::Unwritten { at } => (Subject::Unwritten, format!("no code is written for {}", place(*at))),
+        Misdeed::Again {
+            at,
+            codes: [one, other],
+        } => (
+            Subject::Determinism,
+            format!("{} gives {one} and, called again, {other}", place(*at)),
+        ),
+        Misdeed::Around {
+            at,
+            codes: [one, other],
+        } => (
+            Subject::Reads,
+            format!(
+                "{} gives {one}, and {other} where something else lies around them",
+                place(*at)
+            ),
+        ),
+        Misdeed::Together {
+            at,
+            codes: [one, other],
+            ..
+        } => (
+            Subject::Concurrency,
+            format!("{} gives {one} and, at once with others, {other}", place(*at)),
+        ),
+    };
+    Fault::new(subject, format!("{name}: {text}"))
+}

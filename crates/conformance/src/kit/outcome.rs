@@ -1,0 +1,190 @@
+//! The lines about kernels, out of faults and of the numbers of what was looked at.
+
+use super::{
+    class::Class,
+    fault::{Fault, Subject},
+    lines::{Group, HUNG, Line},
+};
+use crate::runs::SPREAD;
+use std::collections::{BTreeMap, BTreeSet};
+use strait_requantize::IntType;
+use strait_target::{TargetSpec, spec::Integer};
+
+/// Numbers of what was looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Counts {
+    of: BTreeMap<Subject, u64>,
+    /// Requantizations.
+    pub(super) requantizations: u64,
+    /// Those of which a library has no model.
+    pub(super) left: u64,
+}
+
+impl Counts {
+    /// Takes so many more things that a line looked at.
+    pub(super) fn count(&mut self, subject: Subject, more: usize) {
+        *self.of.entry(subject).or_default() += more as u64;
+    }
+
+    /// Accumulators of these classes.
+    pub(super) fn classes(&mut self, classes: impl Iterator<Item = Class>) {
+        let mut of = [0; 4];
+        classes.for_each(|class| of[class as usize] += 1);
+        for class in [Class::Tie, Class::Edge, Class::Extreme, Class::Threshold] {
+            self.count(subject(class), of[class as usize]);
+        }
+    }
+
+    /// Calls, of which these lines have made one each.
+    pub(super) fn calls(&mut self, calls: usize, lines: &[Subject]) {
+        self.count(Subject::Panics, calls);
+        lines.iter().for_each(|&line| self.count(line, calls));
+    }
+
+    pub(super) fn add(&mut self, other: &Counts) {
+        for (&subject, &more) in &other.of {
+            *self.of.entry(subject).or_default() += more;
+        }
+        self.requantizations += other.requantizations;
+        self.left += other.left;
+    }
+
+    /// Things that a line looked at.
+    fn of(&self, subject: Subject) -> u64 {
+        let subject = match subject {
+            Subject::Rows | Subject::Hangs => Subject::Panics,
+            subject => subject,
+        };
+        self.of.get(&subject).copied().unwrap_or(0)
+    }
+}
+
+/// The line of accumulators of a class.
+pub(super) fn subject(class: Class) -> Subject {
+    match class {
+        Class::Tie => Subject::Ties,
+        Class::Edge => Subject::Edges,
+        Class::Extreme => Subject::Extremes,
+        Class::Threshold => Subject::Thresholds,
+    }
+}
+
+/// The faults of one row's forms, without those that others explain: what differs from call to call, or is not written, is not
+/// wrong at this threshold or that, nor on threads, in processes or by what it reads; and what differs from process to process is not
+/// wrong at thresholds.
+pub(super) fn explained(faults: Vec<Fault>) -> impl Iterator<Item = Fault> {
+    let has = |subjects: &[Subject]| faults.iter().any(|fault| subjects.contains(&fault.subject));
+    let unsteady = has(&[Subject::Determinism, Subject::Unwritten]);
+    let by_process = has(&[Subject::Processes]);
+    let follows = move |subject: Subject| match subject {
+        Subject::Reads | Subject::Concurrency | Subject::Processes => unsteady,
+        subject if Subject::SEMANTICS.contains(&subject) => unsteady || by_process,
+        _ => false,
+    };
+    faults.into_iter().filter(move |fault| !follows(fault.subject))
+}
+
+/// Words about the numbers of a whole target, and about lines that have none.
+pub(super) struct Said<'a> {
+    pub(super) spec: &'a TargetSpec,
+    /// Sets of instructions on which the loops ran.
+    pub(super) sets: usize,
+    /// Why a line was not checked whatever was tried.
+    pub(super) never: &'a dyn Fn(Subject) -> Option<&'a str>,
+}
+
+/// The lines of both groups.
+pub(super) fn lines(faults: &[Fault], counts: &Counts, said: &Said<'_>) -> Vec<Line> {
+    all(|group, subject| {
+        let mut line = found(Line::new(group, subject.name()), faults, subject);
+        let why = match (said.never)(subject) {
+            None if counts.of(subject) == 0 => Some("nothing that was tried is of this kind"),
+            why => why,
+        };
+        line.skipped = why.filter(|_| line.findings.is_empty()).map(Into::into);
+        line.checked(about(subject, counts, said))
+    })
+}
+
+fn about(subject: Subject, counts: &Counts, said: &Said<'_>) -> String {
+    let (number, forms) = (counts.of(subject), said.spec.form.len());
+    match subject {
+        Subject::Rows => {
+            let text = format!("{} requantizations of {forms} forms", counts.requantizations);
+            match counts.left {
+                0 => text,
+                left => format!("{text}, {left} of which the library has no model of"),
+            }
+        }
+        Subject::Thresholds => format!("{number} accumulators{}", spread(said.spec)),
+        Subject::Ties | Subject::Extremes | Subject::Edges => format!("{number} accumulators"),
+        Subject::Channels => format!("{number} channels"),
+        Subject::Loops if said.sets > 0 => format!("{number} results on {} instruction sets", said.sets),
+        Subject::Loops => format!("{number} results"),
+        Subject::Garbage
+        | Subject::Writes
+        | Subject::Unwritten
+        | Subject::Reads
+        | Subject::Determinism
+        | Subject::Concurrency
+        | Subject::Processes
+        | Subject::Traces
+        | Subject::Panics
+        | Subject::Hangs => format!("{number} calls"),
+    }
+}
+
+fn found(mut line: Line, faults: &[Fault], subject: Subject) -> Line {
+    let its = faults.iter().filter(|fault| fault.subject == subject);
+    its.for_each(|fault| line.find(fault.text.clone()));
+    line
+}
+
+fn all(line: impl Fn(Group, Subject) -> Line) -> Vec<Line> {
+    let semantics = Subject::SEMANTICS.map(|subject| line(Group::Semantics, subject));
+    let robustness = Subject::ROBUSTNESS.map(|subject| line(Group::Robustness, subject));
+    semantics.into_iter().chain(robustness).collect()
+}
+
+/// The lines after a call that hung, with the faults that were found until then: nothing else is known.
+pub(super) fn of_one_that_hangs(faults: &[Fault]) -> Vec<Line> {
+    all(|group, subject| {
+        let mut line = found(Line::skipped(group, subject.name(), HUNG), faults, subject);
+        if !line.findings.is_empty() {
+            line.skipped = None;
+        }
+        line
+    })
+}
+
+/// The same lines for a target without code: what would be held against the definitions is the definitions.
+pub(super) fn of_a_table() -> Vec<Line> {
+    all(|group, subject| {
+        let why = match group {
+            Group::Semantics => "the host computes its own definition",
+            _ => "a table has no code",
+        };
+        Line::skipped(group, subject.name(), why)
+    })
+}
+
+/// Thresholds that are left out, of results of more than 8 bits.
+fn spread(spec: &TargetSpec) -> String {
+    let outputs: BTreeSet<Integer> = spec.form.values().flat_map(|row| row.output.clone()).collect();
+    let wider = |least: u8, most: u8| {
+        let its = outputs
+            .iter()
+            .filter(|&&of| (least..=most).contains(&IntType::from(of).bits()));
+        its.map(|of| of.name()).collect::<Vec<_>>().join(" and ")
+    };
+    let mut text = String::new();
+    for (types, of) in [
+        (wider(9, 16), "of each of several channels"),
+        (wider(17, 32), "of each channel"),
+    ] {
+        if !types.is_empty() {
+            text += &format!("; of {types} at {SPREAD} thresholds {of}");
+        }
+    }
+    text
+}

@@ -1,0 +1,144 @@
+//! Tiles of accumulators, in the shapes in which a library is asked for their codes.
+
+use strait_kernels::integer::{Axis, Tile};
+use strait_plugin_host::{Asked, Told};
+use strait_requantize::Requantization;
+
+/// A tile with its accumulators.
+#[derive(Clone)]
+pub(super) struct Part {
+    tile: Tile,
+    wide: bool,
+    pub(super) accumulators: Vec<i64>,
+    bytes: Vec<u8>,
+}
+
+impl Part {
+    /// A tile of these accumulators of each channel, from `first` on.
+    pub(super) fn new(axis: Axis, wide: bool, first: usize, channels: &[Vec<i64>]) -> Part {
+        let (of_channels, of_each) = (channels.len(), channels.first().map_or(0, Vec::len));
+        let (rows, columns) = match axis {
+            Axis::Rows => (of_channels, of_each),
+            Axis::Columns => (of_each, of_channels),
+        };
+        let accumulators: Vec<i64> = match axis {
+            Axis::Rows => channels.concat(),
+            Axis::Columns => (0..of_each)
+                .flat_map(|at| channels.iter().map(move |its| its[at]))
+                .collect(),
+        };
+        let mut bytes = Vec::with_capacity(accumulators.len() * if wide { 8 } else { 4 });
+        for &x in &accumulators {
+            match wide {
+                true => bytes.extend_from_slice(&x.to_ne_bytes()),
+                false => bytes.extend_from_slice(&(x as i32).to_ne_bytes()),
+            }
+        }
+        let tile = Tile {
+            rows,
+            columns,
+            channels: axis,
+            first_channel: first,
+        };
+        Part {
+            tile,
+            wide,
+            accumulators,
+            bytes,
+        }
+    }
+
+    pub(super) fn asked<'a>(&'a self, told: &'a Told, form: &'a Requantization) -> Asked<'a> {
+        Asked {
+            told,
+            form,
+            tile: self.tile,
+            wide: self.wide,
+            accumulators: &self.bytes,
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match (self.tile.channels, self.wide) {
+            (Axis::Rows, false) => "channels along rows",
+            (Axis::Rows, true) => "channels along rows, in 64 bits",
+            (Axis::Columns, false) => "channels along columns",
+            (Axis::Columns, true) => "channels along columns, in 64 bits",
+        }
+    }
+
+    /// The channel of the parameters of an accumulator, of so many, and the accumulator.
+    pub(super) fn place(&self, channels: usize, at: usize) -> (usize, i64) {
+        (
+            self.tile.channel(at).min(channels.saturating_sub(1)),
+            self.accumulators.get(at).copied().unwrap_or(0),
+        )
+    }
+}
+
+impl Part {
+    /// The same accumulators in the opposite order, each with the parameters of another channel.
+    pub(super) fn turned(&self) -> Part {
+        let mut turned = self.clone();
+        turned.accumulators.reverse();
+        let bytes = if self.wide { 8 } else { 4 };
+        turned.bytes = self.bytes.chunks_exact(bytes).rev().flatten().copied().collect();
+        turned
+    }
+}
+
+/// Rows, or columns, in which the accumulators of a form lie that has one set of parameters.
+const LANES: usize = 7;
+
+/// A tile of all accumulators of interest.
+pub(super) fn whole(form: &Requantization, axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Part {
+    match (form.channels(), channels) {
+        (None, [one]) => {
+            let lanes: Vec<Vec<i64>> = one
+                .chunks_exact(one.len() / LANES)
+                .take(LANES)
+                .map(<[i64]>::to_vec)
+                .collect();
+            Part::new(axis, wide, 0, &lanes)
+        }
+        _ => Part::new(axis, wide, 0, channels),
+    }
+}
+
+/// The first so many accumulators of each channel.
+pub(super) fn few(count: usize, channels: &[Vec<i64>]) -> Vec<Vec<i64>> {
+    let its = channels.iter().map(|its| its.iter().take(count).copied().collect());
+    its.collect()
+}
+
+/// Tiles of few accumulators whose number is no multiple of a vector, and those that begin at a channel in the middle.
+pub(super) fn parts(form: &Requantization, axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Vec<Part> {
+    match form.channels() {
+        None => {
+            let one = &channels[..1];
+            // A host may count the channels of what has one set of parameters.
+            [(1, 0), (3, 2), (17, 300)]
+                .map(|(count, first)| Part::new(axis, wide, first, &few(count, one)))
+                .into()
+        }
+        Some(count) => {
+            let mut ranges = vec![(0..count, 3), (count - 1..count, 33), (count / 2..count, 1)];
+            if count > 2 {
+                ranges.push((1..count - 1, 15));
+            }
+            let part = |(range, each): (std::ops::Range<usize>, usize)| {
+                Part::new(axis, wide, range.start, &few(each, &channels[range]))
+            };
+            ranges.into_iter().map(part).collect()
+        }
+    }
+}
+
+/// A tile of so many accumulators of each channel that rows of it, and all of it, end where a line of memory does.
+pub(super) fn small(axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Part {
+    let its: Vec<Vec<i64>> = channels
+        .iter()
+        .map(|its| its.iter().cycle().take(64).copied().collect())
+        .collect();
+    Part::new(axis, wide, 0, &its)
+}

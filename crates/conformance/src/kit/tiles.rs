@@ -1,0 +1,356 @@
+//! A library's own model of its arithmetic: what it computes, and how it behaves.
+//!
+//! Each requantization is asked for with its channels along rows and along columns, with accumulators of 32 and of 64 bits, whole
+//! and from a channel in the middle; each of these calls again, with other bytes around and in the place of the codes, between
+//! memory that nobody may touch, on several threads at once, and in other processes.
+
+use super::{
+    Progress, class,
+    fault::{Fault, Subject},
+    interest::{accumulators, ends},
+    interface::Interface,
+    judge::judge,
+    left_behind::left_behind,
+    lines::Line,
+    outcome::{self, Counts, Said},
+    part::{Part, few, parts, small, whole},
+    processes::Processes,
+};
+use crate::{
+    numbers::Numbers,
+    placed::decoded,
+    samples::{self, FEW},
+};
+use strait_kernels::integer::Axis;
+use strait_plugin_host::{Library, Misdeed, PluginError, Told, Trial};
+use strait_requantize::Requantization;
+use strait_target::{Options, Target};
+
+/// The lines of both groups, with the faults that were found before.
+pub(super) fn lines(
+    target: &dyn Target,
+    library: &Library,
+    interface: Interface,
+    others: &Processes,
+    progress: &dyn Progress,
+) -> Vec<Line> {
+    let (mut faults, mut counts) = (interface.faults, Counts::default());
+    counts.calls(interface.garbage, &[Subject::Garbage]);
+    let mut subject = Subjected {
+        library,
+        options: &target.spec().chosen,
+        others,
+        before: None,
+        has_traces: false,
+    };
+    let rows = target.spec().form.iter();
+    let all: Vec<_> = rows
+        .map(|(name, row)| (name, row, samples::samples(row, &mut Numbers::new(name))))
+        .collect();
+    progress.begin("requantizations", all.iter().map(|(.., samples)| samples.len()).sum());
+    let mut done = 0;
+    for (name, row, samples) in all {
+        let mut its = Vec::new();
+        for (form, clamp) in samples {
+            done += 1;
+            progress.advance(done);
+            // The host clamps.
+            if clamp.is_some() {
+                continue;
+            }
+            if let Err(reason) = row.accepts(&form, None) {
+                its.push(Fault::new(Subject::Rows, reason.text).on(name, &form, None));
+                continue;
+            }
+            counts.requantizations += 1;
+            let mut found = Vec::new();
+            let mut numbers = Numbers::new(&format!("{name} {}", counts.requantizations));
+            match subject.requantization(name, &form, &mut numbers, &mut found, &mut counts) {
+                Ok(true) => {}
+                Ok(false) => counts.left += 1,
+                Err(fault) => found.push(fault),
+            }
+            let hangs = found.iter().any(|fault| fault.subject == Subject::Hangs);
+            its.extend(found.into_iter().map(|fault| fault.on(name, &form, None)));
+            if hangs {
+                break;
+            }
+        }
+        faults.extend(outcome::explained(its));
+        if faults.iter().any(|fault| fault.subject == Subject::Hangs) {
+            return outcome::of_one_that_hangs(&faults);
+        }
+    }
+    let none = counts.requantizations == counts.left;
+    let never = |subject: Subject| match subject {
+        _ if none => Some("the library computes none of its forms"),
+        Subject::Garbage if library.emits().is_none() => Some("the library has no function that reads a model"),
+        Subject::Processes if others.is_empty() => Some("no other process could be started"),
+        _ => None,
+    };
+    let said = Said {
+        spec: target.spec(),
+        sets: 0,
+        never: &never,
+    };
+    outcome::lines(&faults, &counts, &said)
+}
+
+/// The library in its processes.
+struct Subjected<'a> {
+    library: &'a Library,
+    options: &'a Options,
+    others: &'a Processes,
+    /// The form that came before, with a tile of it.
+    before: Option<(Told, Requantization, Part)>,
+    has_traces: bool,
+}
+
+impl Subjected<'_> {
+    /// Everything about one requantization; false where the library has no model of it.
+    fn requantization(
+        &mut self,
+        name: &str,
+        form: &Requantization,
+        numbers: &mut Numbers,
+        faults: &mut Vec<Fault>,
+        counts: &mut Counts,
+    ) -> Result<bool, Fault> {
+        let told = Told::new(name, form).map_err(|text| Fault::new(Subject::Rows, text))?;
+        let mut any = false;
+        for wide in [false, true] {
+            if !self.computes(&told, form, wide, faults, counts)? {
+                continue;
+            }
+            any = true;
+            let channels = accumulators(form, wide, numbers);
+            for axis in [Axis::Rows, Axis::Columns] {
+                self.of_axis(&told, form, (axis, wide), &channels, faults, counts)?;
+            }
+        }
+        if any {
+            let several = form.channels().filter(|&channels| channels > 1);
+            counts.count(Subject::Channels, several.unwrap_or(0));
+            let part = small(Axis::Rows, false, &accumulators(form, false, numbers));
+            self.before = Some((told, form.clone(), part));
+        }
+        Ok(any)
+    }
+
+    /// Asks with one tile that has an accumulator of each channel, as a host does first.
+    fn computes(
+        &self,
+        told: &Told,
+        form: &Requantization,
+        wide: bool,
+        faults: &mut Vec<Fault>,
+        counts: &mut Counts,
+    ) -> Result<bool, Fault> {
+        let (low, high) = ends(wide);
+        let nearest = |channel| {
+            let domain = form.domain(channel);
+            vec![0i64.max(*domain.start()).min(*domain.end()).clamp(low, high)]
+        };
+        let channels: Vec<Vec<i64>> = (0..form.channels().unwrap_or(1)).map(nearest).collect();
+        let part = Part::new(Axis::Rows, wide, 0, &channels);
+        counts.calls(ALONE, &[]);
+        match self
+            .library
+            .attempt(self.options, &[part.asked(told, form)], Trial::Alone)
+        {
+            Ok(tried) => {
+                judge(form, &part, &tried, faults);
+                Ok(true)
+            }
+            Err(PluginError::Failed { status, call, .. }) if status == UNSUPPORTED && call == "requantize" => Ok(false),
+            Err(error) => Err(Fault::said(
+                "a tile of one accumulator each",
+                &error.to_string(),
+                Subject::Rows,
+            )),
+        }
+    }
+
+    fn of_axis(
+        &mut self,
+        told: &Told,
+        form: &Requantization,
+        (axis, wide): (Axis, bool),
+        channels: &[Vec<i64>],
+        faults: &mut Vec<Fault>,
+        counts: &mut Counts,
+    ) -> Result<(), Fault> {
+        let whole = whole(form, axis, wide, channels);
+        let codes = self.alone(told, form, &whole, faults, counts)?;
+        for part in parts(form, axis, wide, channels) {
+            self.alone(told, form, &part, faults, counts)?;
+        }
+        self.fenced(told, form, &small(axis, wide, channels), counts)?;
+        self.together(told, form, (axis, wide), channels, counts)
+            .map(|fault| faults.extend(fault))?;
+        self.elsewhere(told, form, &whole, &codes, counts)
+            .map(|fault| faults.extend(fault))?;
+        if !self.has_traces {
+            self.has_traces = true;
+            faults.extend(self.traces(told, form, &small(axis, wide, channels), counts)?);
+        }
+        Ok(())
+    }
+
+    /// Watched calls, whose codes are held against the form.
+    fn alone(
+        &self,
+        told: &Told,
+        form: &Requantization,
+        part: &Part,
+        faults: &mut Vec<Fault>,
+        counts: &mut Counts,
+    ) -> Result<Vec<u8>, Fault> {
+        counts.calls(ALONE, &[Subject::Determinism, Subject::Writes, Subject::Unwritten]);
+        counts.count(Subject::Loops, part.accumulators.len());
+        let tried = self
+            .library
+            .attempt(self.options, &[part.asked(told, form)], Trial::Alone);
+        let tried = tried.map_err(|error| said(part, &error, Subject::Rows))?;
+        let scalars: Vec<_> = (0..form.channels().unwrap_or(1))
+            .map(|at| form.channel(at).ok())
+            .collect();
+        counts.classes((0..part.accumulators.len()).filter_map(|at| {
+            let (channel, accumulator) = part.place(scalars.len(), at);
+            Some(class::of(scalars.get(channel)?.as_ref()?, accumulator))
+        }));
+        judge(form, part, &tried, faults);
+        Ok(tried.codes)
+    }
+
+    fn fenced(&self, told: &Told, form: &Requantization, part: &Part, counts: &mut Counts) -> Result<(), Fault> {
+        counts.calls(2, &[Subject::Reads]);
+        match self
+            .library
+            .attempt(self.options, &[part.asked(told, form)], Trial::Fenced)
+        {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let between = format!("{}, between memory that nobody may touch", part.name());
+                Err(ended(&between, &error, Subject::Reads))
+            }
+        }
+    }
+
+    /// Calls on several threads: of a tile, of the same with its accumulators in another order, and of another form.
+    fn together(
+        &self,
+        told: &Told,
+        form: &Requantization,
+        (axis, wide): (Axis, bool),
+        channels: &[Vec<i64>],
+        counts: &mut Counts,
+    ) -> Result<Option<Fault>, Fault> {
+        // Of many channels there is one form of each type alone.
+        let rounds = if channels.len() > FEW { 4 * ROUNDS } else { ROUNDS };
+        let each = (AT_ONCE / channels.len().max(1)).max(4);
+        let part = Part::new(axis, wide, 0, &few(each, channels));
+        let turned = part.turned();
+        let mut tiles = vec![part.asked(told, form), turned.asked(told, form)];
+        match &self.before {
+            Some((told, form, part)) => tiles.push(part.asked(told, form)),
+            None => tiles.push(part.asked(told, form)),
+        }
+        counts.calls(tiles.len() * rounds as usize, &[Subject::Concurrency]);
+        let at_once = format!("{}, called by {} threads at once", part.name(), tiles.len());
+        match self.library.attempt(self.options, &tiles, Trial::Together { rounds }) {
+            Ok(tried) => Ok(tried.misdeeds.first().map(|misdeed| {
+                let what = match misdeed {
+                    Misdeed::Together {
+                        codes: [one, other], ..
+                    } => format!("{one} becomes {other}"),
+                    other => format!("{other:?}"),
+                };
+                Fault::new(Subject::Concurrency, format!("{at_once}: {what}"))
+            })),
+            Err(error) => Err(ended(&at_once, &error, Subject::Concurrency)),
+        }
+    }
+
+    /// The same tile in other processes.
+    fn elsewhere(
+        &self,
+        told: &Told,
+        form: &Requantization,
+        part: &Part,
+        codes: &[u8],
+        counts: &mut Counts,
+    ) -> Result<Option<Fault>, Fault> {
+        for other in self.others.iter() {
+            counts.calls(1, &[Subject::Processes]);
+            let tried = other.attempt(self.options, &[part.asked(told, form)], Trial::Once);
+            let tried = tried.map_err(|error| ended(part.name(), &error, Subject::Processes))?;
+            if tried.codes != codes {
+                let [here, there] = [codes, &tried.codes].map(|codes| decoded(form.out(), codes));
+                let at = here.iter().zip(&there).position(|(a, b)| a != b).unwrap_or_default();
+                let (channel, accumulator) = part.place(form.channels().unwrap_or(1), at);
+                let text = format!(
+                    "{}: the accumulator {accumulator} of channel {channel} gives {} in one process and {} in another",
+                    part.name(),
+                    here.get(at).copied().unwrap_or_default(),
+                    there.get(at).copied().unwrap_or_default()
+                );
+                return Ok(Some(Fault::new(Subject::Processes, text)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Traces of some thousand calls.
+    fn traces(
+        &self,
+        told: &Told,
+        form: &Requantization,
+        part: &Part,
+        counts: &mut Counts,
+    ) -> Result<Vec<Fault>, Fault> {
+        let asked = [part.asked(told, form)];
+        let mut now = Vec::new();
+        for _ in 0..3 {
+            counts.calls(1, &[Subject::Traces]);
+            let often = self.library.attempt(self.options, &asked, Trial::Often);
+            often.map_err(|error| said(part, &error, Subject::Rows))?;
+            let traces = self.library.traces(self.options);
+            now.push(traces.map_err(|error| said(part, &error, Subject::Rows))?);
+        }
+        let [[before, _], [_, early], [_, late]] = &now[..] else {
+            return Ok(Vec::new());
+        };
+        Ok(left_behind(before, early, late))
+    }
+}
+
+/// Calls of one trial alone.
+const ALONE: usize = 4;
+
+/// Calls of each thread, where others are made at once.
+const ROUNDS: u32 = 32;
+
+/// Accumulators of a tile that several threads compute at once.
+const AT_ONCE: usize = 16 << 10;
+
+/// The status by which a library leaves a form to the host.
+const UNSUPPORTED: i32 = 1;
+
+/// A call that failed.
+fn said(part: &Part, error: &PluginError, otherwise: Subject) -> Fault {
+    match error {
+        PluginError::Failed { status, .. } if *status == UNSUPPORTED => {
+            let text = "STRAIT_UNSUPPORTED, after STRAIT_OK of a tile with an accumulator of each channel";
+            Fault::new(otherwise, format!("{}: {text}", part.name()))
+        }
+        error => Fault::said(part.name(), &error.to_string(), otherwise),
+    }
+}
+
+/// A call that failed as others of the same tile do not.
+fn ended(call: &str, error: &PluginError, subject: Subject) -> Fault {
+    let text = error.to_string();
+    let subject = if Fault::is_hang(&text) { Subject::Hangs } else { subject };
+    Fault::new(subject, format!("{call}: {text}"))
+}

@@ -1,0 +1,212 @@
+//! Accumulators whose results lie next to a half without being one, where arithmetic in floating point is wrong first.
+//!
+//! A channel computes round((x · m + a) / 2^s). An accumulator with x · m + a ≡ 2^(s−1) − d (mod 2^s) is d parts in 2^s below a
+//! half, and one of `f64` sees the half as soon as the product has more than 53 bits and d is less than half a unit of its
+//! last. Where there is one with d = 1, it is x ≡ (2^(s−1) − 1 − a) · m⁻¹ (mod 2^s); the nearest ones of a range of accumulators
+//! are found in the manner of Euclid.
+
+use crate::numbers::Numbers;
+use strait_requantize::form::{Arithmetic, Channel};
+
+/// Parts of the range in each of which the nearest ones are looked for.
+const PARTS: i64 = 4;
+
+/// The nearest accumulators below and above a half, in each part of those between `ends` whose results are not saturated.
+pub(crate) fn near_ties(channel: &Channel<'_>, ends: (i64, i64)) -> Vec<i64> {
+    let (factor, addend, shift) = match channel.arithmetic() {
+        Arithmetic::Affine(a) => (a.factor, a.addend, a.shift),
+        // The half of the first of two roundings.
+        Arithmetic::Doubling(d) => (d.factor, d.addend, 31),
+        _ => return Vec::new(),
+    };
+    if shift < 2 || factor == 0 {
+        return Vec::new();
+    }
+    let [least, most] = channel.range().map(i64::from);
+    let low = channel.least_reaching(least + 1).saturating_sub(1).max(ends.0);
+    let high = channel.least_reaching(most).min(ends.1);
+    let line = Line {
+        factor: factor.unsigned_abs().into(),
+        addend: addend.into(),
+        modulus: 1 << shift,
+    };
+    let mut found = Vec::new();
+    if low >= high {
+        return found;
+    }
+    let size = (high.saturating_sub(low) / PARTS).max(1);
+    for part in 0..PARTS {
+        let from = low.saturating_add(size.saturating_mul(part));
+        if from < high {
+            let to = from.saturating_add(size).min(high);
+            found.extend(
+                [line.nearest(from, to, true), line.nearest(from, to, false)]
+                    .into_iter()
+                    .flatten(),
+            );
+        }
+    }
+    found
+}
+
+/// x · factor + addend, by its rest of a power of two.
+struct Line {
+    factor: u128,
+    addend: i128,
+    modulus: u128,
+}
+
+impl Line {
+    /// The accumulator of `from ..= to` whose rest is the nearest one below a half, or above; nearly so.
+    fn nearest(&self, from: i64, to: i64, below: bool) -> Option<i64> {
+        let modulus = self.modulus.cast_signed();
+        let first = i128::from(from) * self.factor.cast_signed() + self.addend;
+        let count = i128::from(to) - i128::from(from);
+        // Rests are spread evenly: as far away there is one most often.
+        let mut distance = (modulus / (count + 1) / 64).max(1);
+        while distance < modulus / 2 {
+            let half = modulus / 2 - first;
+            let window = if below {
+                [half - distance, half - 1]
+            } else {
+                [half + 1, half + distance]
+            };
+            let window = window.map(|end| end.rem_euclid(modulus).cast_unsigned());
+            let steps = first_inside(self.factor % self.modulus, self.modulus, window);
+            if let Some(steps) = steps.and_then(|steps| i64::try_from(steps).ok())
+                && i128::from(steps) <= count
+            {
+                return Some(from + steps);
+            }
+            distance *= 2;
+        }
+        None
+    }
+}
+
+/// The least t with t · a mod m in a window of rests, which may pass 0.
+fn first_inside(a: u128, m: u128, [low, high]: [u128; 2]) -> Option<u128> {
+    if low == 0 || low > high {
+        return Some(0);
+    }
+    if a == 0 {
+        return None;
+    }
+    let steps = low.div_ceil(a);
+    if a * steps <= high {
+        return Some(steps);
+    }
+    // No multiple of a lies in the window: how often to go round is the same question modulo a.
+    let rounds = first_inside(m % a, a, [a - high % a, a - low % a])?;
+    Some((low + m * rounds).div_ceil(a))
+}
+
+/// Factors that are looked at for sharp ones.
+const TRIES: usize = 1 << 17;
+
+/// The largest distance to a half that arithmetic in `f64` does not see.
+const UNSEEN: u64 = 8;
+
+/// A shift at which results of so many bits come of products of 57.
+pub(crate) fn sharp_shift(bits: u8) -> u8 {
+    58 - bits.min(32)
+}
+
+/// Odd factors of `least ..= most` that have an accumulator of 32 bits whose product lies so little below a half at this shift
+/// that arithmetic in `f64` does not see it. There are few, and none for small shifts, where such arithmetic is right.
+pub(crate) fn sharp_factors(
+    count: usize,
+    least: i64,
+    most: i64,
+    shift: u8,
+    bits: u8,
+    numbers: &mut Numbers,
+) -> Vec<i32> {
+    let mut found = Vec::new();
+    if shift < 24 {
+        return found;
+    }
+    let (half, results) = (1u64 << (shift - 1), 1u64 << bits.min(31));
+    for _ in 0..TRIES {
+        let Ok(factor) = i32::try_from(numbers.between(least, most) | 1) else {
+            continue;
+        };
+        let inverse = inverse(factor.unsigned_abs().into());
+        // x · factor is an odd number of halves, less a distance.
+        let is_sharp = |distance: u64| {
+            let x = distance.wrapping_neg().wrapping_mul(inverse) & (half - 1);
+            // Of 31 bits each, or of no matter.
+            let product = x.wrapping_mul(factor.unsigned_abs().into());
+            x < 1 << 31 && product >= 1 << 56 && (product / half) % 2 == 0 && product / half < results
+        };
+        // Half a unit of a product of 57 bits is 8.
+        if (1..UNSEEN).step_by(2).any(is_sharp) {
+            found.push(factor);
+            if found.len() == count {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// The inverse of an odd number, modulo 2^64.
+fn inverse(odd: u64) -> u64 {
+    // Right to 3 bits, and each step doubles them.
+    (0..5).fold(odd, |inverse, _| {
+        inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)))
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+    use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
+
+    fn form(factor: i32, shift: u8, out: IntType) -> Requantization {
+        form::TfLite {
+            sc: factor.into(),
+            zp: 0,
+            narrowing: Narrowing {
+                shift: shift.into(),
+                rounding: Rounding::HalfUp,
+                out,
+            },
+        }
+        .into()
+    }
+
+    #[test]
+    fn the_nearest_rest_below_and_above_a_half_is_found() {
+        let form = form(1_234_567_891, 31, IntType::I32);
+        let found = near_ties(&form.channel(0).unwrap(), (-1 << 31, (1 << 31) - 1));
+        let rest = |x: i64| (x * 1_234_567_891).rem_euclid(1 << 31) - (1 << 30);
+        assert!(
+            found.iter().any(|&x| rest(x) == -1) && found.iter().any(|&x| rest(x) == 1),
+            "{found:?}"
+        );
+        assert!(found.iter().all(|&x| rest(x) != 0 && rest(x).abs() < 64), "{found:?}");
+    }
+
+    #[test]
+    fn arithmetic_in_floating_point_is_wrong_next_to_a_half() {
+        let mut numbers = Numbers::new("sharp");
+        for (bits, out) in [(8, IntType::I8), (16, IntType::I16), (32, IntType::I32)] {
+            let shift = sharp_shift(bits);
+            let factors = sharp_factors(2, 1 << 30, (1 << 31) - 1, shift, bits, &mut numbers);
+            assert_eq!(factors.len(), 2, "{bits}");
+            for factor in factors {
+                let form = form(factor, shift, out);
+                let channel = form.channel(0).unwrap();
+                let thresholds = (1..=i64::from(out.max()).min(1 << 17)).map(|code| channel.least_reaching(code) - 1);
+                let near = near_ties(&channel, (-1 << 31, (1 << 31) - 1));
+                let wrong = |&x: &i64| {
+                    let real = (x as f64 * f64::from(factor) / 2f64.powi(shift.into()) + 0.5).floor();
+                    (real as i64).clamp(out.min().into(), out.max().into()) != i64::from(channel.eval(x).unwrap())
+                };
+                assert!(thresholds.chain(near).any(|x| wrong(&x)), "{factor} {shift}");
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Results between bytes that are nobody's.
+
+use strait_requantize::IntType;
+
+/// Bytes on each side of results, which are nobody's. As many as a vector's are a multiple of every alignment.
+const MARGIN: usize = 256;
+
+/// Results, and what is around them.
+pub(crate) struct Placed {
+    all: Vec<u8>,
+    out: IntType,
+    fill: u8,
+}
+
+impl Placed {
+    /// Room for so many results, full of `fill`.
+    pub(crate) fn new(out: IntType, count: usize, fill: u8) -> Placed {
+        let size = count * width(out);
+        let mut all = vec![!fill; size + 2 * MARGIN];
+        all[MARGIN..MARGIN + size].fill(fill);
+        Placed { all, out, fill }
+    }
+
+    /// True if a byte around the results was written.
+    pub(crate) fn is_spilled(&self) -> bool {
+        let mut margins = self.all[..MARGIN].iter().chain(&self.all[self.all.len() - MARGIN..]);
+        margins.any(|&byte| byte != !self.fill)
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        let end = self.all.len() - MARGIN;
+        &mut self.all[MARGIN..end]
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.all[MARGIN..self.all.len() - MARGIN]
+    }
+
+    /// Bytes of a result.
+    pub(crate) fn width(&self) -> usize {
+        width(self.out)
+    }
+
+    pub(crate) fn results(&self) -> Vec<i32> {
+        decoded(self.out, self.bytes())
+    }
+}
+
+/// Bytes of an element.
+pub(crate) fn width(t: IntType) -> usize {
+    usize::from(t.bits().div_ceil(8))
+}
+
+/// Elements in the machine's order.
+pub(crate) fn decoded(t: IntType, bytes: &[u8]) -> Vec<i32> {
+    match t {
+        IntType::U4 | IntType::U8 => bytes.iter().map(|&code| code.into()).collect(),
+        IntType::I4 | IntType::I8 => bytes.iter().map(|&code| code.cast_signed().into()).collect(),
+        IntType::I16 => words(bytes, |word| i16::from_ne_bytes(word).into()),
+        IntType::U16 => words(bytes, |word| u16::from_ne_bytes(word).into()),
+        IntType::I32 => words(bytes, i32::from_ne_bytes),
+    }
+}
+
+fn words<const N: usize>(bytes: &[u8], of: impl Fn([u8; N]) -> i32) -> Vec<i32> {
+    let (words, _) = bytes.as_chunks::<N>();
+    words.iter().map(|word| of(*word)).collect()
+}

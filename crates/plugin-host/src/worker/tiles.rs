@@ -1,0 +1,113 @@
+//! Tiles of accumulators, as the library is asked for their codes.
+
+#![allow(unsafe_code, reason = "the C interface")]
+
+use std::ffi::c_void;
+
+use strait_core::Elem;
+use strait_plugin_interface as c;
+use strait_plugin_interface::Layout;
+
+use super::calls::{Fault, Plugin, Reports};
+use super::forms::Arrays;
+use super::memory::Aligned;
+use crate::wire::TileHeader;
+
+/// A tile whose form, extents and channels fit together, with its accumulators.
+pub(super) struct Asked<'a> {
+    function: c::RequantizeFn,
+    target: *mut c_void,
+    package: &'a str,
+    pub(super) arrays: &'a Arrays,
+    pub(super) header: TileHeader,
+    pub(super) accumulators: &'a [u8],
+}
+
+// SAFETY: the target is the library's, which says that several threads may ask it; everything else is read alone.
+unsafe impl Sync for Asked<'_> {}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(plugin: &'a Plugin, header: TileHeader, accumulators: &'a [u8]) -> Result<Asked<'a>, Fault> {
+        let function = plugin.plugin.requantize.ok_or_else(|| Fault {
+            status: c::UNSUPPORTED,
+            node: None,
+            message: "it has no `requantize`".into(),
+        })?;
+        let target = plugin.target(header.target)?;
+        let arrays = plugin.form(header.form)?;
+        let along = if header.along_columns {
+            header.columns
+        } else {
+            header.rows
+        };
+        let channels = arrays.channels().map_or(u64::MAX, |channels| channels as u64);
+        if header.size() != Some(accumulators.len()) {
+            return Err(Fault::ours("a tile of another size than its accumulators"));
+        }
+        if u64::from(header.first_channel).saturating_add(along) > channels {
+            return Err(Fault::ours("a tile with more channels than its form"));
+        }
+        Ok(Asked {
+            function,
+            target,
+            package: plugin.package(),
+            arrays,
+            header,
+            accumulators,
+        })
+    }
+
+    /// Bytes of one code.
+    pub(super) fn width(&self) -> usize {
+        Elem::from(self.header.out).size()
+    }
+
+    /// Bytes of all codes.
+    pub(super) fn room(&self) -> usize {
+        self.accumulators.len() / self.header.bytes() * self.width()
+    }
+
+    /// The struct, with accumulators and room for codes at these places.
+    pub(super) fn tile(&self, accumulators: *const u8, codes: *mut u8) -> c::Tile {
+        c::Tile {
+            accumulator_bits: 8 * self.header.bytes() as u32,
+            rows: self.header.rows,
+            columns: self.header.columns,
+            channel_axis: match self.header.along_columns {
+                true => c::CHANNELS_ALONG_COLUMNS,
+                false => c::CHANNELS_ALONG_ROWS,
+            },
+            first_channel: self.header.first_channel,
+            accumulators: accumulators.cast(),
+            codes: codes.cast(),
+            codes_size: self.room() as u64,
+            ..c::Tile::EMPTY
+        }
+    }
+
+    /// Calls the library with structs at these places.
+    ///
+    /// # Safety
+    /// They are structs of the interface, and what they point to is there until the call returns.
+    pub(super) unsafe fn call(&self, form: *const c::Form, tile: *const c::Tile) -> Result<(), Fault> {
+        // SAFETY: the caller's.
+        Reports::new(self.package).of(|host| unsafe { (self.function)(host, self.target, form, tile) })
+    }
+}
+
+impl Plugin {
+    /// Codes of a tile. `codes` has none yet, so that one that the library leaves out is 0.
+    pub(super) fn requantize(
+        &self,
+        tile: TileHeader,
+        accumulators: &Aligned,
+        codes: &mut Aligned,
+    ) -> Result<(), Fault> {
+        let asked = Asked::new(self, tile, accumulators.bytes())?;
+        codes.resize(asked.room());
+        let form = asked.arrays.form();
+        let tile = asked.tile(accumulators.bytes().as_ptr(), codes.bytes_mut().as_mut_ptr());
+        // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
+        unsafe { asked.call(&raw const form, &raw const tile) }
+    }
+}

@@ -1,0 +1,246 @@
+//! Tiles whose codes are asked for in watched calls: what a library does beside computing them, and whether it computes the
+//! same in every call.
+
+#![allow(unsafe_code, reason = "the C interface")]
+
+use std::mem::size_of;
+use std::slice;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use strait_plugin_interface as c;
+use strait_plugin_interface::ALIGNMENT;
+use strait_requantize::IntType;
+
+use super::calls::{Fault, Plugin};
+use super::memory::{Aligned, Fenced, Room};
+use super::probes::Handed;
+use super::tiles::Asked;
+use crate::held::code;
+use crate::trial::{Misdeed, Trial};
+use crate::wire::{Fence, TileHeader};
+
+/// Bytes in the place of codes before a call; each differs from the other in every byte.
+const FILLS: [u8; 2] = [0x5a, 0xa5];
+
+/// The longest time for calls that are made over and over.
+const OFTEN: Duration = Duration::from_millis(100);
+
+/// The most such calls.
+const MOST_OFTEN: usize = 4096;
+
+impl Plugin {
+    /// Asks for the codes of tiles, whose accumulators follow each other. The codes are those of the first call of the first tile.
+    pub(super) fn attempt(
+        &self,
+        tiles: &[TileHeader],
+        trial: Trial,
+        accumulators: &Aligned,
+        codes: &mut Aligned,
+    ) -> Result<Vec<Misdeed>, Fault> {
+        let mut rest = accumulators.bytes();
+        let mut all = Vec::with_capacity(tiles.len());
+        for &tile in tiles {
+            let size = tile.size().filter(|&size| size <= rest.len());
+            let (own, behind) = rest.split_at(size.ok_or_else(|| Fault::ours("tiles of more accumulators than came"))?);
+            rest = behind;
+            all.push(Asked::new(self, tile, own)?);
+        }
+        let first = all.first().ok_or_else(|| Fault::ours("no tile"))?;
+        match trial {
+            Trial::Once => once(first, codes).map(|()| Vec::new()),
+            Trial::Alone => alone(first, codes),
+            Trial::Fenced => fenced(first).map(|()| Vec::new()),
+            Trial::Together { rounds } => together(&all, rounds),
+            Trial::Often => often(first).map(|()| Vec::new()),
+        }
+    }
+}
+
+/// One call with room for codes, and form and tile in front of canaries.
+struct Watched {
+    codes: Room,
+    misdeeds: Vec<Misdeed>,
+}
+
+/// Calls with marks around everything. The codes begin as `fill`; the accumulators have `mark` on both sides.
+fn watched(asked: &Asked<'_>, fill: u8, mark: u8) -> Result<Watched, Fault> {
+    let input = Room::holding(asked.accumulators, mark);
+    let mut codes = Room::new(asked.room(), fill, !fill);
+    let arrays = asked.arrays.clone();
+    let form = Handed::new(asked.arrays.form(), size_of::<c::Form>());
+    let tile = asked.tile(input.inside().as_ptr(), codes.inside_mut().as_mut_ptr());
+    let tile = Handed::new(tile, size_of::<c::Tile>());
+    // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
+    unsafe { asked.call(form.at(), tile.at()) }?;
+    let [before, behind] = codes.touched();
+    let input = input.inside() != asked.accumulators || input.touched() != [false; 2];
+    let found = [
+        (before, Misdeed::Before),
+        (behind, Misdeed::Behind),
+        (input, Misdeed::Accumulators),
+        (
+            !form.is_intact() || !tile.is_intact() || arrays != *asked.arrays,
+            Misdeed::Structs,
+        ),
+    ];
+    let misdeeds = found.into_iter().filter_map(|(is, misdeed)| is.then_some(misdeed));
+    Ok(Watched {
+        codes,
+        misdeeds: misdeeds.collect(),
+    })
+}
+
+/// Places for accumulators and codes, with room around them for what is written there.
+struct Places {
+    input: Room,
+    codes: Room,
+}
+
+impl Places {
+    fn new(asked: &Asked<'_>) -> Places {
+        Places {
+            input: Room::holding(asked.accumulators, 0),
+            codes: Room::new(asked.room(), FILLS[0], 0),
+        }
+    }
+
+    /// Calls without a look at what happens around them.
+    fn call(&mut self, asked: &Asked<'_>) -> Result<(), Fault> {
+        let form = asked.arrays.form();
+        let tile = asked.tile(self.input.inside().as_ptr(), self.codes.inside_mut().as_mut_ptr());
+        // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
+        unsafe { asked.call(&raw const form, &raw const tile) }
+    }
+}
+
+fn once(asked: &Asked<'_>, codes: &mut Aligned) -> Result<(), Fault> {
+    let mut places = Places::new(asked);
+    places.call(asked)?;
+    codes.resize(asked.room());
+    codes.bytes_mut().copy_from_slice(places.codes.inside());
+    Ok(())
+}
+
+/// The same tile four times, the second time with something else in the place of the codes, the fourth time with something else
+/// around the accumulators.
+fn alone(asked: &Asked<'_>, codes: &mut Aligned) -> Result<Vec<Misdeed>, Fault> {
+    let calls = [(0, 0x00), (1, 0x00), (0, 0x00), (0, 0x7f)];
+    let mut misdeeds = Vec::new();
+    let mut answers = Vec::with_capacity(calls.len());
+    for (fill, mark) in calls {
+        let Watched { codes, misdeeds: its } = watched(asked, FILLS[fill], mark)?;
+        misdeeds.extend(its);
+        answers.push(codes);
+    }
+    let [first, second, third, fourth] = &answers[..] else {
+        return Err(Fault::ours("a call without an answer"));
+    };
+    let (width, out) = (asked.width(), asked.header.out);
+    let unwritten = match first.inside() == second.inside() {
+        true => None,
+        false => {
+            let mut both = first.inside().iter().zip(second.inside());
+            both.position(|(a, b)| [*a, *b] == FILLS)
+        }
+    };
+    if let Some(at) = unwritten {
+        misdeeds.push(Misdeed::Unwritten {
+            at: (at / width) as u64,
+        });
+    } else if let Some((at, codes)) = [second, third]
+        .iter()
+        .find_map(|again| differing(first, again, out, width))
+    {
+        misdeeds.push(Misdeed::Again { at, codes });
+    } else if let Some((at, codes)) = differing(third, fourth, out, width) {
+        misdeeds.push(Misdeed::Around { at, codes });
+    }
+    misdeeds.dedup();
+    codes.resize(asked.room());
+    codes.bytes_mut().copy_from_slice(first.inside());
+    Ok(misdeeds)
+}
+
+/// Position and both values of the first code that is another one.
+fn differing(a: &Room, b: &Room, out: IntType, width: usize) -> Option<(u64, [i32; 2])> {
+    let (a, b) = (a.inside(), b.inside());
+    if a == b {
+        return None;
+    }
+    let mut codes = a.chunks_exact(width).zip(b.chunks_exact(width)).enumerate();
+    let (at, (a, b)) = codes.find(|(_, (a, b))| a != b)?;
+    Some((at as u64, [a, b].map(|bytes| code(bytes, out))))
+}
+
+/// Calls with everything between pages that nobody may touch, and nothing but the codes in memory that may be written. What goes
+/// too far crashes.
+fn fenced(asked: &Asked<'_>) -> Result<(), Fault> {
+    for side in [Fence::Behind, Fence::Before] {
+        let short = |_| Fault::ours("this system gives no memory for the call");
+        let input = Fenced::holding(asked.accumulators, side, ALIGNMENT).map_err(short)?;
+        let codes = Fenced::new(asked.room(), side, ALIGNMENT).map_err(short)?;
+        let (form, _arrays) = asked.arrays.fenced(side).map_err(short)?;
+        let tile = asked.tile(input.start(), codes.start());
+        let [form, tile] = [bytes(&form), bytes(&tile)].map(|bytes| Fenced::holding(bytes, side, align_of::<u64>()));
+        let (form, tile) = (form.map_err(short)?, tile.map_err(short)?);
+        // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
+        unsafe { asked.call(form.start().cast(), tile.start().cast()) }?;
+    }
+    Ok(())
+}
+
+/// The bytes of a struct.
+pub(super) fn bytes<T: c::Layout>(of: &T) -> &[u8] {
+    // SAFETY: structs of the interface have no gaps between their fields.
+    unsafe { slice::from_raw_parts(std::ptr::from_ref(of).cast(), size_of::<T>()) }
+}
+
+/// Each tile on a thread of its own, all of them at once, over and over, against what each gives alone.
+fn together(tiles: &[Asked<'_>], rounds: u32) -> Result<Vec<Misdeed>, Fault> {
+    let alone = tiles.iter().map(|asked| {
+        let mut places = Places::new(asked);
+        places.call(asked).map(|()| places.codes)
+    });
+    let alone: Vec<Room> = alone.collect::<Result<_, _>>()?;
+    let start = Barrier::new(tiles.len());
+    let one = |at: usize, asked: &Asked<'_>, alone: &Room| -> Result<Option<Misdeed>, Fault> {
+        let mut places = Places::new(asked);
+        start.wait();
+        // Nobody waits in between: where there is one processor, a thread loses it in the middle of a call.
+        for _ in 0..rounds {
+            places.codes.inside_mut().fill(FILLS[1]);
+            places.call(asked)?;
+            if let Some((code, codes)) = differing(alone, &places.codes, asked.header.out, asked.width()) {
+                let (tile, at) = (at as u64, code);
+                return Ok(Some(Misdeed::Together { tile, at, codes }));
+            }
+        }
+        Ok(None)
+    };
+    let one = &one;
+    let found = thread::scope(|scope| {
+        let threads = tiles.iter().zip(&alone).enumerate();
+        let threads: Vec<_> = threads
+            .map(|(at, (asked, alone))| scope.spawn(move || one(at, asked, alone)))
+            .collect();
+        let ended = |_| Err(Fault::ours("a thread of the worker ended"));
+        let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(ended));
+        joined.collect::<Result<Vec<_>, _>>()
+    })?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// The same tile over and over.
+fn often(asked: &Asked<'_>) -> Result<(), Fault> {
+    let begun = Instant::now();
+    let mut places = Places::new(asked);
+    for _ in 0..MOST_OFTEN {
+        places.call(asked)?;
+        if begun.elapsed() > OFTEN {
+            break;
+        }
+    }
+    Ok(())
+}
