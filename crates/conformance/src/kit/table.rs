@@ -4,7 +4,7 @@ use super::lines::{Group, Line};
 use std::collections::BTreeSet;
 use strait_core::Term;
 use strait_target::{
-    Entry, Options, Registry, TargetSpec,
+    Entry, Options, Origin, Registry, TargetSpec,
     spec::{FusionRow, Integer, Produced, When},
 };
 
@@ -23,6 +23,7 @@ fn id(entry: &Entry) -> Line {
     };
     if let Ok(other) = registry.entry(id)
         && other.origin() != entry.origin()
+        && !is_same(other, entry)
     {
         let origin = other.origin();
         line.find(format!(
@@ -30,6 +31,15 @@ fn id(entry: &Entry) -> Line {
         ));
     }
     line
+}
+
+/// True of one target that a vendor's program has in it, and that is a library beside it: its package and its table are the same.
+fn is_same(built_in: &Entry, library: &Entry) -> bool {
+    let packages = match (built_in.origin(), library.origin()) {
+        (Origin::BuiltIn(here), Origin::Library(there)) => *here == there.package,
+        _ => false,
+    };
+    packages && built_in.table().digest() == library.table().digest()
 }
 
 /// Ops, recipes, forms and rows are those of a parsed table; each overlay makes another one.
