@@ -104,6 +104,11 @@ const CASES: &[Case] = &[
     case("silicon.fidelity", Sheet, &[("\"derived\"", "\"silicon\"")]),
     case("silicon.evidence[].file", Sheet, &[("recorded A", "recorded B")]),
     case("silicon.evidence[].sha256", Sheet, &[("\"01234", "\"11234")]),
+    case(
+        "silicon.evidence[].rows",
+        Error,
+        &[("abcdef\" }]", "abcdef\", rows = [\"form none\"] }]")],
+    ),
     // Types.
     case(
         "types.pairs",
