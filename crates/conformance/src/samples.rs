@@ -92,7 +92,7 @@ fn sample(
     let most = (1i64 << bits) - 1;
     let sharp_shift = sharp_shift(out.bits()).clamp(min.max(0).cast_unsigned(), max.max(0).cast_unsigned());
     let sharp = match round {
-        SHARP if row.shift.is_some() => sharp_factors(2, least, most, sharp_shift, out.bits(), numbers),
+        SHARP if row.shift.is_some() => sharp_factors(2, (least, most), sharp_shift, out.bits(), numbers),
         _ => Vec::new(),
     };
     let mut pick = Pick { round, numbers, sharp };

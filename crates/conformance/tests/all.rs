@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod admits;
+mod functions;
 mod kit;
 mod recorded;
 mod targets;

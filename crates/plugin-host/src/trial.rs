@@ -116,6 +116,8 @@ pub struct Tried {
 pub struct Traces {
     /// True where the system tells.
     pub known: bool,
+    /// The number of the process.
+    pub process: u32,
     /// Threads.
     pub threads: u64,
     /// Files that are open.

@@ -220,6 +220,12 @@ fn table() -> String {
     wide.replacen("schema  = 1", "schema  = 1\nemit    = [\"package\"]", 1)
 }
 
+/// The table, as C includes it.
+fn write_table(folder: &Path) {
+    let bytes: String = table().bytes().map(|byte| format!("{},", byte as i8)).collect();
+    std::fs::write(folder.join("table.inc"), bytes).unwrap();
+}
+
 fn build(folder: &Path, fault: &Fault) -> PathBuf {
     let library = folder.join(format!("lib{}.so", fault.name()));
     let built = Command::new("cc")
@@ -271,8 +277,7 @@ fn missed(folder: &Path, fault: &Fault) -> Option<String> {
 /// Plants each of these, on as many threads as there are processors.
 fn all_are_found(faults: &[Fault]) {
     let Some(folder) = workshop() else { return };
-    let bytes: String = table().bytes().map(|byte| format!("{},", byte as i8)).collect();
-    std::fs::write(folder.path().join("table.inc"), bytes).unwrap();
+    write_table(folder.path());
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {
@@ -297,8 +302,7 @@ fn all_are_found(faults: &[Fault]) {
 #[test]
 fn a_library_without_a_fault_passes_and_each_function_of_it_was_called() {
     let Some(folder) = workshop() else { return };
-    let bytes: String = table().bytes().map(|byte| format!("{},", byte as i8)).collect();
-    std::fs::write(folder.path().join("table.inc"), bytes).unwrap();
+    write_table(folder.path());
     let right = Fault {
         definitions: Vec::new(),
         lines: &[],
@@ -310,6 +314,27 @@ fn a_library_without_a_fault_passes_and_each_function_of_it_was_called() {
         assert_eq!(line.outcome(), "passed", "{kit}");
         assert!(line.checked.starts_with("called "), "{kit}");
     }
+}
+
+#[test]
+fn a_table_that_is_another_one_in_another_process_is_the_librarys_fault() {
+    let Some(folder) = workshop() else { return };
+    write_table(folder.path());
+    let changing = Fault {
+        definitions: vec!["FUNCTION=ENTRY".into(), "KIND=PROCESS".into()],
+        lines: &[],
+    };
+    let library = load_with(&build(folder.path(), &changing), Duration::from_secs(20)).unwrap();
+    // It goes by the number of its process; a thread takes one, too.
+    let refused = (0..8).find_map(|at| {
+        (0..at % 2).for_each(|_| std::thread::spawn(|| {}).join().unwrap());
+        library.again().err()
+    });
+    let text = refused.expect("all processes have the same table").to_string();
+    assert!(
+        text.contains("in another process the same file answers with another table: line 5 of it differs"),
+        "{text}"
+    );
 }
 
 #[test]

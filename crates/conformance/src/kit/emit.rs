@@ -6,50 +6,19 @@ use strait_core::Module;
 use strait_core::text::{PrintOptions, print};
 use strait_target::{Emission, Sink, Target, TargetError};
 
-/// Files in memory, and what is wrong with them.
+/// Files in memory. That their names, numbers and sizes are those of an artifact is seen to where they are handed over.
 #[derive(Default)]
-struct Files {
-    files: BTreeMap<String, Vec<u8>>,
-    wrong: Vec<String>,
-}
-
-impl Files {
-    fn take(&mut self, path: &str, content: Vec<u8>) {
-        let folded = path.to_lowercase();
-        if let Some(why) = unfit(path) {
-            self.wrong.push(format!("{path:?} is no name of a file: {why}"));
-        } else if self.files.contains_key(path) {
-            self.wrong.push(format!("{path:?} is written twice"));
-        } else if let Some(other) = self.files.keys().find(|other| other.to_lowercase() == folded) {
-            self.wrong
-                .push(format!("{path:?} and {other:?} are one file on some systems"));
-        }
-        self.files.insert(path.to_owned(), content);
-    }
-}
-
-/// Why an artifact cannot have a file of this name.
-fn unfit(path: &str) -> Option<&'static str> {
-    let mut parts = path.split('/');
-    if path.starts_with('/') {
-        Some("it is absolute")
-    } else if path.contains('\\') || path.chars().any(char::is_control) {
-        Some("it has a backslash or a control character")
-    } else if parts.any(|part| matches!(part, "" | "." | "..")) {
-        Some("a part of it is empty, `.` or `..`")
-    } else {
-        None
-    }
-}
+struct Files(BTreeMap<String, Vec<u8>>);
 
 impl Sink for Files {
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
-        self.take(path, content.to_vec());
+        self.0.insert(path.to_owned(), content.to_vec());
         Ok(())
     }
 
     fn graph(&mut self, path: &str, _: &str, module: &Module) -> Result<(), TargetError> {
-        self.take(path, print(module, &PrintOptions::whole()).into_bytes());
+        let text = print(module, &PrintOptions::whole());
+        self.0.insert(path.to_owned(), text.into_bytes());
         Ok(())
     }
 }
@@ -70,29 +39,27 @@ impl Emitted {
         let emission = Emission::new(module, name);
         let write = |target: &dyn Target| {
             let mut files = Files::default();
-            target.emit_all(&emission, &mut files).map(|()| files)
+            target.emit_all(&emission, &mut files).map(|()| files.0)
         };
         let first = match write(target) {
             Ok(files) => files,
             Err(TargetError::Refused(reason)) => return self.refused.push(format!("{name}: {}", reason.text)),
             Err(error) => return self.faults.push(format!("{name}: {error}")),
         };
-        let own = first.wrong.iter().map(|wrong| format!("{name}: {wrong}"));
-        self.faults.extend(own);
-        if first.files.is_empty() {
+        if first.is_empty() {
             self.faults.push(format!("{name}: it writes no file"));
         }
         let elsewhere = target.elsewhere().map(|other| ("in another process", write(&**other)));
         for (how, again) in [("called again", write(target))].into_iter().chain(elsewhere) {
             match again {
                 Ok(again) => {
-                    let differs = differing(&first.files, &again.files);
+                    let differs = differing(&first, &again);
                     self.faults.extend(differs.map(|file| format!("{name}: {how}, {file}")));
                 }
                 Err(error) => self.faults.push(format!("{name}: {how}: {error}")),
             }
         }
-        self.files.insert(name.to_owned(), first.files);
+        self.files.insert(name.to_owned(), first);
     }
 
     /// Networks that were written.

@@ -1,7 +1,7 @@
 //! Codes of a library, held against the form, and what else was found in a call.
 
 use super::{
-    fault::{Fault, Subject},
+    fault::{Fault, Subject, differing},
     part::Part,
 };
 use crate::placed::decoded;
@@ -33,19 +33,17 @@ pub(super) fn judge(form: &Requantization, part: &Part, tried: &Tried, faults: &
     let scalars: Vec<_> = (0..form.channels().unwrap_or(1))
         .map(|at| form.channel(at).ok())
         .collect();
-    for (at, &found) in codes.iter().enumerate() {
-        let (channel, accumulator) = part.place(scalars.len(), at);
-        let Some(Some(scalars)) = scalars.get(channel) else {
-            continue;
-        };
-        let (low, high) = scalars.domain().into_inner();
-        // What lies beyond counts as the nearer end.
-        let Ok(expected) = scalars.eval(accumulator.clamp(low, high)) else {
-            continue;
-        };
-        if found != expected {
-            find(Fault::wrong(form, name, (channel, accumulator), expected, found));
-        }
+    let expected: Vec<Option<i32>> = (0..codes.len())
+        .map(|at| {
+            let (channel, accumulator) = part.place(scalars.len(), at);
+            let scalars = scalars.get(channel)?.as_ref()?;
+            let (low, high) = scalars.domain().into_inner();
+            // What lies beyond counts as the nearer end.
+            scalars.eval(accumulator.clamp(low, high)).ok()
+        })
+        .collect();
+    for (at, found, expected) in differing(&codes, &expected) {
+        find(Fault::wrong(form, name, part.place(scalars.len(), at), expected, found));
     }
 }
 

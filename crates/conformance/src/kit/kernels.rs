@@ -2,7 +2,7 @@
 
 use super::{
     Examination, class,
-    fault::{Fault, Subject},
+    fault::{Fault, Subject, differing},
     lines::Line,
     outcome::{self, Counts, Said},
     watch::{Alive, Lost, watched},
@@ -99,13 +99,17 @@ fn probe(
     }
     let several = form.channels().filter(|&channels| channels > 1);
     counts.count(Subject::Channels, several.unwrap_or(0));
+    alive();
     let mut runs = Run::all(form, numbers);
     runs.extend(Run::thresholds(form, clamp));
     for run in &runs {
+        // What takes time until the next call is the kit's.
+        alive();
         let Ok(expect) = expected(form, clamp, run) else {
             continue;
         };
         let channels: Vec<_> = (0..run.channels()).map(|channel| form.channel(channel).ok()).collect();
+        alive();
         counts.classes((0..run.len()).filter_map(|at| {
             let (channel, accumulator) = run.accumulator(at);
             let channel = channels.get(channel)?.as_ref()?;
@@ -170,14 +174,9 @@ fn compare(form: &Requantization, run: &Run, expect: &[i32], [first, again]: [&P
             format!("{run}: the accumulator {accumulator} of channel {channel} gives {a} and, called again, {b}");
         return find(Fault::new(Subject::Determinism, text));
     }
-    for at in (0..first.len()).filter(|&at| first[at] != expect[at]) {
-        find(Fault::wrong(
-            form,
-            run.name(),
-            run.accumulator(at),
-            expect[at],
-            first[at],
-        ));
+    let expect: Vec<Option<i32>> = expect.iter().copied().map(Some).collect();
+    for (at, found, expected) in differing(&first, &expect) {
+        find(Fault::wrong(form, run.name(), run.accumulator(at), expected, found));
     }
 }
 

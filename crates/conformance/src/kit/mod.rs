@@ -90,7 +90,7 @@ pub fn examine(entry: &Entry, how: &Examination<'_>) -> Result<Kit, RegistryErro
     let witness;
     if let Some(library) = how.library {
         library.fence();
-        let (others, line) = Processes::start(library);
+        let (others, line) = Processes::start(library, &spec.chosen);
         lines.push(line);
         let mut interface = interface::examined(library, &*target, how.progress);
         let hangs = interface.hangs();

@@ -11,25 +11,41 @@ pub(super) struct Processes(Vec<Library>);
 /// Their number.
 const OTHERS: usize = 3;
 
+/// The most that are started until there are even and odd numbers among theirs.
+const MOST: usize = 8;
+
 impl Processes {
     /// Starts them, with a line about what the library says of itself there.
-    pub(super) fn start(library: &Library) -> (Processes, Line) {
+    pub(super) fn start(library: &Library, options: &Options) -> (Processes, Line) {
         let mut line = Line::new(Group::Interface, "the same table in each process");
-        let mut others = Vec::new();
-        for at in 0..OTHERS {
-            // A number of a process is spent on each thread: so the numbers of these are even and odd.
-            for _ in 0..at {
+        let is_odd = |library: &Library| library.traces(options).ok().map(|[_, now]| now.process % 2 == 1);
+        let first = is_odd(library);
+        let (mut others, mut varied) = (Vec::new(), first.is_none());
+        for at in 0..MOST {
+            if at >= OTHERS && varied {
+                break;
+            }
+            // A number of a process is spent on each thread, too.
+            for _ in 0..at % 3 {
                 let _ = thread::spawn(|| {}).join();
             }
             match library.again() {
-                Ok(other) => others.push(other),
+                Ok(other) => {
+                    varied |= is_odd(&other) != first;
+                    others.push(other);
+                }
                 Err(PluginError::Load {
                     error: error @ LoadError::Changed(..),
                     ..
-                }) => line.find(error.to_string()),
+                }) => {
+                    line.find(error.to_string());
+                    varied = true;
+                }
                 Err(error) => line.find(format!("it loads in one process and not in another: {error}")),
             }
         }
+        // The last one is the one with another number.
+        let others = others.split_off(others.len().saturating_sub(OTHERS));
         let line = line.checked(format!("{} processes", 1 + OTHERS));
         (Processes(others), line)
     }

@@ -235,9 +235,9 @@ impl Plugin {
                 option_stride: size_of::<c::OptionEntry>() as u64,
                 ..c::Open::EMPTY
             };
+            let reports = self.reports();
             // SAFETY: all arguments live until the call returns.
-            self.reports()
-                .of(|host| unsafe { open(host, &options, &mut place[1]) })?;
+            reports.of(|host| unsafe { open(host, &options, &mut place[1]) })?;
         }
         match place {
             [before, target, behind] if [before, behind] == [beside; 2] => Ok(target),

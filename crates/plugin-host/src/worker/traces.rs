@@ -36,6 +36,7 @@ impl Traces {
         settings.extend(folder.map(|path| ("the working folder".to_owned(), path.display().to_string())));
         Traces {
             known: !status.is_empty(),
+            process: std::process::id(),
             threads: number("Threads"),
             files: fs::read_dir("/proc/self/fd").map_or(0, |files| files.count() as u64),
             children: children(),
