@@ -1,4 +1,4 @@
-//! What a command does where the machine has less than it asks for, and the words for what is nearly right.
+//! Commands on a machine that has less than they ask for, and the words for input that is nearly right.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::copy;

@@ -79,7 +79,11 @@ impl<'a> Request<'a> {
             data: evaluation.data.set(evaluation.samples, evaluation.unreadable),
             labels: evaluation.labels.as_ref().map(AsRef::as_ref),
             // Where it says none, what there is to compare with decides.
-            metrics: says_metrics.then(|| evaluation.chosen_metrics()).unwrap_or_default(),
+            metrics: if says_metrics {
+                evaluation.chosen_metrics()
+            } else {
+                Vec::new()
+            },
             configuration: Some(loaded),
         })
     }

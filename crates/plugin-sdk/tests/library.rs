@@ -580,11 +580,8 @@ fn files_go_to_the_host_and_graphs_for_its_writers_do_not() {
 fn a_file_that_is_written_twice_is_refused_as_it_is_where_the_code_is_linked() {
     let mut host = Host::default();
     assert_eq!(emitted(&mut host, "forgetful", false), c::INTERNAL);
-    assert!(
-        host.said[0].contains("target `floor` emits `files/nodes`: the artifact has a file of this name already"),
-        "{:?}",
-        host.said
-    );
+    let told = "target `floor` emits `files/nodes`: the artifact has a file of this name already";
+    assert!(host.said[0].contains(told), "{:?}", host.said);
     assert_eq!(host.files["files/nodes"], b"Integer(7) a y");
     assert_eq!(host.files["files/pieces"], b"onetwo");
 }

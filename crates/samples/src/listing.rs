@@ -202,6 +202,7 @@ fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Resu
         if above.len() >= DEEPEST {
             return Err(too_many(format!("more than {DEEPEST} folders in one another")));
         }
+        let within: Vec<_> = above.into_iter().chain([identity]).collect();
         for entry in fs::read_dir(&folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
             // What has another name is no image that a list or a label could name.
@@ -210,8 +211,7 @@ fn walk(root: &Path, wanted: &dyn Fn(&str) -> bool, most_folders: usize) -> Resu
             };
             let name = format!("{prefix}{name}");
             if path.is_dir() {
-                let above = above.iter().cloned().chain([identity.clone()]).collect();
-                folders.push((format!("{name}/"), above));
+                folders.push((format!("{name}/"), within.clone()));
             } else if wanted(&name) {
                 found.push(name);
                 if found.len() > MOST_FILES {

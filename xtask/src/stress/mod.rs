@@ -78,9 +78,10 @@ fn run(arguments: &[String]) -> Outcome {
             std::thread::sleep(Duration::from_millis(100));
         }
         over.store(true, Ordering::Relaxed);
-        let joined = workers.into_iter().map(|worker| worker.join());
-        joined
-            .flat_map(|faults| faults.unwrap_or_else(|_| vec!["a worker panicked".to_owned()]))
+        let panicked = |_| vec!["a worker panicked".to_owned()];
+        let workers = workers.into_iter();
+        workers
+            .flat_map(|worker| worker.join().unwrap_or_else(panicked))
             .collect::<Vec<String>>()
     });
     for (worker, done, errors) in &counts {

@@ -1,4 +1,4 @@
-//! What each of them does in one round, and what it may see.
+//! The work of each in one round, and the results and errors that it may see.
 
 use super::{Path, PathBuf, Stop, workspace};
 use std::fs;
@@ -211,7 +211,7 @@ impl Setting {
         turned(&self.folder.join(target), &link).map_err(|error| format!("current: {error}"))
     }
 
-    /// What is in the folder or the cache that has no business there, and an artifact that does not verify.
+    /// Files in the folder or the cache that have no business there, and artifacts that do not verify.
     pub(super) fn left_behind(&self) -> Result<Vec<String>, Stop> {
         let mut found = Vec::new();
         for folder in [self.folder.clone(), self.folder.join("cache")] {

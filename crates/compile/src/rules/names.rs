@@ -65,12 +65,12 @@ impl<'a> Names<'a> {
         let mut layers = Known::new();
         for (id, node) in graph.nodes() {
             for &source in &node.sources {
-                layers.entry(module.name(source)).or_insert_with(Vec::new).push(id);
+                layers.entry(module.name(source)).or_default().push(id);
             }
         }
         let mut tensors = Known::new();
         for (id, value) in graph.values().filter(|&(id, _)| graph.data_of(id).is_none()) {
-            tensors.entry(module.name(value.name)).or_insert_with(Vec::new).push(id);
+            tensors.entry(module.name(value.name)).or_default().push(id);
         }
         Names { graph, layers, tensors }
     }

@@ -59,7 +59,7 @@ impl ModelFiles {
     ///
     /// # Errors
     /// A file that other processes have written to since it was read.
-    pub(super) fn unchanged(&self) -> Result<(), Diagnostic> {
+    pub(super) fn unchanged(&self) -> Result<(), Diagnostics> {
         let file = sha256(&self.bytes);
         if of_files(file, &self.others) == self.digest {
             return Ok(());
@@ -73,7 +73,7 @@ impl ModelFiles {
         };
         let message = format!("{changed} was changed while it was in use");
         let help = "run it again when nothing writes to the model; replace its file by a rename, and not in place";
-        Err(Diagnostic::error(codes::MODEL, message).help(help))
+        Err(Diagnostic::error(codes::MODEL, message).help(help).into())
     }
 }
 
