@@ -123,7 +123,7 @@ fn a_convolution_whose_form_does_not_cover_its_reach_gets_a_coarser_grid_before_
     assert!(host.is_none() && (2.0..=128.0).contains(&coarser), "{host:?} {coarser}");
     assert_eq!(told.iter().map(|n| f32::from(1u8 << n)).collect::<Vec<_>>(), [coarser]);
     // Past a factor of 128 no codes of what was seen would be left.
-    assert_eq!(of(1e-6).0, Some(ReasonCode::OutsideDomain));
+    assert_eq!(of(1e-7).0, Some(ReasonCode::OutsideDomain));
     // Nor does the sign of a sum mean anything where one step of it is far beyond that.
     assert_eq!(of(1e-8).0, Some(ReasonCode::SumStep));
 }

@@ -47,7 +47,7 @@ fn threads_that_cannot_be_had_are_fewer_threads_and_that_is_said() {
         (format!("{run} --threads 20000"), "20000 threads are wanted, and "),
         // Memory for some of their stacks.
         (
-            format!("ulimit -v 200000; {run} --threads 200"),
+            format!("ulimit -v 400000; {run} --threads 200"),
             "200 threads are wanted, and ",
         ),
         (format!("RUST_MIN_STACK=1 {run} --threads 3"), ""),

@@ -9,6 +9,9 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 /// The stack of a thread, whatever `RUST_MIN_STACK` says: less than this is not enough.
 const STACK: usize = 2 << 20;
 
+/// Memory that the system's allocator sets aside for a thread: glibc's arenas have 64 MiB each of a process's addresses.
+const ARENA: usize = 64 << 20;
+
 /// More threads than this never make one run faster: it is split by tiles of an output.
 pub const MOST_THREADS: usize = 256;
 
@@ -49,8 +52,8 @@ impl Threads {
         thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// The number of threads, of at most `wanted`, that the system has for this process now, with as much memory again as their
-    /// stacks take.
+    /// The number of threads, of at most `wanted`, that the system has for this process now, with the memory that each of
+    /// them takes.
     pub fn obtainable(wanted: NonZeroUsize) -> NonZeroUsize {
         let more = wanted.get().min(MOST_THREADS) - 1;
         let (hold, held) = mpsc::channel::<()>();
@@ -58,7 +61,7 @@ impl Threads {
         let made = thread::scope(|scope| {
             // They end when there is nobody left to wait for.
             let wait = || _ = held.lock().map(|held| held.recv());
-            let made = (0..more).take_while(|_| start_with(2 * STACK, scope, "thread", wait).is_some());
+            let made = (0..more).take_while(|_| start_with(STACK + ARENA, scope, "thread", wait).is_some());
             let made = made.count();
             drop(hold);
             made

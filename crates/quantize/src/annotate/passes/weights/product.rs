@@ -202,9 +202,9 @@ impl Product<'_> {
             return Ok(());
         };
         // Codes keep the sign of a sum that is beyond their grid, and a form that does not cover it asks for a coarser one. Where
-        // every sum but 0 is thousands of times as large as what was seen, not even the sign means anything.
+        // every sum but 0 is a million times as large as what was seen, not even the sign means anything.
         let steps = if self.y_scale.is_some() {
-            f64::from(1 << 16)
+            f64::from(1 << 20)
         } else {
             2.0
         };
