@@ -105,24 +105,39 @@ pub(super) fn whole(form: &Requantization, axis: Axis, wide: bool, channels: &[V
     }
 }
 
-/// The first so many accumulators of each channel.
+/// Rows and columns of tiles: one, fewer than a vector has, and numbers that end within one.
+const EXTENTS: [usize; 6] = [1, 5, 19, 33, 70, 300];
+
+/// The most accumulators of a tile of these extents, for the time that it takes.
+const MOST: usize = 2_500;
+
+/// So many accumulators of each channel.
 pub(super) fn few(count: usize, channels: &[Vec<i64>]) -> Vec<Vec<i64>> {
-    let its = channels.iter().map(|its| its.iter().take(count).copied().collect());
+    let its = channels
+        .iter()
+        .map(|its| its.iter().cycle().take(count).copied().collect());
     its.collect()
 }
 
-/// Tiles of few accumulators whose number is no multiple of a vector, and those that begin at a channel in the middle.
+/// Tiles of these numbers of rows beside these numbers of columns, and those that begin at a channel in the middle.
 pub(super) fn parts(form: &Requantization, axis: Axis, wide: bool, channels: &[Vec<i64>]) -> Vec<Part> {
     match form.channels() {
         None => {
-            let one = &channels[..1];
             // A host may count the channels of what has one set of parameters.
-            [(1, 0), (3, 2), (17, 300)]
-                .map(|(count, first)| Part::new(axis, wide, first, &few(count, one)))
-                .into()
+            let first = [(3, 2), (17, 300)].map(|(each, first)| (1, each, first));
+            let sizes = EXTENTS.iter().flat_map(|&lanes| EXTENTS.map(|each| (lanes, each, 0)));
+            let part = |(lanes, each, first)| {
+                let one = few(lanes * each, &channels[..1]).concat();
+                let lanes: Vec<Vec<i64>> = one.chunks(each).map(<[i64]>::to_vec).collect();
+                Part::new(axis, wide, first, &lanes)
+            };
+            let sizes = sizes.filter(|(lanes, each, _)| lanes * each <= MOST);
+            sizes.chain(first).map(part).collect()
         }
         Some(count) => {
-            let mut ranges = vec![(0..count, 3), (count - 1..count, 33), (count / 2..count, 1)];
+            let extents = EXTENTS.into_iter().filter(|each| count * each <= MOST);
+            let mut ranges: Vec<_> = extents.map(|each| (0..count, each)).collect();
+            ranges.extend([(count - 1..count, 33), (count / 2..count, 1)]);
             if count > 2 {
                 ranges.push((1..count - 1, 15));
             }
