@@ -10,6 +10,7 @@
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
+    ops::Range,
     path::Path,
     sync::Arc,
 };
@@ -180,12 +181,17 @@ impl Array {
         if self.order != Order::default() {
             return self.in_order(Some(sample));
         }
-        let size = self.shape[1..].iter().product::<usize>() * self.number_type.size();
-        let range = sample * size..(sample + 1) * size;
+        let range = self.range_of(sample);
         match &self.file {
             Some((file, begin)) => file.part(begin + range.start..begin + range.end),
             None => self.bytes.slice(range),
         }
+    }
+
+    /// The bytes of a sample among those of all, in the order of the samples.
+    fn range_of(&self, sample: usize) -> Range<usize> {
+        let size = self.shape[1..].iter().product::<usize>() * self.number_type.size();
+        sample * size..(sample + 1) * size
     }
 
     /// As [`Array::sample`], as a copy: whatever happens to the file afterwards, it stays as it is.
@@ -193,12 +199,14 @@ impl Array {
     /// # Errors
     /// A file that has been cut since it was opened.
     pub(crate) fn read_sample(&self, sample: usize) -> Result<Bytes, DataError> {
-        let Some((file, begin)) = self.file.as_ref().filter(|_| self.order == Order::default()) else {
-            return Ok(Bytes::copy_from_slice(&self.sample(sample)));
+        if self.order != Order::default() {
+            return Ok(self.in_order(Some(sample)));
+        }
+        let range = self.range_of(sample);
+        let Some((file, begin)) = &self.file else {
+            return Ok(Bytes::copy_from_slice(&self.bytes[range]));
         };
-        let size = self.shape[1..].iter().product::<usize>() * self.number_type.size();
-        let begin = begin + sample * size;
-        let read = file.read(begin..begin + size);
+        let read = file.read(begin + range.start..begin + range.end);
         let name = &self.name;
         read.map(Bytes::from)
             .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))

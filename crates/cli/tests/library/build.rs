@@ -1,5 +1,6 @@
 //! Plugins for tests, built by the C compiler of the machine.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -43,8 +44,18 @@ pub(crate) fn hostile(folder: &Path, name: &str, table: &str, places: &[(&str, &
 }
 
 fn of(folder: &Path, name: &str, source: &str, table: &str, definitions: &[&str]) -> PathBuf {
+    write_table(folder, table);
+    compiled(folder, name, source, definitions)
+}
+
+/// A table, as C includes it.
+pub(crate) fn write_table(folder: &Path, table: &str) {
     let bytes: String = table.bytes().map(|byte| format!("{},", byte as i8)).collect();
     std::fs::write(folder.join("table.inc"), bytes).unwrap();
+}
+
+/// A source of these tests with these definitions, beside a table that was written.
+pub(crate) fn compiled<T: Display>(folder: &Path, name: &str, source: &str, definitions: &[T]) -> PathBuf {
     let library = folder.join(format!("lib{name}.so"));
     let built = Command::new("cc")
         .args([
@@ -52,6 +63,9 @@ fn of(folder: &Path, name: &str, source: &str, table: &str, definitions: &[&str]
             "-O1",
             "-Wall",
             "-Wextra",
+            "-Werror",
+            // With some definitions a source lacks its entry.
+            "-Wno-unused-const-variable",
             "-ffp-contract=off",
             "-shared",
             "-fPIC",
@@ -64,7 +78,7 @@ fn of(folder: &Path, name: &str, source: &str, table: &str, definitions: &[&str]
         .arg(repository("crates/cli/tests/library").join(source))
         .arg("-o")
         .arg(&library)
-        .arg("-lm")
+        .args(["-lm", "-lpthread"])
         .output()
         .unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use strait_plugin_host::sha256;
 
 /// True if `condition` becomes true soon.
-fn soon(condition: impl Fn() -> bool) -> bool {
+pub(crate) fn soon(condition: impl Fn() -> bool) -> bool {
     let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(20) {
+    while start.elapsed() < Duration::from_secs(30) {
         if condition() {
             return true;
         }

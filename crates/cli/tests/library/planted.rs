@@ -1,10 +1,9 @@
 //! Libraries with one planted fault each: (function of the interface) × (layout of channels) × (width) × (number of channels) ×
 //! (kind), all of one C file. The kit finds each at its own line.
 
-use crate::build::{load_with, repository, workshop};
+use crate::build::{compiled, load_with, workshop, write_table};
 use crate::kit::of_library;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -220,37 +219,8 @@ fn table() -> String {
     wide.replacen("schema  = 1", "schema  = 1\nemit    = [\"package\"]", 1)
 }
 
-/// The table, as C includes it.
-fn write_table(folder: &Path) {
-    let bytes: String = table().bytes().map(|byte| format!("{},", byte as i8)).collect();
-    std::fs::write(folder.join("table.inc"), bytes).unwrap();
-}
-
 fn build(folder: &Path, fault: &Fault) -> PathBuf {
-    let library = folder.join(format!("lib{}.so", fault.name()));
-    let built = Command::new("cc")
-        .args([
-            "-std=c11",
-            "-O1",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-ffp-contract=off",
-            "-shared",
-            "-fPIC",
-            "-I",
-        ])
-        .arg(repository("include"))
-        .arg("-I")
-        .arg(folder)
-        .args(fault.definitions.iter().map(|definition| format!("-D{definition}")))
-        .arg(repository("crates/cli/tests/library/planted.c"))
-        .args(["-lm", "-lpthread", "-o"])
-        .arg(&library)
-        .output()
-        .unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    library
+    compiled(folder, &fault.name(), "planted.c", &fault.definitions)
 }
 
 fn examined(folder: &Path, fault: &Fault) -> Kit {
@@ -277,7 +247,7 @@ fn missed(folder: &Path, fault: &Fault) -> Option<String> {
 /// Plants each of these, on as many threads as there are processors.
 fn all_are_found(faults: &[Fault]) {
     let Some(folder) = workshop() else { return };
-    write_table(folder.path());
+    write_table(folder.path(), &table());
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {
@@ -302,7 +272,7 @@ fn all_are_found(faults: &[Fault]) {
 #[test]
 fn a_library_without_a_fault_passes_and_each_function_of_it_was_called() {
     let Some(folder) = workshop() else { return };
-    write_table(folder.path());
+    write_table(folder.path(), &table());
     let right = Fault {
         definitions: Vec::new(),
         lines: &[],
@@ -319,7 +289,7 @@ fn a_library_without_a_fault_passes_and_each_function_of_it_was_called() {
 #[test]
 fn a_table_that_is_another_one_in_another_process_is_the_librarys_fault() {
     let Some(folder) = workshop() else { return };
-    write_table(folder.path());
+    write_table(folder.path(), &table());
     let changing = Fault {
         definitions: vec!["FUNCTION=ENTRY".into(), "KIND=PROCESS".into()],
         lines: &[],

@@ -4,10 +4,11 @@
 
 use crate::build::{hostile, workshop};
 use crate::command::{CHIP, configuration, text};
+use crate::lifetime::soon;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use strait_plugin_host::sha256;
 
 /// A variable of the environment by which the processes of a test are found.
@@ -25,18 +26,6 @@ fn marked(mark: &str) -> Vec<u32> {
             .then_some(number)
     });
     processes.collect()
-}
-
-/// True if a condition becomes true soon.
-fn soon(condition: impl Fn() -> bool) -> bool {
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(30) {
-        if condition() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    false
 }
 
 /// A configuration that names a plugin which does this, and asks for its files.

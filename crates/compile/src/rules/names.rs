@@ -21,7 +21,7 @@ pub(super) const MOST_NEAR: usize = 20;
 /// what a layer does that has a name, as in `layer is called`.
 pub fn unmatched_layers(module: &Module, key: &KeyPath, patterns: &[Pattern], what: &str) -> Vec<RuleError> {
     let names = Names::of(module);
-    let unknown = names.unmatched(key.clone(), patterns, &names.layers, what, true);
+    let unknown = unmatched(key.clone(), patterns, &names.layers, what, true);
     unknown.into_iter().map(|(_, error)| error).collect()
 }
 
@@ -127,10 +127,10 @@ impl<'a> Names<'a> {
         let ends = rule.between.as_ref();
         let (from, to) = ends.map_or((&[][..], &[][..]), |between| (&between.from, &between.to));
         let left = "layer that is left is called";
-        let mut unknown = self.unmatched(place("layers"), &rule.layers, layers, left, near);
-        unknown.extend(self.unmatched(place("between").key("from"), from, layers, left, near));
-        unknown.extend(self.unmatched(place("between").key("to"), to, layers, left, near));
-        unknown.extend(self.unmatched(
+        let mut unknown = unmatched(place("layers"), &rule.layers, layers, left, near);
+        unknown.extend(unmatched(place("between").key("from"), from, layers, left, near));
+        unknown.extend(unmatched(place("between").key("to"), to, layers, left, near));
+        unknown.extend(unmatched(
             place("tensors"),
             &rule.tensors,
             tensors,
@@ -141,10 +141,7 @@ impl<'a> Names<'a> {
             let ops = self.graph.nodes().flat_map(|(_, node)| words(self.graph, node));
             let listed: BTreeSet<&str> = ops.collect();
             let matches = |word: &str| listed.iter().any(|op| Glob::new(&plain(word)).matches(&plain(op)));
-            unknown.extend(without_match(place("op"), &rule.op, matches, |word| {
-                if !near {
-                    return String::new();
-                }
+            unknown.extend(without_match(place("op"), &rule.op, near, matches, |word| {
                 let near = nearest::did_you_mean(&plain(word), listed.iter().copied());
                 let near = near
                     .first()
@@ -158,29 +155,6 @@ impl<'a> Names<'a> {
             }));
         }
         unknown
-    }
-
-    /// Those of the patterns that match none of the names; `near` with the names that are most like them.
-    fn unmatched<'r, T: Copy + Ord>(
-        &self,
-        key: KeyPath,
-        patterns: &'r [Pattern],
-        names: &Known<'a, T>,
-        what: &str,
-        near: bool,
-    ) -> Vec<(&'r Pattern, RuleError)> {
-        let matches = |word: &str| !found(names, word).is_empty();
-        without_match(key, patterns, matches, |word| {
-            if !near {
-                return String::new();
-            }
-            let deep = word.replace("**", "*").replace('*', "**");
-            if deep != word && matches(&deep) {
-                return format!("no {what} `{word}`: `*` does not match `/`, `**` does: `{deep}`");
-            }
-            let near = nearest::closest(word, names.keys().copied(), MOST_NAMES).join("`, `");
-            format!("no {what} `{word}`; near it are `{near}`")
-        })
     }
 }
 
@@ -202,10 +176,30 @@ fn found<T: Copy>(names: &Known<'_, T>, word: &str) -> Vec<T> {
     matched.flat_map(|(_, found)| found.iter().copied()).collect()
 }
 
-/// An error for each of the patterns, in a list at `key`, that does not match, with its help.
+/// Those of the patterns that match none of the names; `near` with the names that are most like them.
+fn unmatched<'r, T: Copy>(
+    key: KeyPath,
+    patterns: &'r [Pattern],
+    names: &Known<'_, T>,
+    what: &str,
+    near: bool,
+) -> Vec<(&'r Pattern, RuleError)> {
+    let matches = |word: &str| !found(names, word).is_empty();
+    without_match(key, patterns, near, matches, |word| {
+        let deep = word.replace("**", "*").replace('*', "**");
+        if deep != word && matches(&deep) {
+            return format!("no {what} `{word}`: `*` does not match `/`, `**` does: `{deep}`");
+        }
+        let near = nearest::closest(word, names.keys().copied(), MOST_NAMES).join("`, `");
+        format!("no {what} `{word}`; near it are `{near}`")
+    })
+}
+
+/// An error for each of the patterns, in a list at `key`, that does not match; `near` with its help.
 fn without_match<'r>(
     key: KeyPath,
     patterns: &'r [Pattern],
+    near: bool,
     matches: impl Fn(&str) -> bool,
     help: impl Fn(&str) -> String,
 ) -> Vec<(&'r Pattern, RuleError)> {
@@ -216,9 +210,7 @@ fn without_match<'r>(
     let error = |(at, pattern): (usize, &'r Pattern)| {
         let message = format!("`{}` matches nothing", pattern.as_str());
         let mut error = RuleError::wrong(key.clone().index(at), message);
-        error
-            .help
-            .extend(Some(help(pattern.as_str())).filter(|help| !help.is_empty()));
+        error.help.extend(near.then(|| help(pattern.as_str())));
         (pattern, error)
     };
     unknown.map(error).collect()
