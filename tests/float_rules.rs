@@ -73,7 +73,7 @@ fn tried_in(
     let samples: Vec<u8> = samples.iter().flat_map(|number| number.to_le_bytes()).collect();
     let samples = encode(NumberType::F32, &[4, 2, 4, 4], &samples);
     fs::write(folder.join("samples.npy"), samples).unwrap();
-    let table = include_str!("../plugins/generic-int8/target.toml");
+    let table = include_str!("../targets/generic-int8/target.toml");
     let own = "rules   = [\"average-pool-to-conv\", \"batch-normalization-to-conv\"]";
     assert!(table.contains(own));
     let table = table
@@ -187,7 +187,7 @@ fn a_fold_that_would_not_be_finite_is_skipped_with_a_warning_that_names_the_laye
 
 #[test]
 fn what_is_written_for_ascend_has_a_relu_where_saturation_is_the_upper_end_of_a_relu6() {
-    let table = include_str!("../plugins/ascend/target.toml");
+    let table = include_str!("../targets/ascend/target.toml");
     assert!(table.contains("\"relu6-to-relu\""));
     let model = "
     strait 1 float

@@ -58,7 +58,7 @@ fn where_the_table_says_so_the_scales_of_weights_are_powers_of_two_in_every_chan
     for (changes, of_conv) in [
         (weights_alone.to_vec(), 5),
         (both.to_vec(), 5),
-        // What a table with such weights, and other scales of activations, is told: crates/target/tests/errors.
+        // What a table with such weights, and other scales of activations, is told: crates/target-table/tests/errors.
         ([both, &shifts].concat(), 5),
         ([both, &shifts, &per_tensor].concat(), 1),
     ] {

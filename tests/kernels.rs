@@ -111,7 +111,7 @@ const KERNELS: [(&Prepare, &[&str]); 5] = [
 fn registry(prepare: &'static Prepare) -> Registry {
     let others = ["one-rounding", "wide", "mean", "sixteen-by-eight", "float64"].map(FormKernel::host);
     let kernels = [&[FormKernel::new(FORM, prepare)][..], &others].concat();
-    let table = include_str!("../plugins/generic-int8/target.toml");
+    let table = include_str!("../targets/generic-int8/target.toml");
     let factory = TargetFactory::new("a vendor", table).kernels(kernels.leak());
     let mut registry = Registry::default();
     registry.add(&factory).unwrap();

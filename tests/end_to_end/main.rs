@@ -172,7 +172,7 @@ fn neither_threads_nor_the_instruction_set_change_a_byte() {
 #[test]
 fn a_table_in_a_file_gives_the_same_bytes_as_built_in_but_for_its_origin() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let table = repository().join("plugins/generic-int8/target.toml");
+    let table = repository().join("targets/generic-int8/target.toml");
     let from_file = Setting {
         registry: Some(Registry::default()),
         ..Setting::new(one.path())

@@ -14,7 +14,7 @@ use strait_document::Document as _;
 use strait_target::{Origin, Registry, RegistryError, Table, TargetSpec, read_table};
 
 const KEYS: &str = include_str!("table.toml");
-const ASCEND: &str = include_str!("../../plugins/ascend/target.toml");
+const ASCEND: &str = include_str!("../../targets/ascend/target.toml");
 
 /// Texts that are replaced, each where it stands first.
 type Changes = &'static [(&'static str, &'static str)];

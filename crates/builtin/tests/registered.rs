@@ -24,7 +24,7 @@ fn the_expected_targets_are_registered_and_say_where_they_are_from() {
 
 #[test]
 fn generic_int8_from_its_file_is_the_one_built_in() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/generic-int8/target.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../targets/generic-int8/target.toml");
     let mut files = Registry::default();
     let entry = files.add_file(&path).unwrap();
     assert!(matches!(entry.origin(), Origin::File(_)));
@@ -40,7 +40,7 @@ fn generic_int8_from_its_file_is_the_one_built_in() {
 
 #[test]
 fn a_file_with_the_id_of_a_built_in_target_is_refused_with_both_origins() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/sima-mla/target.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../targets/sima-mla/target.toml");
     let error = Registry::builtin().unwrap().add_file(&path).unwrap_err().to_string();
     assert!(
         error.contains("strait-target-sima-mla") && error.contains("target.toml"),

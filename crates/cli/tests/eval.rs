@@ -73,7 +73,7 @@ fn what_the_artifact_was_not_made_with_is_not_simulated() {
 #[test]
 fn a_table_that_has_changed_is_not_simulated() {
     let folder = tempfile::tempdir().unwrap();
-    let table = fs::read_to_string(repository("plugins/generic-int8/target.toml")).unwrap();
+    let table = fs::read_to_string(repository("targets/generic-int8/target.toml")).unwrap();
     let table = table.replacen("id      = \"generic-int8\"", "id      = \"mine\"", 1);
     let file = folder.path().join("mine-target.toml");
     fs::write(&file, &table).unwrap();

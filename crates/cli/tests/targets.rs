@@ -255,7 +255,7 @@ fn generic_int8_from_its_file_and_built_in_give_the_same_bytes() {
     let built_in = file("built-in.toml", configuration("generic-int8", "", "built-in"));
     strait(&["compile", built_in.to_str().unwrap()]);
 
-    let table = toml_string(&repository().join("plugins/generic-int8/target.toml"));
+    let table = toml_string(&repository().join("targets/generic-int8/target.toml"));
     let from_file = configuration("generic-int8", &format!("file = [{table}]"), "from-file");
     let from_file = file("from-file.toml", from_file);
     let loaded = config::load(&from_file, &[]).unwrap_or_else(|_| panic!("the configuration is refused"));

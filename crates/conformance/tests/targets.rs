@@ -33,7 +33,7 @@ fn every_target_in_the_box_computes_what_its_table_says() {
 
 #[test]
 fn a_table_in_a_file_runs_on_the_hosts_kernels_for_every_kind_of_form() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tests/tables/every-form.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target-table/tests/tables/every-form.toml");
     let mut registry = Registry::default();
     registry.add_file(&path).unwrap();
     let target = registry.get("every-form", &Options::new()).unwrap();
@@ -103,7 +103,7 @@ fn cut(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>,
 #[test]
 fn kernels_that_are_wrong_are_found_with_a_witness() {
     let mut registry = Registry::default();
-    let text = include_str!("../../target/tests/tables/every-form.toml");
+    let text = include_str!("../../target-table/tests/tables/every-form.toml");
     let names = [
         "shift",
         "fractional",

@@ -17,7 +17,7 @@ fn the_page_is_current() {
 #[test]
 fn each_code_is_given_somewhere() {
     let mut sources = String::new();
-    for folder in ["crates", "plugins"] {
+    for folder in ["crates", "targets"] {
         for room in fs::read_dir(root().join(folder)).unwrap() {
             append(&room.unwrap().path().join("src"), &mut sources);
         }

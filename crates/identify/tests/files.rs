@@ -316,7 +316,7 @@ fn of_recorded_outputs_of_litert_and_onnx_runtime_the_right_rules_are_found() {
 
 /// A table with these forms, in which nothing uses them.
 fn table(forms: &str) -> String {
-    let text = include_str!("../../target/tests/tables/every-form.toml");
+    let text = include_str!("../../target-table/tests/tables/every-form.toml");
     let head = text.split("[form.").next().unwrap();
     format!("{head}\n{forms}")
 }

@@ -193,17 +193,17 @@ const ALL_LIBRARIES: &[&str] = &[
     "plugin-host",
 ];
 
-/// Crates that a target in `plugins/` may use: the vendor's view, and arrays in files.
+/// Crates that a target in `targets/` may use: the vendor's view, and arrays in files.
 const FOR_TARGETS: &[&str] = &["plugin-sdk", "samples"];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
     let targets: Vec<String> = manifests(repository)
-        .filter(|m| m.path.starts_with("plugins/"))
+        .filter(|m| m.path.starts_with("targets/"))
         .map(package)
         .collect();
     for manifest in manifests(repository) {
         let package = package(manifest);
-        let is_target = manifest.path.starts_with("plugins/");
+        let is_target = manifest.path.starts_with("targets/");
         for (line, section, dependency) in dependencies(manifest) {
             let Some(dependency) = dependency.strip_prefix("strait-") else {
                 continue;
@@ -252,7 +252,7 @@ pub(super) fn manifests(repository: &Repository) -> impl Iterator<Item = &File> 
         let parts: Vec<&str> = file.path.split('/').collect();
         matches!(
             parts[..],
-            ["crates" | "plugins", _, "Cargo.toml"] | ["tests" | "xtask", "Cargo.toml"]
+            ["crates" | "targets", _, "Cargo.toml"] | ["tests" | "xtask", "Cargo.toml"]
         )
     })
 }
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn only_builtin_depends_on_a_target() {
-        let plugin = ("plugins/sima/Cargo.toml", "[package]\nname = \"strait-target-sima\"\n");
+        let plugin = ("targets/sima/Cargo.toml", "[package]\nname = \"strait-target-sima\"\n");
         let user = |name: &str| {
             format!("[package]\nname = \"strait-{name}\"\n[dev-dependencies]\nstrait-target-sima = \"1\"\n")
         };

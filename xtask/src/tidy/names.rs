@@ -1,7 +1,7 @@
 //! Who may know whom by name.
 //!
 //! `core` names no target, no model format and no dynamic library: it would be the first step to an `if` on them.
-//! Outside `plugins/` nobody compares a target's id, so nobody has it as a string; `builtin` names the crates only.
+//! Outside `targets/` nobody compares a target's id, so nobody has it as a string; `builtin` names the crates only.
 
 use super::source::words;
 use super::{Findings, Repository};
@@ -24,7 +24,7 @@ const FOREIGN_TO_CORE: &[&str] = &[
 /// The ids of the targets in the repository, as their tables say them.
 fn target_ids(repository: &Repository) -> Vec<&str> {
     let tables = (repository.files.iter())
-        .filter(|file| file.path.starts_with("plugins/") && file.path.ends_with("/target.toml"));
+        .filter(|file| file.path.starts_with("targets/") && file.path.ends_with("/target.toml"));
     tables
         .filter_map(|table| table.lines().find_map(|(_, line)| id(line)))
         .collect()
@@ -61,7 +61,7 @@ pub(super) fn check(repository: &Repository, findings: &mut Findings) {
                 findings.add(
                     &file.path,
                     Some(number),
-                    format!("the target id \"{id}\" belongs to plugins/: ask the table or the trait"),
+                    format!("the target id \"{id}\" belongs to targets/: ask the table or the trait"),
                 );
             }
         }
@@ -94,11 +94,11 @@ mod tests {
     #[test]
     fn nobody_compares_a_target_id() {
         let line = "if target.id() == \"sima\" {}";
-        let table = ("plugins/sima-mla/target.toml", "schema = 1\nid      = \"sima\"\n");
+        let table = ("targets/sima-mla/target.toml", "schema = 1\nid      = \"sima\"\n");
         assert_eq!(findings(check, &[table, ("crates/lower/src/a.rs", line)]).len(), 1);
         let unknown = "if target.id() == \"other\" {}";
         assert_eq!(findings(check, &[table, ("crates/lower/src/a.rs", unknown)]), [""; 0]);
-        for path in ["plugins/sima/src/lib.rs", "crates/lower/tests/a.rs", "tests/tests/a.rs"] {
+        for path in ["targets/sima/src/lib.rs", "crates/lower/tests/a.rs", "tests/tests/a.rs"] {
             assert_eq!(findings(check, &[table, (path, line)]), [""; 0], "{path}");
         }
         assert_eq!(

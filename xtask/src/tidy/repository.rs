@@ -31,7 +31,7 @@ impl File {
             .map(|(index, line)| (index + 1, line))
     }
 
-    /// The folder of the workspace's packages below `crates` or `plugins` that this file belongs to, and the path inside.
+    /// The folder of the workspace's packages below `crates` that this file belongs to, and the path inside.
     pub(crate) fn in_crate(&self) -> Option<(&str, &str)> {
         let rest = self.path.strip_prefix("crates/")?;
         rest.split_once('/')

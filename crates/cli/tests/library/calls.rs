@@ -102,8 +102,8 @@ fn a_library_computes_each_family_as_the_forms_say_by_its_own_means() {
     let Some(folder) = workshop() else { return };
     let tables = [
         TABLE,
-        include_str!("../../../../plugins/ascend/target.toml"),
-        include_str!("../../../../plugins/generic-int8/target.toml"),
+        include_str!("../../../../targets/ascend/target.toml"),
+        include_str!("../../../../targets/generic-int8/target.toml"),
     ];
     let each: Vec<i32> = (-3000..3000)
         .chain([i32::MIN, i32::MIN + 1, i32::MAX - 1, i32::MAX])

@@ -11,10 +11,10 @@ const SECONDS: f64 = 0.000_5;
 const TABLES: [(&str, &str); 5] = [
     (
         "generic-int8",
-        include_str!("../../../plugins/generic-int8/target.toml"),
+        include_str!("../../../targets/generic-int8/target.toml"),
     ),
-    ("sima-mla", include_str!("../../../plugins/sima-mla/target.toml")),
-    ("ascend", include_str!("../../../plugins/ascend/target.toml")),
+    ("sima-mla", include_str!("../../../targets/sima-mla/target.toml")),
+    ("ascend", include_str!("../../../targets/ascend/target.toml")),
     ("acme-npu2", include_str!("../../../configs/targets/acme-npu2.toml")),
     ("esp-dl", include_str!("../../../configs/targets/esp-dl.toml")),
 ];

@@ -5,7 +5,7 @@ use strait_target::Table;
 use strait_target::spec::{Comparison, Effect, Raise};
 
 const ACME: &str = include_str!("../../../configs/targets/acme-npu2.toml");
-const SIMA: &str = include_str!("../../../plugins/sima-mla/target.toml");
+const SIMA: &str = include_str!("../../../targets/sima-mla/target.toml");
 
 fn table(text: String) -> Table {
     Table::parse("table.toml", text).unwrap_or_else(|findings| panic!("{findings}"))
