@@ -15,7 +15,7 @@ pub fn sha256(bytes: &[u8]) -> Digest {
 
 /// The digest of a file and of others that belong to it: of a text with a line for each, `DIGEST  NAME`, as `sha256sum` prints it;
 /// that of the file itself comes first, and without a name. Without others it is the file's.
-pub fn of_files(file: Digest, others: &[(String, Bytes)]) -> Digest {
+pub(crate) fn of_files(file: Digest, others: &[(String, Bytes)]) -> Digest {
     if others.is_empty() {
         return file;
     }

@@ -214,13 +214,13 @@ fn measured(
 fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
     let read = read_model(&opened.deployment.reading, float.file)?;
     let expected = opened.artifact.manifest().sources.model;
-    if float.any || read.files.digest == expected {
+    if float.any || read.files.digest() == expected {
         return Ok(read.module);
     }
     let message = format!("the artifact was not made from {}", float.file.display());
     let finding = Diagnostic::error(codes::EVALUATION, message).note(format!(
         "the digest of this model is {}, that of the artifact's model is {expected}",
-        read.files.digest
+        read.files.digest()
     ));
     Err(finding.help("`--any-model` compares with it all the same").into())
 }

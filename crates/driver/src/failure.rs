@@ -5,7 +5,7 @@ use std::path::Path;
 
 use strait_artifact::Error;
 use strait_compile::CompileError;
-use strait_container::ArtifactError;
+use strait_container::{ArtifactError, ModelChanged};
 pub use strait_core::codes;
 use strait_document::KeyPath;
 use strait_evaluate::EvaluateError;
@@ -236,6 +236,12 @@ fn alike(nodes: &[NodeFault]) -> Vec<String> {
         ),
     };
     said.into_iter().map(note).collect()
+}
+
+/// A file of the model was written to after the model was read.
+pub fn model_changed(changed: ModelChanged) -> Diagnostics {
+    let finding = Diagnostic::error(codes::MODEL, changed.to_string());
+    finding.help(ModelChanged::HELP).into()
 }
 
 /// A model that cannot be read.

@@ -9,7 +9,7 @@ use strait_artifact::{
     write,
 };
 use strait_compile::{Built, Silent, Watch};
-use strait_container::{ArtifactWriter, Digest, Sources, sha256};
+use strait_container::{ArtifactWriter, Digest, ModelChanged, ModelFiles, Sources, sha256};
 use strait_core::{Module, Switches, codes};
 use strait_report::Report;
 use strait_target::Registry;
@@ -51,6 +51,7 @@ const RANDOM: usize = 3;
 pub struct Observed {
     observed: Arc<strait_compile::Observed>,
     model: Digest,
+    files: Option<ModelFiles>,
     reading: Reading,
 }
 
@@ -86,7 +87,8 @@ impl Model {
     /// Runs the model on all samples, and keeps the statistics of its values.
     ///
     /// # Errors
-    /// Samples that cannot be used; a model that cannot be run, or takes more than it may.
+    /// Samples that cannot be used; a model that cannot be run, or takes more than it may, or whose file was changed in the
+    /// meantime.
     pub fn observe(&self, samples: &Samples, options: &SessionOptions) -> Result<Observed, Error> {
         self.observe_watched(samples, options, &Silent)
     }
@@ -102,12 +104,21 @@ impl Model {
         watch: &dyn Watch,
     ) -> Result<Observed, Error> {
         let model = strait_compile::Model::new(self.module.clone(), &Switches::default())?;
+        let observed = model.observe(samples.0.clone(), options.means(), watch)?;
+        unchanged(self.files.as_ref())?;
         Ok(Observed {
-            observed: Arc::new(model.observe(samples.0.clone(), options.means(), watch)?),
+            observed: Arc::new(observed),
             model: self.digest,
+            files: self.files.clone(),
             reading: self.reading.clone(),
         })
     }
+}
+
+/// Makes sure that nobody has written to the model's files: its tensors lie in them.
+fn unchanged(files: Option<&ModelFiles>) -> Result<(), Error> {
+    let changed = files.map_or(Ok(()), ModelFiles::unchanged);
+    changed.map_err(|error| Error::new(Fault::System, codes::MODEL, error).help(ModelChanged::HELP))
 }
 
 impl Observed {
@@ -247,7 +258,7 @@ impl Artifact {
     /// when this one is whole.
     ///
     /// # Errors
-    /// A folder that cannot be written, or holds something else; an artifact that was opened, which is in its folder already.
+    /// A folder that cannot be written, or holds something else; a model whose file was changed in the meantime; an artifact that was opened, which is in its folder already.
     pub fn write(&self, folder: impl AsRef<Path>) -> Result<String, Error> {
         let Compiled {
             built,
@@ -255,6 +266,7 @@ impl Artifact {
             target,
             rules,
         } = self.compiled("written again", "copy the folder")?;
+        unchanged(observed.files.as_ref())?;
         let writer = ArtifactWriter::create(folder.as_ref())?;
         let parts = Parts {
             built,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use strait_artifact::Reading;
-use strait_container::{Digest, of_files, sha256};
+use strait_container::{Digest, ModelFiles, sha256};
 use strait_core::{Module, Stage, bytes::decode as decode_ir, codes};
 use strait_import::{Format, FreeDimension, ReadOptions};
 
@@ -36,6 +36,8 @@ use crate::{Elem, Error, Fault, Port};
 pub struct Model {
     pub(crate) module: Module,
     pub(crate) digest: Digest,
+    /// Where its tensors lie. A model that a program has built has no files.
+    pub(crate) files: Option<ModelFiles>,
     pub(crate) reading: Reading,
     notes: Vec<String>,
 }
@@ -61,7 +63,8 @@ pub fn formats() -> Vec<&'static dyn Format> {
 impl Model {
     /// Reads a model from a file. The bytes say which format it is. A batch without a size is 1, which [`Model::notes`] says.
     ///
-    /// The file must not change while the model is in use.
+    /// The file is mapped, and must not change while the model is in use: [`Model::observe`] and [`Artifact::write`](crate::Artifact::write)
+    /// look at it again.
     ///
     /// # Errors
     /// A file that cannot be read; a model that contradicts itself, has operators that are not known, or dimensions without
@@ -78,7 +81,7 @@ impl Model {
         let path = path.as_ref();
         let bytes = strait_mapped::map(path, strait_import::most_bytes(formats))
             .map_err(|error| Error::new(Fault::System, codes::MODEL, format!("{}: {error}", path.display())))?;
-        Model::read(bytes, path.parent(), formats, options)
+        read(path.display().to_string(), bytes, path.parent(), formats, options)
     }
 
     /// Reads a model from memory. One whose weights are in files beside it is refused: no file is opened.
@@ -100,26 +103,7 @@ impl Model {
         formats: &[&dyn Format],
         options: &ReadOptions,
     ) -> Result<Model, Error> {
-        let decoded = strait_import::decode(formats, bytes.clone(), folder)?;
-        let (module, assumed) = decoded.read_single(options)?;
-        fixed(&module)?;
-        let batch = (assumed.batch.iter()).map(|free| {
-            format!(
-                "`{}` of the input `{}` is taken for the batch, and is 1",
-                free.name, free.input
-            )
-        });
-        Ok(Model {
-            module,
-            digest: of_files(sha256(&bytes), &decoded.data_files()),
-            reading: Reading {
-                bind: options.bind.clone(),
-                inputs: options.inputs.clone(),
-                outputs: options.outputs.clone(),
-                hybrid_as_float: options.hybrid_as_float,
-            },
-            notes: batch.chain(assumed.misstated).chain(assumed.dropped).collect(),
-        })
+        read("the model".to_owned(), bytes, folder, formats, options)
     }
 
     /// A model from the bytes of the intermediate representation, for programs that build graphs themselves. Its main graph is of
@@ -139,6 +123,7 @@ impl Model {
         Ok(Model {
             module,
             digest: sha256(&parts),
+            files: None,
             reading: Reading::default(),
             notes: Vec::new(),
         })
@@ -158,6 +143,38 @@ impl Model {
     pub fn outputs(&self) -> Vec<Port> {
         ports(&self.module, self.module.main().outputs())
     }
+}
+
+/// Reads a model; `name` is how errors call its file.
+fn read(
+    name: String,
+    bytes: Bytes,
+    folder: Option<&Path>,
+    formats: &[&dyn Format],
+    options: &ReadOptions,
+) -> Result<Model, Error> {
+    let decoded = strait_import::decode(formats, bytes.clone(), folder)?;
+    let (module, assumed) = decoded.read_single(options)?;
+    fixed(&module)?;
+    let files = ModelFiles::new(name, bytes, decoded.data_files());
+    let batch = (assumed.batch.iter()).map(|free| {
+        format!(
+            "`{}` of the input `{}` is taken for the batch, and is 1",
+            free.name, free.input
+        )
+    });
+    Ok(Model {
+        module,
+        digest: files.digest(),
+        files: Some(files),
+        reading: Reading {
+            bind: options.bind.clone(),
+            inputs: options.inputs.clone(),
+            outputs: options.outputs.clone(),
+            hybrid_as_float: options.hybrid_as_float,
+        },
+        notes: batch.chain(assumed.misstated).chain(assumed.dropped).collect(),
+    })
 }
 
 /// Refuses a graph whose inputs have dimensions without a size.

@@ -2,9 +2,13 @@
 #![cfg(all(feature = "onnx", feature = "generic-int8", feature = "sima-mla", feature = "ascend"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{Seek, SeekFrom, Write},
+    path::Path,
+};
 
-use strait::{Artifact, LayerRule, Model, Rules, Samples, SessionOptions, Target, Tensor, rules};
+use strait::{Artifact, Fault, LayerRule, Model, Rules, Samples, SessionOptions, Target, Tensor, rules};
 use strait_driver::{
     artifact::{self, Opened},
     config::{self, Override},
@@ -290,7 +294,6 @@ fn a_compilation_with_other_rules_is_the_same_whether_it_is_revised_or_begun_ane
 
 #[test]
 fn errors_say_whose_fault_they_are_and_what_would_be_right() {
-    use strait::Fault;
     let refused = Target::named("generic-int").err().unwrap();
     assert_eq!((refused.fault(), refused.code()), (Fault::Target, "T001"));
     assert!(refused.message().contains("generic-int8"), "{refused}");
@@ -489,6 +492,34 @@ fn a_model_in_memory_opens_no_file() {
     assert!(Model::open(folder.path().join("model.onnx")).is_ok());
     let refused = Model::from_bytes(model).unwrap_err();
     assert!(refused.message().contains("the model is in memory"), "{refused}");
+}
+
+/// A model is mapped: what is written to its file while it is in use would be compiled under the digest of what was there.
+#[test]
+fn a_model_whose_file_was_written_to_is_neither_observed_nor_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("model.onnx"), folder.path().join("out"));
+    fs::copy(Path::new(REPOSITORY).join("models/digits/digits.onnx"), &path).unwrap();
+    let model = Model::open(&path).unwrap();
+    let samples = Samples::new([vec![Tensor::new(&[1, 1, 8, 8], &[0.5f32; 64]).unwrap()]]);
+    let observed = model.observe(&samples, &SessionOptions::default()).unwrap();
+    let built = observed
+        .compile(&Target::named("generic-int8").unwrap(), &Rules::new())
+        .unwrap();
+
+    // The last byte is of a field that no tensor needs, so that everything else goes on as before.
+    let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.seek(SeekFrom::End(-1)).unwrap();
+    file.write_all(&[0x7f]).unwrap();
+    let errors = [
+        built.write(&out).unwrap_err(),
+        model.observe(&samples, &SessionOptions::default()).unwrap_err(),
+    ];
+    for error in errors {
+        let said = format!("{} was changed while it was in use", path.display());
+        assert_eq!((error.fault(), error.message()), (Fault::System, &*said));
+    }
+    assert!(!out.exists());
 }
 
 /// The public names of the crate, by file: a change of one is a change of the promise, and is to be seen.

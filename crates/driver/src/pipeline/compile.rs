@@ -166,7 +166,7 @@ fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) 
     let mut sources = Sources {
         config: sha256(b""),
         data: BTreeMap::from([("calibration".to_owned(), ready.calibration)]),
-        model: ready.model.digest,
+        model: ready.model.digest(),
         not_for_deployment: is_random.then(|| RANDOM.to_owned()),
         readers: BTreeMap::new(),
     };
@@ -288,7 +288,7 @@ fn for_target(
         deployment: &deployment,
     };
     let (digest, left_out) = session.phase(&format!("write ({id})"), None, |_| {
-        ready.model.unchanged()?;
+        ready.model.unchanged().map_err(failure::model_changed)?;
         let others = |writer: &ArtifactWriter| emit::emit(&job, &lowered, (&rewritten, qdq), writer);
         write(
             &parts,
@@ -396,10 +396,10 @@ pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
         found
     })?;
     match &model.sha256 {
-        Some(expected) if expected.hex() != read.files.file.to_string() => {
+        Some(expected) if expected.hex() != read.files.file().to_string() => {
             let path = KeyPath::of(&["model", "sha256"]);
             let finding = loaded.error(codes::DIGEST, &path, "the model is not the one that is asked for", "");
-            Err(finding.note(format!("the file has {}", read.files.file)).into())
+            Err(finding.note(format!("the file has {}", read.files.file())).into())
         }
         _ => Ok(read),
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use strait_compile::CompileError;
-use strait_container::{Beside, Digest};
+use strait_container::{Beside, Digest, ModelFiles};
 use strait_core::{Bodies, Module, bytes};
 use strait_execute::Tensor;
 use strait_quantize::{
@@ -23,8 +23,6 @@ use crate::{
     stop::Stop,
     table,
 };
-
-use super::read::ModelFiles;
 
 /// Raised when the same samples give other statistics.
 const VERSION: &str = "strait-statistics 1";
@@ -131,7 +129,7 @@ impl Needed<'_> {
             other => other.into(),
         })?;
         // The key was made of the files as they were then.
-        self.model.unchanged()?;
+        self.model.unchanged().map_err(failure::model_changed)?;
         Ok(observed)
     }
 }

@@ -1,10 +1,9 @@
 //! Read, bind and cut: from a file to a float module whose shapes are fixed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use bytes::Bytes;
 use strait_artifact::Reading;
-use strait_container::{Digest, of_files, sha256};
+use strait_container::ModelFiles;
 use strait_core::Module;
 use strait_document::nearest;
 use strait_import::{Assumed, Decoded, ReadError, ReadOptions};
@@ -28,53 +27,6 @@ pub struct FloatModel {
     pub files: ModelFiles,
     /// Parts that the file does not say, or says otherwise.
     pub assumed: Assumed,
-}
-
-/// The files of a model. They are mapped, and not copied: what other processes write to them shows in the tensors.
-#[derive(Debug)]
-pub struct ModelFiles {
-    path: PathBuf,
-    bytes: Bytes,
-    /// The data files that its tensors are in.
-    others: Vec<(String, Bytes)>,
-    /// Digest of the file.
-    pub file: Digest,
-    /// Of the file and of the data files; without those it is that of the file.
-    pub digest: Digest,
-}
-
-impl ModelFiles {
-    fn new(path: &Path, bytes: Bytes, others: Vec<(String, Bytes)>) -> ModelFiles {
-        let file = sha256(&bytes);
-        ModelFiles {
-            path: path.to_owned(),
-            digest: of_files(file, &others),
-            file,
-            bytes,
-            others,
-        }
-    }
-
-    /// Computes the digests anew, before anything is kept under them.
-    ///
-    /// # Errors
-    /// A file that other processes have written to since it was read.
-    pub(super) fn unchanged(&self) -> Result<(), Diagnostics> {
-        let file = sha256(&self.bytes);
-        if of_files(file, &self.others) == self.digest {
-            return Ok(());
-        }
-        let changed = match file == self.file {
-            false => self.path.display().to_string(),
-            true => {
-                let names: Vec<&str> = self.others.iter().map(|(name, _)| name.as_str()).collect();
-                format!("a data file of {} ({})", self.path.display(), names.join(", "))
-            }
-        };
-        let message = format!("{changed} was changed while it was in use");
-        let help = "run it again when nothing writes to the model; replace its file by a rename, and not in place";
-        Err(Diagnostic::error(codes::MODEL, message).help(help).into())
-    }
 }
 
 /// Reading of a model as the configuration describes it.
@@ -124,7 +76,7 @@ pub(crate) fn read_model(reading: &Reading, file: &Path) -> Result<FloatModel, D
     }
     Ok(FloatModel {
         module,
-        files: ModelFiles::new(file, bytes, model.data_files()),
+        files: ModelFiles::new(file.display().to_string(), bytes, model.data_files()),
         assumed,
     })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use strait_compile::rules::{self, Layers, RuleErrors, Rules, Selection};
-use strait_container::{Digest, artifact_around, sha256};
+use strait_container::{Digest, ModelFiles, artifact_around, sha256};
 use strait_core::{Bodies, Module, Rewritten, Switches};
 use strait_import::FreeDimension;
 use strait_quantize::Requests;
@@ -17,7 +17,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{compile::read, inputs, model_grids, outputs::Outputs, read::ModelFiles, record, switches::switches};
+use super::{compile::read, inputs, model_grids, outputs::Outputs, record, switches::switches};
 
 /// A model and samples, ready to be observed.
 pub(super) struct Ready {

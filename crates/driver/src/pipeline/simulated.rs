@@ -50,7 +50,7 @@ pub(crate) fn simulated(
         return Err(other(loaded, &["target", "use"], &format!("the table of `{id}` was another")).into());
     }
     let ready = ready(loaded, session)?;
-    if ready.model.digest != manifest.sources.model {
+    if ready.model.digest() != manifest.sources.model {
         return Err(other(loaded, &["model", "file"], "its model was another").into());
     }
     let Ready {

@@ -1,0 +1,75 @@
+//! The files that a model was read from.
+
+use bytes::Bytes;
+use strait_requantize::certificate::Digest;
+use thiserror::Error;
+
+use crate::digest::{of_files, sha256};
+
+/// The files of a model: the model's own file, and the data files that hold its tensors.
+///
+/// They may be mapped and not copied. Then, what another program writes to a file shows in the tensors, and
+/// [`unchanged`](ModelFiles::unchanged) finds it.
+#[derive(Clone, Debug)]
+pub struct ModelFiles {
+    name: String,
+    bytes: Bytes,
+    others: Vec<(String, Bytes)>,
+    file: Digest,
+    digest: Digest,
+}
+
+/// A file of the model was written to after the model was read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{changed} was changed while it was in use")]
+pub struct ModelChanged {
+    changed: String,
+}
+
+impl ModelChanged {
+    /// Advice for the user.
+    pub const HELP: &str =
+        "run it again when nothing writes to the model; replace its file by a rename, and not in place";
+}
+
+impl ModelFiles {
+    /// Digests the files. `name` is how errors call the model's own file; `others` are its data files with their names.
+    pub fn new(name: impl Into<String>, bytes: Bytes, others: Vec<(String, Bytes)>) -> ModelFiles {
+        let file = sha256(&bytes);
+        ModelFiles {
+            name: name.into(),
+            digest: of_files(file, &others),
+            file,
+            bytes,
+            others,
+        }
+    }
+
+    /// The digest of the model's own file.
+    pub fn file(&self) -> Digest {
+        self.file
+    }
+
+    /// The digest of the model's own file and its data files. Without data files it is the same as [`ModelFiles::file`].
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Digests the files again. Call it before a result is kept under the digest.
+    ///
+    /// # Errors
+    /// A file that has changed.
+    pub fn unchanged(&self) -> Result<(), ModelChanged> {
+        let file = sha256(&self.bytes);
+        if of_files(file, &self.others) == self.digest {
+            return Ok(());
+        }
+        let changed = if file == self.file {
+            let names: Vec<&str> = self.others.iter().map(|(name, _)| name.as_str()).collect();
+            format!("a data file of {} ({})", self.name, names.join(", "))
+        } else {
+            self.name.clone()
+        };
+        Err(ModelChanged { changed })
+    }
+}
