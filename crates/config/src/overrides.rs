@@ -1,11 +1,13 @@
 //! Keys that the command line sets. Their values replace those in the tree before any type is checked. So a wrong value
 //! is reported like one in a file, with the argument as the text.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use toml::de::{DeTable, DeValue};
 
-use strait_document::{Diagnostic, Diagnostics, Entry, Node, Place, Source, Value, codes, diagnostic::SourceText};
+use strait_document::{
+    Diagnostic, Diagnostics, Entry, Node, Place, Source, Table, Value, codes, diagnostic::SourceText,
+};
 
 /// The option that sets `output.dir`, as places name it.
 pub(super) const OUT: &str = "--out";
@@ -206,16 +208,14 @@ pub(super) fn put(root: &mut Node, keys: Vec<PlacedKey>, value: Node) -> Result<
         };
         path = path.key(&key);
         let empty = Node {
-            value: Value::Table(BTreeMap::new()),
+            value: Value::Table(Table::default()),
             place: place.clone(),
         };
-        node = &mut entries
-            .entry(key)
-            .or_insert_with(|| Entry {
-                key: place,
-                node: empty,
-            })
-            .node;
+        let entry = entries.get_or_insert_with(key, || Entry {
+            key: place,
+            node: empty,
+        });
+        node = &mut entry.node;
     }
     *node = value;
     Ok(())

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Diagnostic, Diagnostics, Entry, Format, Key, KeyPath, Node, Place, Rule, Shape, Value, codes,
+    Diagnostic, Diagnostics, Entry, Format, Key, KeyPath, Node, Place, Rule, Shape, Table, Value, codes,
     nearest::did_you_mean,
     schema::{list, written},
 };
@@ -48,7 +48,7 @@ impl Checker {
             }
             (Shape::OneKey(keys), Value::Table(entries)) => self.one_key(keys, entries, &place, path),
             (Shape::Map { names, values }, Value::Table(entries)) => {
-                for (name, entry) in entries {
+                for (name, entry) in entries.iter_mut() {
                     let path = path.clone().key(name);
                     if names.is_empty() || names.contains(name) {
                         self.value(values, &mut entry.node, &path);
@@ -118,13 +118,7 @@ impl Checker {
         }
     }
 
-    fn table(
-        &mut self,
-        keys: &BTreeMap<String, Key>,
-        entries: &mut BTreeMap<String, Entry>,
-        place: &Place,
-        path: &KeyPath,
-    ) {
+    fn table(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, place: &Place, path: &KeyPath) {
         for (name, entry) in entries.iter_mut() {
             let path = path.clone().key(name);
             match keys.get(name) {
@@ -167,13 +161,7 @@ impl Checker {
         }
     }
 
-    fn one_key(
-        &mut self,
-        keys: &BTreeMap<String, Key>,
-        entries: &mut BTreeMap<String, Entry>,
-        place: &Place,
-        path: &KeyPath,
-    ) {
+    fn one_key(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, place: &Place, path: &KeyPath) {
         for (name, entry) in entries.iter_mut() {
             let path = path.clone().key(name);
             match keys.get(name) {

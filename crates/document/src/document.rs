@@ -1,11 +1,11 @@
 //! From a text to a tree, and from a tree to the types.
 
 use crate::{
-    Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Place, Shape, Source, Value, check::check, codes,
+    Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Place, Shape, Source, Table, Value, check::check, codes,
     tree::entries,
 };
 use serde::de::DeserializeOwned;
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 use toml::de::DeTable;
 
 /// More syntax errors than this follow from the first ones.
@@ -125,7 +125,7 @@ pub fn read<T: Document>(tree: &mut Node) -> Result<T, Diagnostics> {
     refuse_newer::<T>(tree)?;
     check(T::shape(), tree)?;
     // The check is stricter than serde is; should they ever differ, that is a defect, told as one.
-    T::deserialize(tree.to_toml()).map_err(|error| {
+    T::deserialize(&*tree).map_err(|error| {
         let message = format!("defect in Strait: a checked document cannot be read: {error}");
         Diagnostic::error(codes::DEFECT, message)
             .at(tree.place.excerpt(""))
@@ -166,8 +166,8 @@ impl Node {
     }
 }
 
-fn merge(below: &mut BTreeMap<String, crate::Entry>, above: &BTreeMap<String, crate::Entry>) {
-    for (key, entry) in above {
+fn merge(below: &mut Table, above: &Table) {
+    for (key, entry) in above.iter() {
         match below.get_mut(key) {
             Some(known) => known.node.merge(&entry.node),
             None => {

@@ -22,6 +22,7 @@ mod described;
 #[cfg(not(feature = "schema"))]
 #[path = "undescribed.rs"]
 mod described;
+mod deserialize;
 pub mod diagnostic;
 mod document;
 mod glob;
@@ -30,6 +31,7 @@ pub mod nearest;
 mod page;
 mod scalar;
 mod schema;
+mod table;
 mod text_proto;
 mod tree;
 mod words;
@@ -51,5 +53,6 @@ pub use schema::{Format, Key, Rule, Shape};
 pub use schemars;
 #[doc(hidden)]
 pub use serde;
+pub use table::Table;
 pub use text_proto::text_proto;
 pub use tree::{Entry, KeyPath, Node, Place, Source, Value};

@@ -5,8 +5,8 @@
 //! either quotation mark with their escapes, those that follow each other as one, numbers with their suffixes, `,` and `;`
 //! between fields, and comments behind `#`. Extensions and `Any` in brackets are not.
 
-use crate::{Diagnostic, Diagnostics, Entry, Key, Node, Place, Shape, Source, Value, codes};
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use crate::{Diagnostic, Diagnostics, Entry, Key, Node, Place, Shape, Source, Table, Value, codes};
+use std::{ops::Range, sync::Arc};
 
 /// A longer text is refused before it is read.
 const MOST_BYTES: usize = 64 << 20;
@@ -113,7 +113,7 @@ impl Reader<'_> {
             let label = format!("messages are nested deeper than {MOST_DEPTH}");
             return Err(self.wrong(self.here(), label).into());
         }
-        let mut fields: BTreeMap<String, Entry> = BTreeMap::new();
+        let mut fields = Table::default();
         loop {
             match (self.peek(), closing) {
                 (None, None) => return Ok(Value::Table(fields)),
@@ -130,7 +130,7 @@ impl Reader<'_> {
         }
     }
 
-    fn field(&mut self, shape: &Shape, fields: &mut BTreeMap<String, Entry>, depth: usize) -> Result<(), Diagnostics> {
+    fn field(&mut self, shape: &Shape, fields: &mut Table, depth: usize) -> Result<(), Diagnostics> {
         let span = self.word(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let name = self.text.get(span.clone()).unwrap_or_default();
         if name.is_empty() || name.starts_with(|letter: char| letter.is_ascii_digit()) {
@@ -165,19 +165,20 @@ impl Reader<'_> {
                 .help("the field is not a repeated one: leave one of them out")
                 .into());
         }
-        let entry = fields.entry(name.to_owned());
         if repeated {
-            let place = key.clone();
             let empty = || Node {
                 value: Value::List(Vec::new()),
-                place: place.clone(),
+                place: key.clone(),
             };
-            let entry = entry.or_insert_with(|| Entry { key, node: empty() });
+            let entry = fields.get_or_insert_with(name.to_owned(), || Entry {
+                key: key.clone(),
+                node: empty(),
+            });
             if let Value::List(elements) = &mut entry.node.value {
                 elements.append(&mut found);
             }
         } else if let Some(node) = found.pop() {
-            entry.or_insert(Entry { key, node });
+            fields.get_or_insert_with(name.to_owned(), || Entry { key, node });
         }
         Ok(())
     }

@@ -1,14 +1,17 @@
 //! A parsed document in which every key and value knows where it was written. Files, overlays and the command line are
 //! merged here, before any type is looked at; afterwards the tree is the index from a key to its place.
 
-use std::{cmp::Ordering, collections::BTreeMap, fmt, ops::Range, path::PathBuf, sync::Arc};
+use std::{cmp::Ordering, fmt, ops::Range, path::PathBuf, sync::Arc};
 
 use toml::{
     Spanned,
     de::{DeString, DeTable, DeValue},
 };
 
-use crate::diagnostic::{Diagnostic, Excerpt, SourceText};
+use crate::{
+    Table,
+    diagnostic::{Diagnostic, Excerpt, SourceText},
+};
 
 /// A text that was parsed, and what its paths are relative to.
 #[derive(Debug)]
@@ -73,7 +76,7 @@ pub enum Value {
     /// A list.
     List(Vec<Node>),
     /// A table.
-    Table(BTreeMap<String, Entry>),
+    Table(Table),
 }
 
 /// A key of a table.
@@ -172,7 +175,7 @@ impl Node {
 }
 
 /// The entries of a parsed table.
-pub(crate) fn entries(source: &Arc<Source>, table: &DeTable<'_>, offset: usize) -> BTreeMap<String, Entry> {
+pub(crate) fn entries(source: &Arc<Source>, table: &DeTable<'_>, offset: usize) -> Table {
     let entry = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
         let entry = Entry {
             key: place(source, key.span(), offset),

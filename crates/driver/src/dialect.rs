@@ -1,7 +1,7 @@
 //! Words of vendors' own tools in a configuration: they become rules in front of its own, each for the target whose words they
 //! are, and keys that it does not give itself.
 
-use std::{borrow::Cow, collections::BTreeMap, path::Path, sync::Arc};
+use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap, path::Path, sync::Arc};
 
 use serde_json::{Map, Value as Json};
 use strait_document::{Entry, Node, Place, Shape, Source, Value, diagnostic::SourceText, nearest, text_proto};
@@ -234,7 +234,8 @@ impl Expansion {
     /// are compiled together, and all of them are to say the same.
     fn settled(self, loaded: &Loaded) -> Result<Found, Diagnostics> {
         let (mut keys, mut findings) = (BTreeMap::new(), Vec::new());
-        let defaults = serde_json::to_value(&loaded.config).unwrap_or_default();
+        // A configuration of many rules is long, and mostly no word of a tool asks for a default.
+        let defaults = LazyCell::new(|| serde_json::to_value(&loaded.config).unwrap_or_default());
         for (path, by_target) in self.keys {
             let given = path.iter().fold(KeyPath::default(), |path, key| path.key(key));
             let Some((first, node)) = by_target.first_key_value().filter(|_| !loaded.has(&given)) else {
@@ -243,7 +244,7 @@ impl Expansion {
             let is_option = matches!(&*path, [target, options, ..] if target == "target" && options == "options");
             let ids = (loaded.config.target.ids.iter()).filter(|_| !is_option);
             // Who says nothing has the default.
-            let default = path.iter().try_fold(&defaults, |table, key| table.get(key));
+            let default = path.iter().try_fold(&*defaults, |table, key| table.get(key));
             let is_default = default.is_some() && serde_json::to_value(node.to_toml()).ok().as_ref() == default;
             let differs = |other: Option<&Node>| other.map_or(!is_default, |other| other.to_toml() != node.to_toml());
             let apart = ids.map(|id| (id, by_target.get(id)));

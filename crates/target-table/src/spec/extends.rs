@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::{
-    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
     sync::{Arc, LazyLock},
@@ -92,15 +91,10 @@ impl Document for Head {
 
 impl Head {
     fn of(tree: &Node) -> Result<Head, Diagnostics> {
-        let entries = match &tree.value {
-            Value::Table(entries) => entries.clone(),
-            _ => BTreeMap::new(),
-        };
-        let stated = entries.into_iter().filter(|(key, _)| HEAD.contains(&key.as_str()));
-        let mut head = Node {
-            value: Value::Table(stated.collect()),
-            place: tree.place.clone(),
-        };
+        let mut head = tree.clone();
+        if let Value::Table(entries) = &mut head.value {
+            entries.retain(|key| HEAD.contains(&key));
+        }
         strait_document::read(&mut head)
     }
 }
@@ -172,7 +166,7 @@ impl Chain<'_> {
         below = self.completed(below, &head)?;
         if let Value::Table(entries) = &mut below.value {
             // What a file says of itself is no part of those that stand on it.
-            entries.retain(|key, _| !HEAD.contains(&key.as_str()));
+            entries.retain(|key| !HEAD.contains(&key));
         }
         below.merge(&tree);
         below.place = tree.place;

@@ -169,7 +169,7 @@ impl Table {
         let mut tree = parsed.clone();
         let spec = indexed(&mut tree)?;
         if let Value::Table(entries) = &mut parsed.value {
-            entries.remove("overlay");
+            entries.retain(|key| key != "overlay");
         }
         // What is missing without an overlay is missing for the other values of its option.
         check::check(&spec, &tree)?;

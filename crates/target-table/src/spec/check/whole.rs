@@ -40,7 +40,7 @@ fn texts(findings: &mut Findings<'_>) {
             Value::Text(text) => line(findings, text, &node.place),
             Value::List(items) => nodes.extend(items),
             Value::Table(entries) => {
-                for (name, entry) in entries {
+                for (name, entry) in entries.iter() {
                     line(findings, name, &entry.key);
                     if name.is_empty() {
                         findings.at(&entry.key, "a name is empty");
