@@ -35,6 +35,13 @@ pub struct Answer {
 pub enum Rereading {
     /// The axis of the channels is this one.
     Channels(Axis),
+    /// The input's zero point is another one.
+    InputZeroPoint {
+        /// The one in the file.
+        stated: i64,
+        /// The one with which the layer is explained.
+        found: i64,
+    },
     /// The output's zero point is another one.
     ZeroPoint {
         /// The one in the file.
@@ -193,11 +200,21 @@ impl fmt::Display for Subject {
     }
 }
 
+impl Rereading {
+    /// True if it is about the input's zero point.
+    pub(crate) fn is_of_input_zero(&self) -> bool {
+        matches!(self, Rereading::InputZeroPoint { .. })
+    }
+}
+
 impl fmt::Display for Rereading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Rereading::Channels(Axis::Last) => f.write_str("if the channels are read last"),
             Rereading::Channels(Axis::Second) => f.write_str("if axis 1 is read as that of the channels"),
+            Rereading::InputZeroPoint { stated, found } => {
+                write!(f, "if the input's zero point is {found} instead of {stated}")
+            }
             Rereading::ZeroPoint { stated, found } => write!(f, "if the zero point is {found} instead of {stated}"),
         }
     }

@@ -3,57 +3,42 @@
 use crate::{
     answer::{Answer, Explained, OUTLIERS, Refuted, Rereading, Subject, Witness},
     edges::Bounds,
-    search,
+    readings, search,
     tried::{Fit, MOST_MISSED, Tried, codes, missed, zero_point},
     vectors::{Layer, Value, VectorsError},
 };
 use strait_requantize::Requantization;
 
 /// Holds a layer against every hypothesis, and against every rule where it has scales. Where nothing explains it, it is read
-/// with the channels along another axis, and with another zero point than the file says.
+/// with the channels in another place, and with other zero points than the file says.
 ///
 /// # Errors
 /// A layer that leaves more zero points open than are tried. `file` is for the message.
 pub fn identify(file: &str, layer: &Layer) -> Result<Answer, VectorsError> {
     let tried = Tried::of(file, layer)?;
-    let wrong_zero = layer.zero_point.is_some() && tried.needs_constant();
-    if tried.missed() == 0 && !wrong_zero {
+    // A constant in each channel makes up for a wrong zero point.
+    let states_zero = layer.zero_point.is_some() || layer.input_zero.is_some();
+    if tried.missed() == 0 && !(states_zero && tried.needs_constant()) {
         return Ok(tried.answer());
     }
-    let mut best = (tried, [false; 2]);
-    let other_axis = layer.with_other_axis();
-    for other_channels in [false, true] {
-        let base = match (other_channels, &other_axis) {
-            (false, _) => layer,
-            (true, Some(other)) => other,
-            (true, None) => continue,
+    let (mut best, mut rereadings, mut open_zero) = (tried, Vec::new(), false);
+    for reading in readings::others(layer) {
+        // Values that leave every zero point open say nothing of another one.
+        let Ok(tried) = Tried::of(file, &reading.layer) else {
+            continue;
         };
-        for other_zero in [false, true] {
-            if !(other_channels || other_zero) || (other_zero && layer.zero_point.is_none()) {
-                continue;
-            }
-            let reread = Layer {
-                zero_point: layer.zero_point.filter(|_| !other_zero),
-                ..base.clone()
-            };
-            // Values that leave every zero point open say nothing of another one.
-            let Ok(tried) = Tried::of(file, &reread) else { continue };
-            if tried.is_much_better(&best.0, other_zero) {
-                best = (tried, [other_channels, other_zero]);
-            }
+        let moves_input = reading.rereadings.iter().any(Rereading::is_of_input_zero);
+        if tried.is_much_better(&best, reading.open_zero || moves_input) {
+            (best, rereadings, open_zero) = (tried, reading.rereadings, reading.open_zero);
         }
     }
-    let (tried, [other_channels, other_zero]) = best;
-    let axis = tried.layer.axis;
-    let mut answer = tried.answer();
-    if other_channels {
-        answer.rereadings.push(Rereading::Channels(axis));
-    }
+    let mut answer = best.answer();
+    answer.rereadings = rereadings;
     let mut zeros = answer
         .explained
         .iter()
         .filter_map(|explained| zero_point(&explained.form));
-    if let (true, Some(stated), Some(found)) = (other_zero, layer.zero_point, zeros.next()) {
+    if let (true, Some(stated), Some(found)) = (open_zero, layer.zero_point, zeros.next()) {
         answer.rereadings.push(Rereading::ZeroPoint { stated, found });
     }
     Ok(answer)

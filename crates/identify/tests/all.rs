@@ -7,3 +7,4 @@ mod damaged;
 mod drawn;
 mod extremes;
 mod files;
+mod reread;

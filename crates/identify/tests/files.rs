@@ -3,56 +3,17 @@
 
 use crate::common;
 
-use common::{Numbers, once, record, twice};
-use std::path::PathBuf;
+use common::{
+    Numbers,
+    arrays::{f32s, file, i8s, i32s, read, u64s},
+    once, record, twice,
+};
 use strait_identify::{Axis, Layer, Rule, Scales, Subject, Tolerance, Value, Vectors, document, identify};
 use strait_requantize::{
     IntType, Per, Requantization, Rounding,
     scales::{litert, onnx_runtime},
 };
-use strait_samples::{NumberType, Pack, encode};
 use strait_target::spec::Table;
-
-/// An archive in a folder that goes away with the first.
-fn file(arrays: &[(&str, Vec<u8>)]) -> (tempfile::TempDir, PathBuf) {
-    let mut pack = Pack::default();
-    for (name, array) in arrays {
-        pack.add(&format!("{name}.npy"), array).unwrap();
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("v.npz");
-    std::fs::write(&path, pack.finish().unwrap()).unwrap();
-    (folder, path)
-}
-
-fn i8s(shape: &[usize], numbers: &[i8]) -> Vec<u8> {
-    let bytes: Vec<u8> = numbers.iter().map(|n| n.cast_unsigned()).collect();
-    encode(NumberType::I8, shape, &bytes)
-}
-
-fn i32s(shape: &[usize], numbers: &[i32]) -> Vec<u8> {
-    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-    encode(NumberType::I32, shape, &bytes)
-}
-
-fn u64s(shape: &[usize], numbers: &[u64]) -> Vec<u8> {
-    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-    encode(NumberType::U64, shape, &bytes)
-}
-
-fn f32s(shape: &[usize], numbers: &[f32]) -> Vec<u8> {
-    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-    encode(NumberType::F32, shape, &bytes)
-}
-
-fn read(arrays: &[(&str, Vec<u8>)]) -> Result<Vec<Layer>, String> {
-    let (_folder, path) = file(arrays);
-    let vectors = Vectors::read(&path).map_err(|error| {
-        assert!(error.to_string().contains("v.npz"), "{error}");
-        error.to_string()
-    })?;
-    Ok(vectors.layers)
-}
 
 /// Of each channel the accumulators with their outputs.
 fn pairs(layer: &Layer) -> Vec<Vec<(i64, i32)>> {

@@ -1,7 +1,7 @@
 //! One recorded layer: its values by channel.
 
 use super::Scales;
-use std::fmt;
+use std::{fmt, sync::Arc};
 use strait_requantize::IntType;
 
 /// Recorded values of one layer.
@@ -25,6 +25,20 @@ pub struct Layer {
     pub channels: Vec<Vec<Value>>,
     /// Accumulators and outputs in the order of the file.
     pub recorded: Vec<(i64, i32)>,
+    /// The input's zero point in accumulators that are sums of recorded products.
+    pub input_zero: Option<InputZero>,
+    /// The same layer with the channels last, where the shapes in the file fit that as well.
+    pub channels_last: Arc<[Layer]>,
+}
+
+/// The zero point of a layer's input, which is in each of its accumulators: Σ (x − zero point) · w.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputZero {
+    /// The zero point that the accumulators were made with.
+    pub stated: i64,
+    /// The sum of the weights of each accumulator, in the order of the file. An accumulator falls by this much where the zero
+    /// point rises by one. Padding reads as the zero point, so its weights do not count.
+    pub weights: Arc<[i64]>,
 }
 
 /// A recorded output of an accumulator.
@@ -85,7 +99,24 @@ impl Layer {
             scales: None,
             channels,
             recorded,
+            input_zero: None,
+            channels_last: Arc::default(),
         }
+    }
+
+    /// The same layer with another zero point of its input. `None` where accumulators were recorded, or leave 64 bits.
+    pub(crate) fn with_input_zero(&self, zero: i64) -> Option<Layer> {
+        let InputZero { stated, weights } = self.input_zero.as_ref()?;
+        let less = zero.checked_sub(*stated)?;
+        let moved = |(&(accumulator, output), weight): (&(i64, i32), &i64)| {
+            Some((accumulator.checked_sub(weight.checked_mul(less)?)?, output))
+        };
+        let recorded: Vec<(i64, i32)> = self.recorded.iter().zip(&**weights).map(moved).collect::<Option<_>>()?;
+        Some(Layer {
+            channels: by_channel(&self.shape, self.axis, &recorded),
+            recorded,
+            ..self.clone()
+        })
     }
 
     /// Number of recorded outputs.
@@ -111,8 +142,12 @@ impl Layer {
         place
     }
 
-    /// The same values with the channels along the other axis; `None` where that is no other reading.
+    /// The same values with the channels along the other axis; `None` where that is no other reading. Accumulators that are sums
+    /// were made along the axis that they have.
     pub(crate) fn with_other_axis(&self) -> Option<Layer> {
+        if self.source != Source::Accumulators {
+            return None;
+        }
         let axis = match self.axis {
             Axis::Second => Axis::Last,
             Axis::Last => Axis::Second,

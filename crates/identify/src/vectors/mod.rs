@@ -7,12 +7,13 @@ mod layout;
 mod sums;
 
 pub use error::VectorsError;
-pub use layer::{Axis, Layer, Source, Value};
+pub use layer::{Axis, InputZero, Layer, Source, Value};
 
 use fields::Fields;
 use std::{collections::BTreeMap, path::Path};
 use strait_requantize::Per;
 use strait_samples::{Array, read_arrays};
+use sums::Sums;
 
 /// Recorded layers, by name.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,15 +103,40 @@ fn layer(fields: &Fields<'_>) -> Result<Layer, VectorsError> {
         let wrong = format!("it has {count} outputs");
         return Err(fields.error("output", wrong, format!("1 to {MOST_OUTPUTS} outputs of a layer")));
     }
-    let (accumulators, axis, source) = sums::accumulators(fields, shape)?;
+    let sums = sums::accumulators(fields, shape)?;
     let codes = fields.integers("output", output)?;
-    // A code of a type of at most 32 bits.
-    let pairs = accumulators.into_iter().zip(codes.into_iter().map(|code| code as i32));
-    let layer = Layer::new(fields.layer(), out, shape, axis, pairs.collect());
-    Ok(Layer {
-        source,
-        zero_point: fields.zero_point("zero_point", out)?,
-        scales: fields.scales(layer.channels.len())?,
-        ..layer
-    })
+    let zero_point = fields.zero_point("zero_point", out)?;
+    let read = |sums: Sums| -> Result<Layer, VectorsError> {
+        // A code of a type of at most 32 bits.
+        let outputs = codes.iter().map(|&code| code as i32);
+        let pairs = sums.accumulators.into_iter().zip(outputs).collect();
+        let layer = Layer::new(fields.layer(), out, shape, sums.axis, pairs);
+        Ok(Layer {
+            source: sums.source,
+            zero_point,
+            scales: fields.scales(layer.channels.len())?,
+            input_zero: sums.input_zero,
+            ..layer
+        })
+    };
+    // Scales of another number of channels say that the channels are not there.
+    let (mut layers, mut refused) = (Vec::new(), None);
+    for reading in sums.into_iter().map(read) {
+        match reading {
+            Ok(layer) => layers.push(layer),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    let mut layers = layers.into_iter();
+    match (layers.next(), refused) {
+        (Some(first), _) => Ok(Layer {
+            channels_last: layers.collect(),
+            ..first
+        }),
+        (None, Some(error)) => Err(error),
+        (None, None) => {
+            let wrong = "nothing says what it was made of".to_owned();
+            Err(fields.error("output", wrong, "`accumulator`, or `input` and `weight`".into()))
+        }
+    }
 }

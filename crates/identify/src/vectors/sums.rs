@@ -1,7 +1,7 @@
 //! The accumulators of a layer: as recorded, or the sums of recorded integers.
 
 use super::{
-    Axis, Source, VectorsError,
+    Axis, InputZero, Source, VectorsError,
     fields::Fields,
     layout::{FIRST, LAST, Layout, back, extents, ordered},
 };
@@ -10,31 +10,49 @@ use strait_samples::Array;
 /// The most products of a layer: seconds of work.
 const MOST_PRODUCTS: usize = 1 << 32;
 
-/// One accumulator for each output, in its order, the axis of the channels, and where the accumulators are from.
-pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<(Vec<i64>, Axis, Source), VectorsError> {
+/// The accumulators of a layer, in one reading of the file.
+pub(super) struct Sums {
+    /// One for each output, in the order of the file.
+    pub(super) accumulators: Vec<i64>,
+    pub(super) axis: Axis,
+    pub(super) source: Source,
+    pub(super) input_zero: Option<InputZero>,
+}
+
+/// The accumulators of a layer. A convolution whose shapes fit several layouts is read in each of them: with the channels behind
+/// the batch first.
+pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<Vec<Sums>, VectorsError> {
     if let Some(array) = fields.get("accumulator") {
         if array.shape() != outputs {
             let wrong = format!("its shape is {:?}", array.shape());
             return Err(fields.error("accumulator", wrong, format!("that of the outputs, {outputs:?}")));
         }
         let accumulators = fields.integers("accumulator", array)?;
-        return Ok((accumulators, Axis::Second, Source::Accumulators));
+        return Ok(vec![Sums {
+            accumulators,
+            axis: Axis::Second,
+            source: Source::Accumulators,
+            input_zero: None,
+        }]);
     }
     let why = "record `accumulator`, or `input` and `weight` (and `bias`) of which the accumulators are sums";
     let input = fields.need("input", why)?;
     let weight = fields.need("weight", why)?;
-    let (window, layout) = match (input.shape(), weight.shape()) {
+    let windows = match (input.shape(), weight.shape()) {
         (&[rows, k], &[channels, depth]) if k == depth => {
             let window = Window::dense(rows, k, channels);
             let result = window.result();
             if !matches!(outputs, [rows, channels] if result == [*rows, *channels, 1, 1]) {
                 return Err(misfit(fields, outputs, result));
             }
-            (window, None)
+            vec![(window, None)]
         }
         (&[a, b, c, d], &[e, f, g, h]) => {
-            let (window, layout) = convolution(fields, [a, b, c, d], [e, f, g, h], outputs)?;
-            (window, Some(layout))
+            let windows = convolutions(fields, [a, b, c, d], [e, f, g, h], outputs)?;
+            windows
+                .into_iter()
+                .map(|(window, layout)| (window, Some(layout)))
+                .collect()
         }
         (x, w) => {
             let wrong = format!("its shape is {w:?} where that of the input is {x:?}");
@@ -43,31 +61,26 @@ pub(super) fn accumulators(fields: &Fields<'_>, outputs: &[usize]) -> Result<(Ve
             return Err(fields.error("weight", wrong, right.into()));
         }
     };
-    let terms = window.k.iter().product::<usize>();
-    let products = outputs.iter().try_fold(terms, |all, extent| all.checked_mul(*extent));
-    if products.is_none_or(|products| products > MOST_PRODUCTS) {
-        let wrong = "the accumulators are too many products".to_owned();
-        let right = format!("at most {MOST_PRODUCTS} of them; record the accumulators, or fewer rows");
-        return Err(fields.error("output", wrong, right));
-    }
-    let sums = sum(fields, &window, terms, layout.unwrap_or(FIRST), input, weight)?;
-    Ok(match layout {
-        None => (sums, Axis::Second, Source::Dense),
-        Some(FIRST) => (sums, Axis::Second, Source::Convolution),
-        Some(layout) => {
-            let sums = ordered(sums, window.result(), back(layout.image));
-            (sums, Axis::Last, Source::Convolution)
+    let sums = |(window, layout): (Window, Option<Layout>)| {
+        let terms = window.k.iter().product::<usize>();
+        let products = outputs.iter().try_fold(terms, |all, extent| all.checked_mul(*extent));
+        if products.is_none_or(|products| products > MOST_PRODUCTS) {
+            let wrong = "the accumulators are too many products".to_owned();
+            let right = format!("at most {MOST_PRODUCTS} of them; record the accumulators, or fewer rows");
+            return Err(fields.error("output", wrong, right));
         }
-    })
+        sum(fields, &window, terms, layout, (input, weight))
+    };
+    windows.into_iter().map(sums).collect()
 }
 
-/// The convolution of such arrays that makes such outputs, with channels behind the batch if that fits, and last if not.
-fn convolution(
+/// The convolutions of such arrays that make such outputs: with channels behind the batch first, then with channels last.
+fn convolutions(
     fields: &Fields<'_>,
     input: [usize; 4],
     weight: [usize; 4],
     outputs: &[usize],
-) -> Result<(Window, Layout), VectorsError> {
+) -> Result<Vec<(Window, Layout)>, VectorsError> {
     let read = |layout: Layout| {
         let window = Window::conv(fields, extents(input, layout.image), extents(weight, layout.weight))?;
         let result = extents(window.result(), back(layout.image));
@@ -78,10 +91,11 @@ fn convolution(
         }
     };
     let first = read(FIRST);
-    if first.is_ok() {
-        return first;
+    let last: Vec<_> = LAST.into_iter().filter_map(|layout| read(layout).ok()).collect();
+    match first {
+        Err(error) if last.is_empty() => Err(error),
+        first => Ok(first.into_iter().chain(last).collect()),
     }
-    LAST.into_iter().find_map(|layout| read(layout).ok()).map_or(first, Ok)
 }
 
 fn misfit(fields: &Fields<'_>, outputs: &[usize], result: [usize; 4]) -> VectorsError {
@@ -189,14 +203,10 @@ fn sum(
     fields: &Fields<'_>,
     window: &Window,
     terms: usize,
-    layout: Layout,
-    input: &Array,
-    weight: &Array,
-) -> Result<Vec<i64>, VectorsError> {
-    let zero = match fields.get("input_zero_point") {
-        Some(_) => fields.numbers("input_zero_point", [0])?[0],
-        None => 0,
-    };
+    layout: Option<Layout>,
+    (input, weight): (&Array, &Array),
+) -> Result<Sums, VectorsError> {
+    let [stated] = fields.numbers("input_zero_point", [0])?;
     let codes = |field: &str, array: &Array, zero: i64| {
         let too_wide = || fields.error(field, "it has a number of more than 32 bits".into(), "codes".into());
         let less = |code: i64| code.checked_sub(zero).filter(|code| code.unsigned_abs() < 1 << 32);
@@ -206,8 +216,8 @@ fn sum(
             .map(|code| less(code).ok_or_else(too_wide))
             .collect::<Result<Vec<_>, _>>()
     };
-    let (mut x, mut w) = (codes("input", input, zero)?, codes("weight", weight, 0)?);
-    if let (&[a, b, c, d], &[e, f, g, h]) = (input.shape(), weight.shape()) {
+    let (mut x, mut w) = (codes("input", input, stated)?, codes("weight", weight, 0)?);
+    if let (Some(layout), &[a, b, c, d], &[e, f, g, h]) = (layout, input.shape(), weight.shape()) {
         x = ordered(x, [a, b, c, d], layout.image);
         w = ordered(w, [e, f, g, h], layout.weight);
     }
@@ -215,38 +225,52 @@ fn sum(
         Some(array) if array.shape() == [window.outputs] => fields.integers("bias", array)?,
         Some(array) => {
             let wrong = format!("its shape is {:?}", array.shape());
-            return Err(fields.error(
-                "bias",
-                wrong,
-                format!("[{}], one for each output channel", window.outputs),
-            ));
+            let right = format!("[{}], one for each output channel", window.outputs);
+            return Err(fields.error("bias", wrong, right));
         }
         None => vec![0; window.outputs],
     };
     let largest = |codes: &[i64]| {
-        codes
-            .iter()
-            .map(|code| i128::from(code.unsigned_abs()))
-            .max()
-            .unwrap_or(0)
+        let sizes = codes.iter().map(|code| i128::from(code.unsigned_abs()));
+        sizes.max().unwrap_or(0)
     };
     if largest(&x) * largest(&w) * terms as i128 + largest(&bias) >= 1 << 62 {
         let wrong = "sums of such numbers may leave 62 bits".to_owned();
         return Err(fields.error("weight", wrong, "codes of which the sums fit".into()));
     }
     let [images, outputs, rows, columns] = window.result();
-    let mut sums = Vec::with_capacity(images * outputs * rows * columns);
+    let count = images * outputs * rows * columns;
+    let (mut accumulators, mut weights) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for image in 0..images {
         for (output, bias) in bias.iter().enumerate() {
             for y in 0..rows {
                 for column in 0..columns {
-                    let products = window
-                        .terms([image, output, y, column])
-                        .map(|(from, tap)| x[from] * w[tap]);
-                    sums.push(bias + products.sum::<i64>());
+                    let terms = window.terms([image, output, y, column]);
+                    let (product, weight) = terms.fold((0, 0), |(product, weight), (from, tap)| {
+                        (product + x[from] * w[tap], weight + w[tap])
+                    });
+                    accumulators.push(bias + product);
+                    weights.push(weight);
                 }
             }
         }
     }
-    Ok(sums)
+    let axis = match layout {
+        Some(layout) if layout != FIRST => {
+            let [in_order, weights_in_order] =
+                [accumulators, weights].map(|numbers| ordered(numbers, window.result(), back(layout.image)));
+            (accumulators, weights) = (in_order, weights_in_order);
+            Axis::Last
+        }
+        _ => Axis::Second,
+    };
+    Ok(Sums {
+        accumulators,
+        axis,
+        source: layout.map_or(Source::Dense, |_| Source::Convolution),
+        input_zero: Some(InputZero {
+            stated,
+            weights: weights.into(),
+        }),
+    })
 }

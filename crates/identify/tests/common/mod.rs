@@ -6,6 +6,8 @@
     reason = "not every test draws everything"
 )]
 
+pub mod arrays;
+
 use strait_identify::{Axis, Family, Hypothesis, Layer};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 

@@ -1,0 +1,143 @@
+//! Other readings of a recorded layer, which are tried before it is said that nothing explains it.
+
+use crate::{
+    Rereading,
+    ends::without_strays,
+    search,
+    vectors::{Layer, Value},
+    zeros,
+};
+
+/// Values of a channel from which its line is drawn, at least.
+const LEAST_VALUES: usize = 12;
+/// Channels whose lines are compared with each other.
+const MOST_CHANNELS: usize = 128;
+/// Zero points beside the estimate that are compared with it.
+const BESIDE: i64 = 2;
+
+/// A layer as it is read, and in what that differs from the file.
+pub(crate) struct Reading {
+    pub(crate) layer: Layer,
+    /// What is read otherwise, but for the output's zero point: which one it is, is known when the layer is explained.
+    pub(crate) rereadings: Vec<Rereading>,
+    /// The output's zero point in the file does not count.
+    pub(crate) open_zero: bool,
+}
+
+/// The readings of a layer beside the one that the file states: the channels in another place, another zero point of the input,
+/// another one of the output, and each with each.
+pub(crate) fn others(layer: &Layer) -> impl Iterator<Item = Reading> {
+    let elsewhere = layer
+        .with_other_axis()
+        .into_iter()
+        .chain(layer.channels_last.iter().cloned());
+    let elsewhere = elsewhere.map(|other| (vec![Rereading::Channels(other.axis)], other));
+    let channels = std::iter::once((Vec::new(), layer.clone())).chain(elsewhere);
+    let zeros = channels.flat_map(|(rereadings, layer)| {
+        let open = layer.zero_point.map(|_| Layer {
+            zero_point: None,
+            ..layer.clone()
+        });
+        let read = [(false, Some(layer)), (true, open)];
+        read.into_iter().filter_map(move |(open_zero, layer)| {
+            let rereadings = rereadings.clone();
+            Some(Reading {
+                layer: layer?,
+                rereadings,
+                open_zero,
+            })
+        })
+    });
+    let inputs = zeros.flat_map(|reading| {
+        let other = other_input_zero(&reading);
+        std::iter::once(reading).chain(other)
+    });
+    // The first one is what the file states.
+    inputs.skip(1)
+}
+
+/// The reading with the zero point of the input that explains the outputs best.
+fn other_input_zero(reading: &Reading) -> Option<Reading> {
+    let layer = &reading.layer;
+    let stated = layer.input_zero.as_ref()?.stated;
+    let estimate = stated.checked_add(estimated(layer)?)?;
+    let ends = without_strays(layer);
+    let fit = |zero: i64| {
+        let layer = layer.with_input_zero(zero)?;
+        let best = zeros::likely(&layer, ends).into_iter().next()?;
+        Some((search::fits(&layer, ends, best), zero, layer))
+    };
+    let near = (estimate - BESIDE..=estimate + BESIDE).filter(|&zero| zero != stated);
+    // The first of those that fit equally well.
+    let best = near
+        .filter_map(fit)
+        .reduce(|best, next| if next.0 > best.0 { next } else { best });
+    let (_, found, layer) = best?;
+    let mut rereadings = reading.rereadings.clone();
+    rereadings.push(Rereading::InputZeroPoint { stated, found });
+    Some(Reading {
+        layer,
+        rereadings,
+        open_zero: reading.open_zero,
+    })
+}
+
+/// By how much the zero point of the input is off.
+///
+/// A channel's outputs lie on a line over its accumulators A, which were made with the stated zero point. With S the sum of the
+/// channel's weights and d the difference of the zero points,
+///
+/// output = factor · (A − d · S) + zero point of the output,
+///
+/// so that each channel gives a point (factor · S, intercept) of a line with the slope −d. Medians of lines through pairs of
+/// these points are not misled by some wrong values, nor by some channels that are clamped.
+fn estimated(layer: &Layer) -> Option<i64> {
+    let weights = &layer.input_zero.as_ref()?.weights;
+    let ends = without_strays(layer);
+    let lines = layer.channels.iter().filter_map(|values| {
+        let inside = |value: &&Value| value.output > ends[0] && value.output < ends[1];
+        let values: Vec<&Value> = values.iter().filter(inside).collect();
+        let (factor, intercept) = line(&values)?;
+        let sums = values.iter().filter_map(|value| weights.get(value.at as usize));
+        Some((factor * median(sums.map(|&sum| sum as f64))?, intercept))
+    });
+    let mut points: Vec<(f64, f64)> = lines.take(MOST_CHANNELS).collect();
+    points.extend(layer.zero_point.map(|zero| (0.0, f64::from(zero))));
+    let pairs = points.iter().enumerate().flat_map(|(index, one)| {
+        points[..index]
+            .iter()
+            .map(move |other| (one.0 - other.0, one.1 - other.1))
+    });
+    // Points that are close to each other say little.
+    let widest = pairs.clone().map(|(x, _)| x.abs()).fold(0.0, f64::max);
+    let slopes = pairs.filter(|(x, _)| x.abs() > widest / 4.0).map(|(x, y)| y / x);
+    let off = -median(slopes)?;
+    (off.abs() < f64::from(1 << 30)).then(|| off.round() as i64)
+}
+
+/// Factor and intercept of the line along which the outputs lie: through the medians of the lowest and the highest third.
+fn line(values: &[&Value]) -> Option<(f64, f64)> {
+    let third = values.len() / 3;
+    if values.len() < LEAST_VALUES {
+        return None;
+    }
+    let middle = |values: &[&Value]| {
+        let accumulator = median(values.iter().map(|value| value.accumulator as f64))?;
+        Some((accumulator, median(values.iter().map(|value| f64::from(value.output)))?))
+    };
+    let (low, high) = (middle(&values[..third])?, middle(&values[values.len() - third..])?);
+    let factor = (high.1 - low.1) / (high.0 - low.0);
+    let offsets = values
+        .iter()
+        .map(|value| f64::from(value.output) - factor * value.accumulator as f64);
+    (factor.is_finite() && factor > 0.0).then_some((factor, median(offsets)?))
+}
+
+fn median(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut numbers: Vec<f64> = numbers.collect();
+    let middle = numbers.len() / 2;
+    if numbers.is_empty() {
+        return None;
+    }
+    Some(*numbers.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
