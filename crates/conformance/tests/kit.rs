@@ -388,6 +388,20 @@ fn a_fusion_that_no_network_reaches_is_named_with_the_reason() {
     assert_eq!(of("fusion sum"), "not reached: no network of the kit has its producer");
 }
 
+#[test]
+fn rows_of_one_op_are_named_with_a_network_that_reached_them() {
+    let pool = "[op.average_pool]\nrecipe     = \"average_pool_requantize\"\nrequantize = [\"scale31\"]\n";
+    assert!(TABLE.contains(pool));
+    let large = pool.replace("[op.average_pool]", "[op.large_pool]\nops = [\"average_pool\"]");
+    let limited = |row: &str, limit: &str| format!("{row}limit = {{ window = {{ {limit} }} }}\n\n");
+    let rows = limited(pool, "max = 4") + &limited(&large, "min = 5");
+    let kit = of_table(&TABLE.replacen(pool, &rows, 1));
+    assert_eq!(line(&kit, "op average_pool").checked, "reached in separable");
+    let large = line(&kit, "op large_pool").skipped.clone().unwrap();
+    assert!(large.starts_with("not reached: "), "{kit}");
+    assert!(kit.lines.iter().all(|line| line.name != "op conv"), "{kit}");
+}
+
 /// The definition, but for one code of 16 bits.
 struct WrongOnce;
 

@@ -5,6 +5,7 @@
 
 use super::lines::{Group, Line};
 use super::networks::{Choices, Made, integers};
+use super::rows::Rows;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_lower::{Attempt, Until};
@@ -124,13 +125,14 @@ impl Fusions {
     }
 
     /// Runs a network for its fusions alone.
-    pub(super) fn run(&mut self, other: &Other) {
+    pub(super) fn run(&mut self, other: &Other, rows: &mut Rows) {
         self.ran += 1;
         let name = &other.name;
         match integers(&other.target, other.text, &other.choices) {
             Err(fault) => self.faults.push(format!("{name}: {fault}")),
             Ok(made) => {
                 self.add(name, &made);
+                rows.add(name, &made);
                 self.faults.extend(made.fault.map(|fault| format!("{name}: {fault}")));
             }
         }

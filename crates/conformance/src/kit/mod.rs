@@ -21,6 +21,7 @@ mod networks;
 mod outcome;
 mod part;
 mod processes;
+mod rows;
 mod silicon;
 mod table;
 mod tiles;

@@ -5,9 +5,10 @@ use super::{
     emit::Emitted,
     fusions::{self, Fusions},
     lines::{Group, Line},
+    rows::Rows,
     witness::{Nodes, Witness},
 };
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use strait_compile::{CompileError, InMemory, Means, Model, Resolved, Silent, build, fusion_policy, verify};
 use strait_core::text::{parse, random::SplitMix64};
 use strait_core::{Module, Placement, Switches};
@@ -38,7 +39,7 @@ pub(super) struct Seen {
     pub(super) emitted: Emitted,
 }
 
-/// A line for each network, and those about fusions ([`Fusions`]); and what was seen of the target's code.
+/// A line for each network, those about rows of one op ([`Rows`]) and those about fusions ([`Fusions`]); and what was seen of the target's code.
 pub(super) fn lines(
     witness: &Arc<Witness>,
     variants: &[(String, Arc<dyn Target>)],
@@ -48,6 +49,7 @@ pub(super) fn lines(
     let writes = target.spec().emit.contains(&Format::Package);
     let mut seen = Seen::default();
     let mut fusions = Fusions::new(target, variants);
+    let mut rows = Rows::new(target, variants);
     let others = fusions::others(target, variants);
     progress.begin("small networks", NETWORKS.len() + others.len());
     let mut networks = Vec::new();
@@ -60,6 +62,7 @@ pub(super) fn lines(
             Err(fault) => line.find(fault),
             Ok(made) => {
                 fusions.add(name, &made);
+                rows.add(name, &made);
                 if writes {
                     seen.emitted.add(witness, name, &made.module);
                 }
@@ -88,9 +91,10 @@ pub(super) fn lines(
         progress.advance(at + 1);
     }
     for (at, other) in others.iter().enumerate() {
-        fusions.run(other);
+        fusions.run(other, &mut rows);
         progress.advance(NETWORKS.len() + at + 1);
     }
+    networks.extend(rows.lines());
     networks.extend(fusions.lines());
     (networks, seen)
 }
@@ -128,6 +132,8 @@ pub(super) struct Made {
     /// The module that an artifact would run.
     module: Module,
     pub(super) fusion: Fusion,
+    /// The row of the table by which each primitive was made, by the primitive's name.
+    pub(super) rows: BTreeMap<String, String>,
     /// The findings of the verification.
     pub(super) fault: Option<String>,
     /// The largest difference that a fusion may make.
@@ -171,6 +177,7 @@ pub(super) fn integers(target: &Arc<dyn Target>, text: &str, choices: &Choices) 
             FusionPolicy::Any => u32::MAX,
         },
         fusion: built.fusion,
+        rows: built.origins,
         module: built.module,
         fault: fault.map(|error| error.to_string()),
     })
