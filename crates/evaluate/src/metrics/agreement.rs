@@ -6,7 +6,7 @@ use crate::{
     error::EvaluateError,
     interval::Spread,
     meter::{Found, Meter, Note, Runs, Seen},
-    share::Share,
+    proportion::Proportion,
 };
 
 /// Compares the answers of one output.
@@ -45,8 +45,8 @@ fn answers(notes: &[Note]) -> Vec<Option<Answer>> {
     notes.iter().map(answer).collect()
 }
 
-fn alike(left: &[Option<Answer>], right: &[Option<Answer>]) -> Share {
-    Share {
+fn alike(left: &[Option<Answer>], right: &[Option<Answer>]) -> Proportion {
+    Proportion {
         count: left.iter().zip(right).filter(|(left, right)| left == right).count() as u64,
         samples: left.len() as u64,
     }

@@ -6,7 +6,7 @@ use crate::{
     error::EvaluateError,
     interval::Spread,
     meter::{Found, Meter, Note, Runs, Seen},
-    share::{Paired, Share},
+    proportion::{Paired, Proportion},
 };
 
 /// Counts right answers of one output.
@@ -51,8 +51,8 @@ fn right(notes: &[Note]) -> Vec<bool> {
     notes.iter().map(|note| matches!(note, Note::Right(true))).collect()
 }
 
-fn share(notes: &[Note]) -> Share {
-    Share {
+fn share(notes: &[Note]) -> Proportion {
+    Proportion {
         count: right(notes).iter().filter(|&&right| right).count() as u64,
         samples: notes.len() as u64,
     }
