@@ -2,7 +2,7 @@
 
 use super::evidence::{self, Known};
 use super::lines::{Group, Line};
-use super::{Progress, Recording};
+use super::{ExaminationProgress, Recording};
 use crate::runs::decoded;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,7 +64,11 @@ pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
 }
 
 /// A line for each recorded layer, and then one for each row that the table names recordings for.
-pub(super) fn lines(target: &Arc<dyn Target>, recordings: &[Recording], progress: &dyn Progress) -> Vec<Line> {
+pub(super) fn lines(
+    target: &Arc<dyn Target>,
+    recordings: &[Recording],
+    progress: &dyn ExaminationProgress,
+) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut known = Vec::new();
     progress.begin("recorded vectors", recordings.len());

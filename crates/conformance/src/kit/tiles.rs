@@ -5,7 +5,7 @@
 //! memory that nobody may touch, on several threads at once, and in other processes.
 
 use super::{
-    Progress, class,
+    ExaminationProgress, class,
     fault::{Fault, Subject},
     interest::{accumulators, ends},
     interface::Interface,
@@ -32,7 +32,7 @@ pub(super) fn lines(
     library: &Library,
     interface: Interface,
     others: &Processes,
-    progress: &dyn Progress,
+    progress: &dyn ExaminationProgress,
 ) -> Vec<Line> {
     let (mut faults, mut counts) = (interface.faults, Counts::default());
     counts.calls(interface.garbage, &[Subject::Garbage]);

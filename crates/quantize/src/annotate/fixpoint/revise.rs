@@ -1,13 +1,13 @@
 //! Revision: other settings for a graph that is annotated, of which only what they touch is annotated again.
 
-use super::progress::{Known, Progress};
+use super::turns::{Fixpoint, Known};
 use crate::annotate::analyses::Reach;
 use crate::annotate::settings::{Annotation, LayerSettings, OperandSettings, ValueSettings};
 use std::collections::BTreeMap;
 use strait_core::{Graph, GraphId, Module, NodeId, Placement, ValueId};
 
-impl Progress {
-    /// Lets a graph that was placed by `after`, which this is the progress of, go on from where it was annotated by `before`:
+impl Fixpoint {
+    /// Lets a graph that was placed by `after`, which this is the fixpoint of, go on from where it was annotated by `before`:
     /// for the same target, on statistics of the same samples, and with no node refused. `module` has all tensors of `annotated`, and
     /// the same main graph but for where nodes run. The next [`annotate`](super::annotate()) makes anew the regions around what
     /// differs, around nodes that run elsewhere, and of values of which something else matters now. Where that refuses no node
@@ -15,7 +15,7 @@ impl Progress {
     pub fn revise(
         &mut self,
         (module, graph): (&mut Module, GraphId),
-        (annotated, kept): (&Module, &Progress),
+        (annotated, kept): (&Module, &Fixpoint),
         [before, after]: [&Annotation<'_>; 2],
     ) {
         let (Some(g), Some(was)) = (module.graph(graph), annotated.graph(graph)) else {
