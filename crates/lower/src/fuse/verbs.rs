@@ -10,7 +10,7 @@ use strait_core::{
 };
 use strait_requantize::Step;
 use strait_target::spec::{FusionRow, Verb};
-use strait_target::{Decision, Site, Target};
+use strait_target::{Decision, FusionSite, Target};
 
 /// The patch that makes what is planned. A constant is called `clone`.
 pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone: &str) -> Result<Patch, Reason> {
@@ -141,7 +141,7 @@ pub(super) fn decided(
         .filter_map(|&v| found.graph.value(v))
         .map(|v| (v.ty.elem, v.quant.as_deref()))
         .collect();
-    let site = Site::new(&row.name, &node.op, &operands, form);
+    let site = FusionSite::new(&row.name, &node.op, &operands, form);
     let decision = target.custom(verb, &site);
     match decision.map_err(|error| Reason::new(ReasonCode::CustomVerb, error.to_string()))? {
         Decision::Refuse(reason) => Err(reason),
