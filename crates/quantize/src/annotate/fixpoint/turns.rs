@@ -5,7 +5,7 @@ use crate::annotate::findings::{Findings, heard, rule_ranges};
 use crate::annotate::passes;
 use crate::annotate::placing::Settled;
 use crate::annotate::settings::{AnnotateError, Annotation};
-use crate::annotate::state::{Draft, Site, is_given};
+use crate::annotate::state::{Draft, PassContext, is_given};
 use std::collections::BTreeMap;
 use strait_core::{
     Graph, GraphId, Module, NodeId, Placement, Port, QuantTable, Reason, ReasonCode, Refusal, Stage, ValueId,
@@ -150,7 +150,7 @@ pub fn annotate(
             }
         };
         fixpoint.visited += scope.nodes.len();
-        let site = Site {
+        let context = PassContext {
             module,
             id: graph,
             graph: g,
@@ -160,7 +160,7 @@ pub fn annotate(
             reach: &known.reach,
             order,
         };
-        if !passes::run(&site, &mut fixpoint.draft)? {
+        if !passes::run(&context, &mut fixpoint.draft)? {
             fixpoint.touched.extend(&scope.values);
         }
         let g = &mut module.graphs[graph.index()];
