@@ -8,7 +8,7 @@ pub(crate) use operands::{Codes, Grid};
 pub use turns::Turns;
 
 use crate::boundary;
-use crate::interval::Known;
+use crate::interval::KnownBounds;
 use crate::recipes::{self, Wide, dequantize_weights};
 use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
 use std::cell::RefCell;
@@ -55,7 +55,7 @@ pub(crate) struct Lowering<'a> {
     sums: BTreeMap<ValueId, Wide>,
     /// The inputs of the model that results of moves are, as far as somebody asked.
     behind: RefCell<BTreeMap<ValueId, Option<ValueId>>>,
-    known: Known,
+    known: KnownBounds,
     nearness: BTreeMap<ValueId, Nearness>,
     origins: BTreeMap<Symbol, &'a str>,
     /// The name of the row by which primitives are made just now.
@@ -154,7 +154,7 @@ impl<'a> Lowering<'a> {
             spec,
             sums: BTreeMap::new(),
             behind: RefCell::default(),
-            known: Known::default(),
+            known: KnownBounds::default(),
             nearness: BTreeMap::new(),
             origins: BTreeMap::new(),
             row: None,

@@ -1,6 +1,6 @@
 //! Recorded vectors against the forms of a table, and against the kernels that compute them.
 
-use super::evidence::{self, Known};
+use super::evidence::{self, IdentifiedLayer};
 use super::lines::{Group, Line};
 use super::{ExaminationProgress, Recording};
 use crate::runs::decoded;
@@ -76,7 +76,7 @@ pub(super) fn lines(
         for layer in &of.vectors.layers {
             let answer = identify(&of.file, layer);
             lines.push(line(target, layer, answer.as_ref()));
-            known.push(Known {
+            known.push(IdentifiedLayer {
                 of,
                 layer,
                 answer: answer.ok(),

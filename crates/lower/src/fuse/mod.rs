@@ -17,7 +17,7 @@ mod verbs;
 
 pub use merge::Merged;
 
-use crate::interval::Known;
+use crate::interval::KnownBounds;
 use plan::Planned;
 use site::{Found, Producer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -300,7 +300,7 @@ impl Table<'_> {
     fn fuse(&self, module: &mut Module, graph: GraphId, constants: bool, done: &mut Fusion) -> Result<(), FuseError> {
         let mut clones: BTreeMap<ValueId, usize> = BTreeMap::new();
         let mut left = BTreeSet::new();
-        let mut known = Known::default();
+        let mut known = KnownBounds::default();
         for at in requantizations(module, graph)? {
             if left.contains(&at) {
                 continue;
@@ -324,7 +324,7 @@ impl Table<'_> {
     }
 
     /// One site: of the rows that can, the first that takes most of the chain fires, or all of them are refused.
-    fn decide(&self, found: Found<'_>, clone: &str, known: &mut Known, done: &mut Fusion) -> Option<Fires> {
+    fn decide(&self, found: Found<'_>, clone: &str, known: &mut KnownBounds, done: &mut Fusion) -> Option<Fires> {
         let node = found.name();
         let all = found.links.len();
         let mut tried = Vec::new();

@@ -1,6 +1,6 @@
 //! Revision: other settings for a graph that is annotated, of which only what they touch is annotated again.
 
-use super::turns::{Fixpoint, Known};
+use super::turns::{Fixpoint, GraphAnalyses};
 use crate::annotate::analyses::Reach;
 use crate::annotate::settings::{Annotation, LayerSettings, OperandSettings, ValueSettings};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ impl Fixpoint {
         let (Some(g), Some(was)) = (module.graph(graph), annotated.graph(graph)) else {
             return;
         };
-        let (Some(known), Some((order, _))) = (&kept.known, &self.settled) else {
+        let (Some(analyses), Some((order, _))) = (&kept.analyses, &self.settled) else {
             // Nothing was annotated.
             return;
         };
@@ -30,18 +30,18 @@ impl Fixpoint {
             true => differing(g, before, after),
             false => g.values().map(|(id, _)| id).collect(),
         };
-        values.extend(reach.differing(&known.reach));
+        values.extend(reach.differing(&analyses.reach));
         let runs = |graph: &Graph, id: NodeId| graph.node(id).map(|node| node.place == Placement::Accelerator);
         let moved = g.nodes().filter(|&(id, _)| runs(was, id) != runs(g, id));
         values.extend(moved.flat_map(|(id, _)| of_node(g, id)));
-        let mut regions = known.regions.clone();
+        let mut regions = analyses.regions.clone();
         let values = regions.of(values);
         self.draft = kept.draft.clone();
         for &value in &values {
             self.draft.ranges.forget(value);
         }
         self.touched.extend(values);
-        self.known = Some(Known { reach, regions });
+        self.analyses = Some(GraphAnalyses { reach, regions });
         let table = was.quant.clone();
         module.graphs[graph.index()].quant = table;
     }

@@ -16,7 +16,7 @@ use strait_core::{
 #[derive(Clone, Debug, Default)]
 pub struct Fixpoint {
     pub(crate) settled: Option<(Order, Settled)>,
-    pub(crate) known: Option<Known>,
+    pub(crate) analyses: Option<GraphAnalyses>,
     pub(crate) draft: Draft,
     /// Values of nodes that have moved to the host, and those whose grids are to be coarser.
     pub(crate) touched: Vec<ValueId>,
@@ -28,12 +28,12 @@ pub struct Fixpoint {
 
 /// Knowledge of the graph. Where nodes run does not change what matters of a value.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct GraphAnalyses {
     pub(crate) reach: Reach,
     pub(crate) regions: Regions,
 }
 
-impl Known {
+impl GraphAnalyses {
     /// The regions of these values, bound anew. A revision may bind them to others, which then belong to the scope.
     fn scope(&mut self, graph: &Graph, how: &Annotation<'_>, order: &Order, touched: Vec<ValueId>) -> Scope {
         let mut values = self.regions.of(touched);
@@ -56,7 +56,7 @@ impl Fixpoint {
         let has_codes = |id: NodeId| graph.quant.id(id, Port::Operand(1)).is_some();
         let overlapped = draft.overlapped.values().filter(|found| !found.readers.is_empty());
         let raised = draft.raised.iter().filter(|&(&id, _)| has_codes(id));
-        let reach = self.known.as_ref().map(|known| &known.reach);
+        let reach = self.analyses.as_ref().map(|analyses| &analyses.reach);
         let mut findings = Findings {
             coarser: draft.coarser(graph),
             overlapped: overlapped.cloned().collect(),
@@ -131,22 +131,22 @@ pub fn annotate(
         let g = g.ok_or_else(|| ours("the graph is not in the module"))?;
         fixpoint.ordered(g);
         let table = std::mem::take(&mut g.quant);
-        fixpoint.draft.table = fixpoint.known.as_ref().map_or_else(QuantTable::default, |_| table);
+        fixpoint.draft.table = fixpoint.analyses.as_ref().map_or_else(QuantTable::default, |_| table);
         let order = fixpoint.settled.as_ref().map(|(order, _)| order);
         let order = order.ok_or_else(|| ours("the graph has a cycle"))?;
         let g = &module.graphs[graph.index()];
         let touched = std::mem::take(&mut fixpoint.touched);
-        let (known, scope) = match &mut fixpoint.known {
-            Some(known) => {
-                let scope = known.scope(g, how, order, touched);
-                (known, scope)
+        let (analyses, scope) = match &mut fixpoint.analyses {
+            Some(analyses) => {
+                let scope = analyses.scope(g, how, order, touched);
+                (analyses, scope)
             }
             unknown => {
-                let known = Known {
+                let analyses = GraphAnalyses {
                     reach: Reach::new(module, g, &order.nodes, how),
                     regions: Regions::new(g, how, &order.nodes),
                 };
-                (unknown.insert(known), Scope::all(g, &order.nodes))
+                (unknown.insert(analyses), Scope::all(g, &order.nodes))
             }
         };
         fixpoint.visited += scope.nodes.len();
@@ -156,8 +156,8 @@ pub fn annotate(
             graph: g,
             how,
             scope: &scope,
-            regions: &known.regions,
-            reach: &known.reach,
+            regions: &analyses.regions,
+            reach: &analyses.reach,
             order,
         };
         if !passes::run(&context, &mut fixpoint.draft)? {
