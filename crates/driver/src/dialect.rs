@@ -33,7 +33,7 @@ pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, L
 }
 
 /// All that the words say.
-fn found(loaded: &Loaded, registry: &Registry) -> Result<Found, Diagnostics> {
+fn found(loaded: &Loaded, registry: &Registry) -> Result<TranslatedRules, Diagnostics> {
     let config = &loaded.config;
     let entries = config
         .target
@@ -70,7 +70,7 @@ fn found(loaded: &Loaded, registry: &Registry) -> Result<Found, Diagnostics> {
 /// # Errors
 /// As for [`expanded`].
 pub fn rules(loaded: &Loaded, registry: &Registry) -> Result<String, Diagnostics> {
-    let Found { rules, keys } = found(loaded, registry)?;
+    let TranslatedRules { rules, keys } = found(loaded, registry)?;
     let paths: Vec<Vec<String>> = keys.keys().cloned().collect();
     let expanded = loaded.with(rules, keys.into_iter().collect())?;
     let mut document = toml::Table::new();
@@ -189,7 +189,7 @@ fn unread(loaded: &Loaded, path: &KeyPath, registry: &Registry) -> Diagnostic {
 }
 
 /// Rules and keys that the words say, as a configuration has them.
-struct Found {
+struct TranslatedRules {
     rules: Vec<Node>,
     keys: BTreeMap<Vec<String>, Node>,
 }
@@ -232,7 +232,7 @@ impl Expansion {
 
     /// The rules, and the keys that the configuration does not give itself. All but options of a target are one for all targets that
     /// are compiled together, and all of them are to say the same.
-    fn settled(self, loaded: &Loaded) -> Result<Found, Diagnostics> {
+    fn settled(self, loaded: &Loaded) -> Result<TranslatedRules, Diagnostics> {
         let (mut keys, mut findings) = (BTreeMap::new(), Vec::new());
         let defaults = serde_json::to_value(&loaded.config).unwrap_or_default();
         for (path, by_target) in self.keys {
@@ -259,7 +259,7 @@ impl Expansion {
         }
         let rules = self.rules;
         if findings.is_empty() {
-            Ok(Found { rules, keys })
+            Ok(TranslatedRules { rules, keys })
         } else {
             Err(Diagnostics(findings))
         }

@@ -26,7 +26,7 @@ use crate::{
 
 use super::{
     inputs, nan,
-    observe::{self, Found, Needed, constant_inputs, file_name, keep},
+    observe::{self, CachedObservation, Needed, constant_inputs, file_name, keep},
     ready::ready,
 };
 
@@ -146,7 +146,7 @@ pub fn calibrate(
         || loaded.config.calibration.cache.as_ref().join(&name),
         |out| place(out, &name),
     );
-    let Found { observation, is_new } = needed.found(&path, session)?;
+    let CachedObservation { observation, is_new } = needed.found(&path, session)?;
     let constant = constant_inputs(&ready.canonical, &ready.bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     let not_numbers = nan::found(loaded, &ready.canonical, &observation)?;

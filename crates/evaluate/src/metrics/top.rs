@@ -5,7 +5,7 @@ use crate::{
     answers::Question,
     error::EvaluateError,
     interval::Spread,
-    meter::{Found, Meter, Note, Runs, Seen},
+    meter::{MetricFigures, Meter, Note, Runs, Seen},
     proportion::{Paired, Proportion},
 };
 
@@ -32,17 +32,17 @@ impl Meter for Top {
         Ok(Note::Right(right))
     }
 
-    fn measure(&self, runs: Runs<'_>) -> Found {
+    fn measure(&self, runs: Runs<'_>) -> MetricFigures {
         let change = runs.float.map(|float| {
             let paired = paired(&right(float), &right(runs.integer));
             Change::new(paired.points(), Spread::Counted(paired))
         });
-        Found {
+        MetricFigures {
             float: runs.float.map(|notes| share(notes).into()),
             integer: Some(share(runs.integer).into()),
             simulated: runs.simulated.map(|notes| Figure::from(share(notes))),
             change,
-            ..Found::default()
+            ..MetricFigures::default()
         }
     }
 }

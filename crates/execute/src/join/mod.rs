@@ -96,7 +96,7 @@ impl Joins {
 }
 
 /// A join with its nodes, the last one in whose place it runs; `None` where there is none.
-type Found = Result<Option<(Join, Vec<NodeId>)>, ExecuteError>;
+type FoundJoin = Result<Option<(Join, Vec<NodeId>)>, ExecuteError>;
 
 /// The graph that is looked at.
 struct Scope<'a> {

@@ -4,7 +4,7 @@
 use super::addend::{self, Codes};
 use super::epilogue;
 use super::table::{self, Table};
-use super::{Found, Join, Joins, Scope};
+use super::{FoundJoin, Join, Joins, Scope};
 use crate::error::{ExecuteError, StepError};
 use crate::step::{Io, Step};
 use strait_core::{NodeId, Op, ValueId};
@@ -39,7 +39,7 @@ struct Origin {
     operand: Operand,
 }
 
-pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
+pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let Some(node) = scope.node(id) else {
         return Ok(None);
     };

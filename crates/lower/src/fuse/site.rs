@@ -37,7 +37,7 @@ pub(super) enum What<'a> {
 
 /// A producer and the chain behind it, down to the first value that something else reads. The chain holds at least one
 /// requantization; clamps of accumulators may stand in front of it.
-pub(super) struct Found<'a> {
+pub(super) struct RequantizationSite<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
     pub(super) producer: Producer<'a>,
@@ -51,10 +51,10 @@ pub(super) struct Found<'a> {
     bounds: RefCell<Bounds<'a>>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> RequantizationSite<'a> {
     /// The site whose first requantization is the node `at`. `None` for a later one of a chain, which belongs to the
     /// same site, and for a value that nothing produces (an input of the graph).
-    pub(super) fn at(module: &'a Module, graph: GraphId, at: NodeId, known: &mut KnownBounds) -> Option<Found<'a>> {
+    pub(super) fn at(module: &'a Module, graph: GraphId, at: NodeId, known: &mut KnownBounds) -> Option<RequantizationSite<'a>> {
         let graph = module.graph(graph)?;
         let mut links = vec![link(at, graph.node(at)?)?];
         let mut wide = graph.node(at)?.inputs.first().copied().flatten()?;
@@ -82,7 +82,7 @@ impl<'a> Found<'a> {
             Producer::Node(_, node) => Added::of(graph, node),
             Producer::Constant(_) => None,
         };
-        Some(Found {
+        Some(RequantizationSite {
             added,
             module,
             graph,
