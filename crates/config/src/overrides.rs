@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use toml::de::{DeTable, DeValue};
 
-use strait_document::{Diagnostic, Diagnostics, Entry, Node, Place, Source, Value, codes, diagnostic::SourceText};
+use strait_document::{Diagnostic, Diagnostics, Entry, Node, SourceLocation, Source, Value, codes, diagnostic::SourceText};
 
 /// The option that sets `output.dir`, as places name it.
 pub(super) const OUT: &str = "--out";
@@ -89,7 +89,7 @@ impl Override {
             folder: PathBuf::new(),
             rank,
         });
-        let whole = Place {
+        let whole = SourceLocation {
             span: Some(0..source.text.text.len()),
             source,
         };
@@ -121,15 +121,15 @@ impl Override {
 }
 
 /// A key and where it was written.
-type PlacedKey = (String, Place);
+type PlacedKey = (String, SourceLocation);
 
-fn at(keys: &[&str], place: &Place) -> Vec<PlacedKey> {
+fn at(keys: &[&str], place: &SourceLocation) -> Vec<PlacedKey> {
     keys.iter().map(|&key| (key.to_owned(), place.clone())).collect()
 }
 
 /// `KEY=VALUE`. Neither side is a document, so each is parsed by itself, at the first `=` outside quotes.
-fn assignment(text: &str, whole: &Place) -> Result<(Vec<PlacedKey>, Node), Diagnostics> {
-    let wrong = |message: String, place: &Place| {
+fn assignment(text: &str, whole: &SourceLocation) -> Result<(Vec<PlacedKey>, Node), Diagnostics> {
+    let wrong = |message: String, place: &SourceLocation| {
         Diagnostic::error(codes::ARGUMENT, message)
             .at(place.excerpt(""))
             .help("write KEY=VALUE as in the file: --set calibration.samples=64, --set 'output.dir=\"build\"'")
@@ -137,7 +137,7 @@ fn assignment(text: &str, whole: &Place) -> Result<(Vec<PlacedKey>, Node), Diagn
     let Some(equals) = equals_outside_quotes(text) else {
         return Err(wrong("`--set` takes KEY=VALUE".to_owned(), whole).into());
     };
-    let part = |span: std::ops::Range<usize>| Place {
+    let part = |span: std::ops::Range<usize>| SourceLocation {
         source: Arc::clone(&whole.source),
         span: Some(span),
     };
@@ -170,7 +170,7 @@ fn equals_outside_quotes(text: &str) -> Option<usize> {
 }
 
 /// The keys of a document that is nothing but `a.b.c = 0`.
-fn chain(table: &DeTable<'_>, place: &Place) -> Option<Vec<PlacedKey>> {
+fn chain(table: &DeTable<'_>, place: &SourceLocation) -> Option<Vec<PlacedKey>> {
     let mut keys = Vec::new();
     let mut table = table;
     loop {
@@ -178,7 +178,7 @@ fn chain(table: &DeTable<'_>, place: &Place) -> Option<Vec<PlacedKey>> {
         let span = Some(key.span());
         keys.push((
             key.get_ref().as_ref().to_owned(),
-            Place {
+            SourceLocation {
                 source: Arc::clone(&place.source),
                 span,
             },

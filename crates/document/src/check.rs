@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Diagnostic, Diagnostics, Entry, Format, Key, KeyPath, Node, Place, Rule, Shape, Value, codes,
+    Diagnostic, Diagnostics, Entry, Format, Key, KeyPath, Node, SourceLocation, Rule, Shape, Value, codes,
     nearest::did_you_mean,
     schema::{list, written},
 };
@@ -34,7 +34,7 @@ struct Checker {
 }
 
 impl Checker {
-    fn report(&mut self, place: &Place, label: &str, finding: Diagnostic) {
+    fn report(&mut self, place: &SourceLocation, label: &str, finding: Diagnostic) {
         self.findings.push((place.order(), finding.at(place.excerpt(label))));
     }
 
@@ -122,7 +122,7 @@ impl Checker {
         &mut self,
         keys: &BTreeMap<String, Key>,
         entries: &mut BTreeMap<String, Entry>,
-        place: &Place,
+        place: &SourceLocation,
         path: &KeyPath,
     ) {
         for (name, entry) in entries.iter_mut() {
@@ -171,7 +171,7 @@ impl Checker {
         &mut self,
         keys: &BTreeMap<String, Key>,
         entries: &mut BTreeMap<String, Entry>,
-        place: &Place,
+        place: &SourceLocation,
         path: &KeyPath,
     ) {
         for (name, entry) in entries.iter_mut() {
@@ -193,7 +193,7 @@ impl Checker {
         &mut self,
         keys: impl Iterator<Item = &'k str> + Clone,
         name: &str,
-        place: &Place,
+        place: &SourceLocation,
         path: &KeyPath,
     ) {
         let mut finding = Diagnostic::error(codes::UNKNOWN_KEY, format!("there is no key `{path}`"));
@@ -203,7 +203,7 @@ impl Checker {
         self.report(place, "unknown key", finding.note(format!("keys here: {}", list(keys))));
     }
 
-    fn text(&mut self, shape: &Shape, format: Option<Format>, text: &mut String, place: &Place, path: &KeyPath) {
+    fn text(&mut self, shape: &Shape, format: Option<Format>, text: &mut String, place: &SourceLocation, path: &KeyPath) {
         let expected = format!("expected {}", shape.expectation());
         let (is_right, is_path): (fn(&str) -> bool, bool) = match format.map(|format| format.rule) {
             Some(Rule::Text(is_right)) => (is_right, false),
@@ -239,7 +239,7 @@ impl Checker {
         }
     }
 
-    fn word(&mut self, words: &[(String, String)], text: &str, place: &Place, path: &KeyPath) {
+    fn word(&mut self, words: &[(String, String)], text: &str, place: &SourceLocation, path: &KeyPath) {
         let is = |word: &str| match word.strip_suffix("NAME") {
             Some(start) => text.strip_prefix(start).is_some_and(|name| !name.is_empty()),
             None => word == text,
@@ -258,7 +258,7 @@ impl Checker {
         );
     }
 
-    fn length(&mut self, shape: &Shape, length: usize, (min, max): (usize, usize), place: &Place, path: &KeyPath) {
+    fn length(&mut self, shape: &Shape, length: usize, (min, max): (usize, usize), place: &SourceLocation, path: &KeyPath) {
         if length < min || length > max {
             let elements = if length == 1 { "element" } else { "elements" };
             let finding = Diagnostic::error(codes::RANGE, format!("`{path}` has {length} {elements}"));
@@ -272,7 +272,7 @@ impl Checker {
         }
     }
 
-    fn out_of_range(&mut self, shape: &Shape, number: &str, place: &Place, path: &KeyPath) {
+    fn out_of_range(&mut self, shape: &Shape, number: &str, place: &SourceLocation, path: &KeyPath) {
         let finding = Diagnostic::error(codes::RANGE, format!("`{path}` cannot be {number}"));
         self.report(place, &format!("expected {}", shape.expectation()), finding);
     }

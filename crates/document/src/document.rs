@@ -1,7 +1,7 @@
 //! From a text to a tree, and from a tree to the types.
 
 use crate::{
-    Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Place, Shape, Source, Value, check::check, codes,
+    Described, Diagnostic, Diagnostics, Format, KeyPath, Node, SourceLocation, Shape, Source, Value, check::check, codes,
     tree::entries,
 };
 use serde::de::DeserializeOwned;
@@ -55,14 +55,14 @@ pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
     if errors.is_empty() {
         return Ok(Node {
             value: Value::Table(entries(source, table.get_ref(), 0)),
-            place: Place {
+            place: SourceLocation {
                 source: Arc::clone(source),
                 span: None,
             },
         });
     }
     if let Some((language, span)) = other_language(&source.text.text) {
-        let place = Place {
+        let place = SourceLocation {
             source: Arc::clone(source),
             span: Some(span),
         };
@@ -74,7 +74,7 @@ pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
     }
     errors.sort_by_key(|error| error.span().map(|span| span.start));
     let findings = errors.iter().take(MOST_SYNTAX_ERRORS).map(|error| {
-        let place = Place {
+        let place = SourceLocation {
             source: Arc::clone(source),
             span: error.span(),
         };

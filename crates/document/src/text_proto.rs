@@ -5,7 +5,7 @@
 //! either quotation mark with their escapes, those that follow each other as one, numbers with their suffixes, `,` and `;`
 //! between fields, and comments behind `#`. Extensions and `Any` in brackets are not.
 
-use crate::{Diagnostic, Diagnostics, Entry, Key, Node, Place, Shape, Source, Value, codes};
+use crate::{Diagnostic, Diagnostics, Entry, Key, Node, SourceLocation, Shape, Source, Value, codes};
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 /// A longer text is refused before it is read.
@@ -36,7 +36,7 @@ pub fn text_proto(source: &Arc<Source>, shape: &Shape) -> Result<Node, Diagnosti
             .into());
     }
     let value = reader.message(shape, None, 0)?;
-    let place = Place {
+    let place = SourceLocation {
         source: Arc::clone(source),
         span: None,
     };
@@ -60,8 +60,8 @@ fn of_field<'s>(shape: &'s Shape, name: &str) -> Option<&'s Key> {
 }
 
 impl Reader<'_> {
-    fn place(&self, span: Range<usize>) -> Place {
-        Place {
+    fn place(&self, span: Range<usize>) -> SourceLocation {
+        SourceLocation {
             source: Arc::clone(self.source),
             span: Some(span),
         }

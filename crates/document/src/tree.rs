@@ -23,14 +23,14 @@ pub struct Source {
 
 /// Where something was written.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct SourceLocation {
     /// The text.
     pub source: Arc<Source>,
     /// `None` for the text as a whole.
     pub span: Option<Range<usize>>,
 }
 
-impl Place {
+impl SourceLocation {
     /// For a diagnostic, with what is said beside the caret.
     pub fn excerpt(&self, label: impl Into<String>) -> Excerpt {
         Excerpt {
@@ -52,7 +52,7 @@ pub struct Node {
     /// The value.
     pub value: Value,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// A value of TOML.
@@ -80,7 +80,7 @@ pub enum Value {
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Of the key; the node has the value's.
-    pub key: Place,
+    pub key: SourceLocation,
     /// The value.
     pub node: Node,
 }
@@ -183,8 +183,8 @@ pub(crate) fn entries(source: &Arc<Source>, table: &DeTable<'_>, offset: usize) 
     table.iter().map(entry).collect()
 }
 
-fn place(source: &Arc<Source>, span: Range<usize>, offset: usize) -> Place {
-    Place {
+fn place(source: &Arc<Source>, span: Range<usize>, offset: usize) -> SourceLocation {
+    SourceLocation {
         source: Arc::clone(source),
         span: Some(span.start + offset..span.end + offset),
     }

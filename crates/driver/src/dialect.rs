@@ -4,7 +4,7 @@
 use std::{borrow::Cow, collections::BTreeMap, path::Path, sync::Arc};
 
 use serde_json::{Map, Value as Json};
-use strait_document::{Entry, Node, Place, Shape, Source, Value, diagnostic::SourceText, nearest, text_proto};
+use strait_document::{Entry, Node, SourceLocation, Shape, Source, Value, diagnostic::SourceText, nearest, text_proto};
 use strait_target::{
     Dialect, Options, Registry,
     dialect::{Means, Setting},
@@ -267,7 +267,7 @@ impl Expansion {
 }
 
 /// A value at a place that is that of the word which says it.
-fn node(value: &Json, place: &Place) -> Node {
+fn node(value: &Json, place: &SourceLocation) -> Node {
     let value = match value {
         Json::Null => Value::Text(String::new()),
         Json::Bool(value) => Value::Boolean(*value),
@@ -283,7 +283,7 @@ fn node(value: &Json, place: &Place) -> Node {
     Node { value, place }
 }
 
-fn table(keys: &Map<String, Json>, place: &Place) -> Node {
+fn table(keys: &Map<String, Json>, place: &SourceLocation) -> Node {
     let entry = |(name, value): (&String, &Json)| {
         let entry = Entry {
             key: place.clone(),

@@ -68,7 +68,7 @@ impl<'a> Request<'a> {
 
     /// Takes other samples instead, as many as before.
     pub fn instead(&mut self, data: &Path) {
-        self.data.place = Set::from(data).place;
+        self.data.source = Set::from(data).source;
     }
 
     /// Those of `[evaluation]` of a configuration.

@@ -14,7 +14,7 @@ use crate::{
     listing::{Listing, is_image},
     names,
     npy::Array,
-    place::Place,
+    place::SampleSource,
     source::Pieces,
 };
 
@@ -41,11 +41,11 @@ pub(crate) enum InputSource {
 /// | a list or a pattern of `.npy` or `.npz` | batches, in this order |
 /// | an image, a list or a pattern of images, a folder of them or of such folders | those of the only input |
 /// | a folder of folders of images | one folder for each of several inputs, by its escaped name; arrays may stand beside them |
-pub(crate) fn open(place: &Place, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
+pub(crate) fn open(place: &SampleSource, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     match place {
-        Place::Path(path) => open_path(path, inputs),
-        Place::Listed(paths) => listed(Listing::of_paths(paths)?, "a list of files", inputs),
-        Place::Random(count) => Ok(inputs.iter().map(|_| InputSource::Random(count.get() as usize)).collect()),
+        SampleSource::Path(path) => open_path(path, inputs),
+        SampleSource::Listed(paths) => listed(Listing::of_paths(paths)?, "a list of files", inputs),
+        SampleSource::Random(count) => Ok(inputs.iter().map(|_| InputSource::Random(count.get() as usize)).collect()),
     }
 }
 
@@ -337,7 +337,7 @@ mod tests {
             ("archives/*.npz", two, vec![vec![1, 2, 1, 2], vec![3, 3]]),
             ("list.txt", &["x"], vec![vec![3, 1, 2]]),
         ] {
-            let found = open(&Place::Path(at(path)), inputs).unwrap_or_else(|error| panic!("{path}: {error}"));
+            let found = open(&SampleSource::Path(at(path)), inputs).unwrap_or_else(|error| panic!("{path}: {error}"));
             assert_eq!(bytes_of(&found), expected, "{path}");
         }
     }
@@ -362,10 +362,10 @@ mod tests {
             ("*.np?", &["x"], Kind::Name),
             ("o*.npy", &["x", "y"], Kind::Name),
         ] {
-            let found = open(&Place::Path(path(name)), inputs).expect_err(name);
+            let found = open(&SampleSource::Path(path(name)), inputs).expect_err(name);
             assert_eq!(found.kind, expected, "{name}: {found}");
         }
-        let message = open(&Place::Path(path("some.npz")), &["inputs"])
+        let message = open(&SampleSource::Path(path("some.npz")), &["inputs"])
             .unwrap_err()
             .help
             .join("; ");

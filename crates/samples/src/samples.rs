@@ -81,7 +81,7 @@ impl Samples {
     /// Files that cannot be read, that do not fit the inputs, or hold fewer samples than are asked for or none.
     pub fn open(set: &Set, inputs: &[InputSpec]) -> Result<Samples, DataError> {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
-        Samples::new(files::open(&set.place, &names)?, inputs, set.most, set.unreadable)
+        Samples::new(files::open(&set.source, &names)?, inputs, set.most, set.unreadable)
     }
 
     /// The samples in one file or folder for each input.

@@ -9,7 +9,7 @@ use strait_core::verifier::verify;
 use strait_core::{Elem, Module, NodeId, Placement, Port, QuantParams, Refusal, TensorData};
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Signs, Until, bake, simulate};
 use strait_quantize::annotate::{
-    Constraints, Fixpoint, Given, GivenAway, Place, RangeFrom, Settings, Unfit, Unfitting, UnlikePart, place, widen,
+    Constraints, Fixpoint, Given, GivenAway, PartKind, RangeFrom, Settings, Unfit, Unfitting, UnlikePart, place, widen,
 };
 use strait_quantize::statistics::{Channels, Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
@@ -344,9 +344,9 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     let node = |id: NodeId| module.main().node(id).map_or("", |node| module.name(node.name));
     let lints = findings.given_away.into_iter().map(lint);
     let unlike = |part: UnlikePart| {
-        let channels = match &part.place {
-            Place::Channels(channels) => format!(" (channels {channels:?})"),
-            Place::Joined | Place::CutOut => String::new(),
+        let channels = match &part.kind {
+            PartKind::Channels(channels) => format!(" (channels {channels:?})"),
+            PartKind::Joined | PartKind::CutOut => String::new(),
         };
         let (value, node, lost) = (name(part.value), node(part.node), part.lost);
         format!(

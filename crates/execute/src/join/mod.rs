@@ -38,7 +38,7 @@ pub(crate) struct Joins {
 }
 
 /// Replacement of a node.
-pub(crate) enum Place {
+pub(crate) enum Replacement {
     /// The node itself.
     Alone,
     /// Nothing: a join computes it elsewhere.
@@ -86,11 +86,11 @@ impl Joins {
     }
 
     /// Replacement of a node; a join is handed out once.
-    pub(crate) fn take(&mut self, node: NodeId) -> Place {
+    pub(crate) fn take(&mut self, node: NodeId) -> Replacement {
         match self.by_tail.remove(&node) {
-            Some(join) => Place::Here(join),
-            None if self.taken[node.index()] => Place::Elsewhere,
-            None => Place::Alone,
+            Some(join) => Replacement::Here(join),
+            None if self.taken[node.index()] => Replacement::Elsewhere,
+            None => Replacement::Alone,
         }
     }
 }

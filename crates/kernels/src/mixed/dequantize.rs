@@ -2,7 +2,7 @@ use super::per_channel;
 use crate::{
     error::{KernelError, expect_len},
     integer::{
-        Axis, PerChannel, Place,
+        Axis, PerChannel, OutputTile,
         batch::{Constants, Element, Elements, Kernel, One, Tile, TileJob},
         tiles::{Array, LONG_PIECE},
     },
@@ -121,7 +121,7 @@ impl Dequantize {
     }
 
     /// A tile, one element after the other.
-    fn by_lane<T: Copy + Into<i32>>(&self, codes: &[T], place: &Place<'_>) {
+    fn by_lane<T: Copy + Into<i32>>(&self, codes: &[T], place: &OutputTile<'_>) {
         for row in 0..place.rows {
             let codes = &codes[row * place.columns..][..place.columns];
             // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.

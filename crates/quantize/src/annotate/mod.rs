@@ -23,7 +23,7 @@ mod passes;
 mod fixpoint;
 
 pub use findings::{
-    Findings, GivenAway, Loss, Place, Requantized, RequantizedLoss, RuleRange, Unfitting, Unlike, UnlikePart,
+    Findings, GivenAway, Loss, PartKind, Requantized, RequantizedLoss, RuleRange, Unfitting, Unlike, UnlikePart,
     requantized,
 };
 pub use fixpoint::{Fixpoint, annotate, denied, place, refuse};

@@ -90,13 +90,13 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
 }
 
 /// A node, behind its place in the order of the graph.
-type Place = (u32, NodeId);
+type OrderedNode = (u32, NodeId);
 
 /// The nodes whose weights may need another grid: those of the scope, and those around grids that had become coarser for
 /// the sake of one of these. Such a grid begins with what its range asks for again.
-fn due(context: &PassContext<'_>, draft: &mut Draft, groups: &mut Groups) -> Result<BTreeSet<Place>, AnnotateError> {
+fn due(context: &PassContext<'_>, draft: &mut Draft, groups: &mut Groups) -> Result<BTreeSet<OrderedNode>, AnnotateError> {
     let mut open: Vec<NodeId> = std::mem::take(&mut draft.pending).into_iter().collect();
-    let mut found: BTreeSet<Place> = open.iter().map(|&id| (context.position(id), id)).collect();
+    let mut found: BTreeSet<OrderedNode> = open.iter().map(|&id| (context.position(id), id)).collect();
     while let Some(id) = open.pop() {
         let Some(config) = draft.table.id(id, Port::Result(0)) else {
             continue;
@@ -117,7 +117,7 @@ fn due(context: &PassContext<'_>, draft: &mut Draft, groups: &mut Groups) -> Res
 /// By root of a group: the nodes whose weights may need another grid where that of the group moves. Each region is walked
 /// once, however many of its grids move.
 #[derive(Default)]
-struct Groups(BTreeMap<ConfigId, Vec<Place>>);
+struct Groups(BTreeMap<ConfigId, Vec<OrderedNode>>);
 
 impl Groups {
     /// Gives a group another grid, which may be outside of the scope, and answers with the nodes that this matters to. Codes
@@ -128,7 +128,7 @@ impl Groups {
         draft: &mut Draft,
         root: ConfigId,
         grid: Grid,
-    ) -> Result<&[Place], AnnotateError> {
+    ) -> Result<&[OrderedNode], AnnotateError> {
         if !self.0.contains_key(&root) {
             self.walk(context, draft, root)?;
         }

@@ -13,7 +13,7 @@ mod whole;
 
 use super::{Format, TargetSpec, Verb};
 use std::fmt;
-use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Place, nearest};
+use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, SourceLocation, nearest};
 
 use terms::attribute_keys;
 pub(crate) use terms::{DERIVED, Quantity, factors_of, position, terms};
@@ -90,7 +90,7 @@ impl Findings<'_> {
     }
 
     /// A finding about what stands at a place.
-    fn at(&mut self, place: &Place, message: &str) {
+    fn at(&mut self, place: &SourceLocation, message: &str) {
         let finding = Diagnostic::error(CODE, message).at(place.excerpt(""));
         self.found.push((place.order(), finding));
     }

@@ -4,7 +4,7 @@ use super::Findings;
 use crate::spec::{Codes, Integer, Observed, OptionValue, WeightPer, WeightScheme};
 use std::collections::BTreeSet;
 use strait_core::Term;
-use strait_document::{KeyPath, Place, Value, is_plain_line, nearest};
+use strait_document::{KeyPath, SourceLocation, Value, is_plain_line, nearest};
 use strait_requantize::IntType;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
@@ -53,7 +53,7 @@ fn texts(findings: &mut Findings<'_>) {
     }
 }
 
-fn line(findings: &mut Findings<'_>, text: &str, place: &Place) {
+fn line(findings: &mut Findings<'_>, text: &str, place: &SourceLocation) {
     if !is_plain_line(text) {
         findings.at(
             place,
