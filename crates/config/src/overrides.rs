@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use toml::de::{DeTable, DeValue};
 
-use strait_document::{Diagnostic, Diagnostics, Entry, Node, SourceLocation, Source, Value, codes, diagnostic::SourceText};
+use strait_document::{
+    Diagnostic, Diagnostics, Entry, Node, Source, SourceLocation, Value, codes, diagnostic::SourceText,
+};
 
 /// The option that sets `output.dir`, as places name it.
 pub(super) const OUT: &str = "--out";
@@ -99,19 +101,19 @@ impl Override {
                 at(keys, &whole),
                 Node {
                     value: Value::Text(text.clone()),
-                    place: whole,
+                    location: whole,
                 },
             ),
             Content::List(keys, texts) => {
                 let node = |text: &String| Node {
                     value: Value::Text(text.clone()),
-                    place: whole.clone(),
+                    location: whole.clone(),
                 };
                 (
                     at(keys, &whole),
                     Node {
                         value: Value::List(texts.iter().map(node).collect()),
-                        place: whole.clone(),
+                        location: whole.clone(),
                     },
                 )
             }
@@ -123,15 +125,15 @@ impl Override {
 /// A key and where it was written.
 type PlacedKey = (String, SourceLocation);
 
-fn at(keys: &[&str], place: &SourceLocation) -> Vec<PlacedKey> {
-    keys.iter().map(|&key| (key.to_owned(), place.clone())).collect()
+fn at(keys: &[&str], location: &SourceLocation) -> Vec<PlacedKey> {
+    keys.iter().map(|&key| (key.to_owned(), location.clone())).collect()
 }
 
 /// `KEY=VALUE`. Neither side is a document, so each is parsed by itself, at the first `=` outside quotes.
 fn assignment(text: &str, whole: &SourceLocation) -> Result<(Vec<PlacedKey>, Node), Diagnostics> {
-    let wrong = |message: String, place: &SourceLocation| {
+    let wrong = |message: String, location: &SourceLocation| {
         Diagnostic::error(codes::ARGUMENT, message)
-            .at(place.excerpt(""))
+            .at(location.excerpt(""))
             .help("write KEY=VALUE as in the file: --set calibration.samples=64, --set 'output.dir=\"build\"'")
     };
     let Some(equals) = equals_outside_quotes(text) else {
@@ -170,7 +172,7 @@ fn equals_outside_quotes(text: &str) -> Option<usize> {
 }
 
 /// The keys of a document that is nothing but `a.b.c = 0`.
-fn chain(table: &DeTable<'_>, place: &SourceLocation) -> Option<Vec<PlacedKey>> {
+fn chain(table: &DeTable<'_>, location: &SourceLocation) -> Option<Vec<PlacedKey>> {
     let mut keys = Vec::new();
     let mut table = table;
     loop {
@@ -179,7 +181,7 @@ fn chain(table: &DeTable<'_>, place: &SourceLocation) -> Option<Vec<PlacedKey>> 
         keys.push((
             key.get_ref().as_ref().to_owned(),
             SourceLocation {
-                source: Arc::clone(&place.source),
+                source: Arc::clone(&location.source),
                 span,
             },
         ));
@@ -207,7 +209,7 @@ pub(super) fn put(root: &mut Node, keys: Vec<PlacedKey>, value: Node) -> Result<
         path = path.key(&key);
         let empty = Node {
             value: Value::Table(BTreeMap::new()),
-            place: place.clone(),
+            location: place.clone(),
         };
         node = &mut entries
             .entry(key)

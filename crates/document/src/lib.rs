@@ -52,4 +52,4 @@ pub use schemars;
 #[doc(hidden)]
 pub use serde;
 pub use text_proto::text_proto;
-pub use tree::{Entry, KeyPath, Node, SourceLocation, Source, Value};
+pub use tree::{Entry, KeyPath, Node, Source, SourceLocation, Value};

@@ -5,7 +5,7 @@
 //! either quotation mark with their escapes, those that follow each other as one, numbers with their suffixes, `,` and `;`
 //! between fields, and comments behind `#`. Extensions and `Any` in brackets are not.
 
-use crate::{Diagnostic, Diagnostics, Entry, Key, Node, SourceLocation, Shape, Source, Value, codes};
+use crate::{Diagnostic, Diagnostics, Entry, Key, Node, Shape, Source, SourceLocation, Value, codes};
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 /// A longer text is refused before it is read.
@@ -40,7 +40,7 @@ pub fn text_proto(source: &Arc<Source>, shape: &Shape) -> Result<Node, Diagnosti
         source: Arc::clone(source),
         span: None,
     };
-    Ok(Node { value, place })
+    Ok(Node { value, location: place })
 }
 
 struct Reader<'a> {
@@ -170,7 +170,7 @@ impl Reader<'_> {
             let place = key.clone();
             let empty = || Node {
                 value: Value::List(Vec::new()),
-                place: place.clone(),
+                location: place.clone(),
             };
             let entry = entry.or_insert_with(|| Entry { key, node: empty() });
             if let Value::List(elements) = &mut entry.node.value {
@@ -203,7 +203,7 @@ impl Reader<'_> {
             None => return Err(self.wrong(self.here(), "expected a value").into()),
         };
         let place = self.place(start..self.at);
-        Ok(Node { value, place })
+        Ok(Node { value, location: place })
     }
 
     /// A number, `true` or `false`, or a name of an enumeration.

@@ -52,7 +52,7 @@ pub struct Node {
     /// The value.
     pub value: Value,
     /// Where it was written.
-    pub place: SourceLocation,
+    pub location: SourceLocation,
 }
 
 /// A value of TOML.
@@ -116,7 +116,7 @@ impl Node {
         };
         Node {
             value,
-            place: place(source, parsed.span(), offset),
+            location: place(source, parsed.span(), offset),
         }
     }
 
@@ -140,7 +140,7 @@ impl Node {
     /// An error about the value at `path`, with its place and `label` beside the caret. Where nothing was given at
     /// `path`, the place is that of the table or list around it.
     pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
-        Diagnostic::error(code, message).at(self.nearest(path).place.excerpt(label))
+        Diagnostic::error(code, message).at(self.nearest(path).location.excerpt(label))
     }
 
     fn step(&self, segment: &Segment) -> Option<&Node> {

@@ -27,7 +27,7 @@ pub use answers::{Answer, Question};
 pub use error::EvaluateError;
 pub use interval::Spread;
 #[cfg(feature = "metrics")]
-pub use meter::{MetricFigures, Measure, Meter, Note, Output, Runs, Seen, floats};
+pub use meter::{Measure, Meter, MetricFigures, Note, Output, Runs, Seen, floats};
 #[cfg(feature = "metrics")]
 pub use parts::Parts;
 pub use proportion::{Paired, Proportion};

@@ -4,7 +4,7 @@ mod operands;
 mod sums;
 mod turns;
 
-pub(crate) use operands::{Codes, Grid};
+pub(crate) use operands::{Grid, QuantizedValue};
 pub use turns::Turns;
 
 use crate::boundary;
@@ -117,7 +117,7 @@ impl<'a> Build<'a> for Lowering<'a> {
                 let base = primitive_name(self.walk.name_of(value), "codes");
                 self.walk.shared(&base, codes, to.params())
             }
-            Basis::Left(grid, codes) => self.requantize(value, &Codes { value: codes, grid }, to),
+            Basis::Left(grid, codes) => self.requantize(value, &QuantizedValue { value: codes, grid }, to),
             Basis::Real(float) => {
                 let quantize = Quantize {
                     rounding: to.rounding,

@@ -78,8 +78,8 @@ impl LibraryTarget {
         let Some((row, _)) = rows.find(|(_, row)| row.accepts(form, clamp).is_ok()) else {
             return Ok(None);
         };
-        let known =
-            NumberedForm::new(row, form).map_err(|error| self.kernel(row, KernelError::Requantization(error.to_string())))?;
+        let known = NumberedForm::new(row, form)
+            .map_err(|error| self.kernel(row, KernelError::Requantization(error.to_string())))?;
         let mut tiles = Tiles {
             library: self.library.clone(),
             options: self.options.clone(),

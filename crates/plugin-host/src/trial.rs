@@ -9,7 +9,7 @@ use strait_requantize::Requantization;
 use strait_target::Options;
 
 use crate::PluginError;
-use crate::library::{NumberedForm, Library, senseless};
+use crate::library::{Library, NumberedForm, senseless};
 use crate::wire::{Answer, Request, TileHeader};
 
 /// The way in which a library is asked for the codes of tiles.
@@ -83,7 +83,9 @@ impl RegisteredForm {
     /// # Errors
     /// A form that cannot be written, which no form of ours is.
     pub fn new(row: &str, form: &Requantization) -> Result<RegisteredForm, String> {
-        NumberedForm::new(row, form).map(RegisteredForm).map_err(|error| error.to_string())
+        NumberedForm::new(row, form)
+            .map(RegisteredForm)
+            .map_err(|error| error.to_string())
     }
 }
 

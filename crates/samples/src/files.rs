@@ -45,7 +45,10 @@ pub(crate) fn open(place: &SampleSource, inputs: &[&str]) -> Result<Vec<InputSou
     match place {
         SampleSource::Path(path) => open_path(path, inputs),
         SampleSource::Listed(paths) => listed(Listing::of_paths(paths)?, "a list of files", inputs),
-        SampleSource::Random(count) => Ok(inputs.iter().map(|_| InputSource::Random(count.get() as usize)).collect()),
+        SampleSource::Random(count) => Ok(inputs
+            .iter()
+            .map(|_| InputSource::Random(count.get() as usize))
+            .collect()),
     }
 }
 
@@ -75,7 +78,10 @@ fn joined<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<Pieces, Da
 }
 
 /// The arrays of archives for each input, one behind the other.
-fn archives_of<'p>(paths: impl IntoIterator<Item = &'p PathBuf>, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
+fn archives_of<'p>(
+    paths: impl IntoIterator<Item = &'p PathBuf>,
+    inputs: &[&str],
+) -> Result<Vec<InputSource>, DataError> {
     let mut pieces = vec![Pieces::new(); inputs.len()];
     for path in paths {
         for (pieces, more) in pieces.iter_mut().zip(open_archive(path, inputs)?) {
@@ -123,7 +129,10 @@ fn open_path(path: &Path, inputs: &[&str]) -> Result<Vec<InputSource>, DataError
         _ if is_image(&shown) => only(Listing::of_paths(&[path.to_owned()])?, &shown, inputs),
         ("npy", [_]) => Ok(vec![InputSource::Arrays(vec![Array::open(path)?])]),
         ("npy", _) => Err(one_array(&shown, inputs)),
-        ("npz", _) => Ok(open_archive(path, inputs)?.into_iter().map(InputSource::Arrays).collect()),
+        ("npz", _) => Ok(open_archive(path, inputs)?
+            .into_iter()
+            .map(InputSource::Arrays)
+            .collect()),
         _ => {
             let message = format!(
                 "{} is neither .npy nor .npz, nor an image or a list (.txt) of files, nor a folder",

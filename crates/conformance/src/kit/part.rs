@@ -1,7 +1,7 @@
 //! Tiles of accumulators, in the shapes in which a library is asked for their codes.
 
 use strait_kernels::integer::{Axis, Tile};
-use strait_plugin_host::{TileRequest, RegisteredForm};
+use strait_plugin_host::{RegisteredForm, TileRequest};
 use strait_requantize::Requantization;
 
 /// A tile with its accumulators.
@@ -50,7 +50,7 @@ impl Part {
 
     pub(super) fn asked<'a>(&'a self, registered: &'a RegisteredForm, form: &'a Requantization) -> TileRequest<'a> {
         TileRequest {
-            registered: registered,
+            registered,
             form,
             tile: self.tile,
             wide: self.wide,

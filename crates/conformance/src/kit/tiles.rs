@@ -223,7 +223,13 @@ impl Subjected<'_> {
         Ok(tried.codes)
     }
 
-    fn fenced(&self, registered: &RegisteredForm, form: &Requantization, part: &Part, counts: &mut Counts) -> Result<(), Fault> {
+    fn fenced(
+        &self,
+        registered: &RegisteredForm,
+        form: &Requantization,
+        part: &Part,
+        counts: &mut Counts,
+    ) -> Result<(), Fault> {
         counts.calls(2, &[Subject::Reads]);
         match self
             .library

@@ -10,8 +10,8 @@ use crate::graph::Graph;
 use crate::ids::{ConfigId, DataId, NodeId, Symbol};
 use crate::names::Names;
 use crate::quant::{
-    Codes, Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, Policy, Port, QuantTable, Scheme,
-    Standing, State,
+    Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, ParameterCodes, Policy, Port, QuantTable,
+    Scheme, Standing, State,
 };
 use std::collections::BTreeMap;
 use strait_requantize::Rounding;
@@ -304,7 +304,7 @@ pub(super) fn build(
             .transpose()?;
         let parameter = match codes {
             None => Parameter::Real,
-            Some((data, given)) if config.baked => Parameter::Baked(Codes { data, given }),
+            Some((data, given)) if config.baked => Parameter::Baked(ParameterCodes { data, given }),
             Some((data, _)) => Parameter::Given(data),
         };
         entries.push(Entry {

@@ -5,7 +5,7 @@ use crate::{
     answers::{Answer, Question},
     error::EvaluateError,
     interval::Spread,
-    meter::{MetricFigures, Meter, Note, Runs, Seen},
+    meter::{Meter, MetricFigures, Note, Runs, Seen},
     proportion::Proportion,
 };
 

@@ -22,7 +22,7 @@ use crate::{
     answers::integers,
     error::EvaluateError,
     interval::Spread,
-    meter::{MetricFigures, Meter, Note, Runs, Seen, floats, numbers},
+    meter::{Meter, MetricFigures, Note, Runs, Seen, floats, numbers},
 };
 
 /// Where a score comes from.

@@ -13,7 +13,7 @@ use crate::{
     accuracy::{Change, Figure},
     answers::integers,
     error::EvaluateError,
-    meter::{MetricFigures, Meter, Note, Output, Runs, Seen},
+    meter::{Meter, MetricFigures, Note, Output, Runs, Seen},
     resample,
 };
 

@@ -18,7 +18,7 @@ use strait_execute::Tensor;
 use crate::{
     accuracy::{Change, Figure, PartFigure},
     error::EvaluateError,
-    meter::{MetricFigures, Meter, Note, Runs, Seen, floats},
+    meter::{Meter, MetricFigures, Note, Runs, Seen, floats},
     parts::Parts,
     resample,
 };

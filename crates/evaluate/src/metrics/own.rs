@@ -7,7 +7,7 @@ use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
     interval::Spread,
-    meter::{MetricFigures, Meter, Note, Runs, Seen, numbers},
+    meter::{Meter, MetricFigures, Note, Runs, Seen, numbers},
 };
 
 /// Reads what a command prints.

@@ -13,7 +13,7 @@ use strait_samples::Array;
 use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
-    meter::{MetricFigures, Meter, Note, Runs, Seen, numbers},
+    meter::{Meter, MetricFigures, Note, Runs, Seen, numbers},
 };
 
 use super::ratio;

@@ -1,7 +1,7 @@
 //! `f(a) ± g(b) → requantize → clamp`, where f and g are tables or shift and requantize codes: how all ways of adding end
 //! up, over a common shift or over a common grid.
 
-use super::addend::{self, Codes};
+use super::addend::{self, ShiftedOperand};
 use super::epilogue;
 use super::table::{self, Table};
 use super::{FoundJoin, Join, Joins, Scope};
@@ -97,7 +97,7 @@ fn origin(scope: &Scope<'_>, joins: &Joins, value: ValueId, sign: i64) -> Result
             operand: Operand::Table(entries),
         }));
     }
-    let Some(Codes {
+    let Some(ShiftedOperand {
         base,
         element,
         zero,

@@ -1,6 +1,6 @@
 //! From a graph to a plan: prepare each node, then give each value its place.
 
-use super::{Constant, Piece, Storage, Plan, PlanOptions, PlannedStep, Port, Shown, Source, Work};
+use super::{Constant, Piece, Plan, PlanOptions, PlannedStep, Port, Shown, Source, Storage, Work};
 use crate::aligned::AlignedBytes;
 use crate::error::ExecuteError;
 use crate::join::{self, Joins};

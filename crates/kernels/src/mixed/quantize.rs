@@ -2,7 +2,7 @@ use super::per_channel;
 use crate::{
     error::{KernelError, expect_len, product},
     integer::{
-        PerChannel, OutputTile,
+        OutputTile, PerChannel,
         batch::{Constants, Elements, Kernel, Tile, TileJob},
         bytes::width,
         finish::by_lane,

@@ -1,6 +1,6 @@
 //! A sum of a product with other codes, as rows with a second op see it: the product with an operand more.
 
-use super::site::{RequantizationSite, Producer};
+use super::site::{Producer, RequantizationSite};
 use strait_core::{Addend, Carrier, Graph, Node, NodeId, Op, Reason, ReasonCode, ValueId};
 use strait_requantize::IntType;
 use strait_target::spec::{FusionRow, With};

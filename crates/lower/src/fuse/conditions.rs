@@ -1,6 +1,6 @@
 //! Conditions at a site that are checked before a row looks at the forms.
 
-use super::site::{RequantizationSite, Producer};
+use super::site::{Producer, RequantizationSite};
 use crate::interval::may_be_empty;
 use strait_core::{Channels, Elem, Kind, Node, Op, Reason, ReasonCode, Term, ValueId};
 use strait_requantize::{Argument, IntType, Step};

@@ -1,6 +1,6 @@
 //! Grounds of a certificate: the facts that its interval follows from, and the digest of all of them.
 
-use super::site::{RequantizationSite, Producer};
+use super::site::{Producer, RequantizationSite};
 use sha2::{Digest as _, Sha256};
 use strait_core::op::Reduction;
 use strait_core::shape::window_elements;

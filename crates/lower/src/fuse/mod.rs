@@ -19,7 +19,7 @@ pub use merge::Merged;
 
 use crate::interval::KnownBounds;
 use plan::Planned;
-use site::{RequantizationSite, Producer};
+use site::{Producer, RequantizationSite};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Graph, GraphId, Module, NodeId, Op, Patch, PatchError, Reason, ReasonCode, ValueId};
 use strait_requantize::{Certificate, Verdict};
@@ -324,7 +324,13 @@ impl Table<'_> {
     }
 
     /// One site: of the rows that can, the first that takes most of the chain fires, or all of them are refused.
-    fn decide(&self, site: RequantizationSite<'_>, clone: &str, known: &mut KnownBounds, done: &mut Fusion) -> Option<Fires> {
+    fn decide(
+        &self,
+        site: RequantizationSite<'_>,
+        clone: &str,
+        known: &mut KnownBounds,
+        done: &mut Fusion,
+    ) -> Option<Fires> {
         let node = site.name();
         let all = site.links.len();
         let mut tried = Vec::new();
@@ -359,10 +365,7 @@ impl Table<'_> {
             // A sum inside of the accumulator goes into the product.
             let into = site.added.as_ref().filter(|_| made.added.is_some());
             Fires {
-                node: into.map_or_else(
-                    || node.clone(),
-                    |added| site.module.name(added.product.name).to_owned(),
-                ),
+                node: into.map_or_else(|| node.clone(), |added| site.module.name(added.product.name).to_owned()),
                 added: made.added.clone(),
                 // Behind what fires, a second requantization may be left.
                 left: site.requantized(made.links..all),
@@ -398,10 +401,15 @@ impl Table<'_> {
 
     /// Work of `row` at a site with more than `taken` links, or the stage at which it fails. A row takes as many links
     /// as it can.
-    fn attempt(&self, site: &RequantizationSite<'_>, row: &FusionRow, clone: &str, taken: usize) -> Result<Made, (Until, Reason)> {
+    fn attempt(
+        &self,
+        site: &RequantizationSite<'_>,
+        row: &FusionRow,
+        clone: &str,
+        taken: usize,
+    ) -> Result<Made, (Until, Reason)> {
         site.matches_op(row).map_err(Until::Producer.failed())?;
-        site
-            .conditions(row, &self.target.spec().chosen)
+        site.conditions(row, &self.target.spec().chosen)
             .map_err(Until::Conditions.failed())?;
         let mut nearest: Option<(Until, Reason)> = None;
         let mut failed = |failure: (Until, Reason)| {
@@ -453,8 +461,7 @@ impl Table<'_> {
         let into_step = custom.is_some() || site::does(row, &Verb::SetRequantize);
         if let (true, Producer::Node(_, node)) = (into_step, site.producer) {
             verbs::is_accumulator(site, node).map_err(Until::Conditions.failed())?;
-            site
-                .channels_fit(row.with.is_some(), links)
+            site.channels_fit(row.with.is_some(), links)
                 .map_err(Until::Conditions.failed())?;
         }
         if site::does(row, &Verb::RequantizeZeroPoint) || site::does(row, &Verb::RescaleQuantize) {

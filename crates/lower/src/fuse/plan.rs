@@ -1,7 +1,7 @@
 //! Plans of a row for a site.
 
 use super::accepts;
-use super::site::{RequantizationSite, Producer, does};
+use super::site::{Producer, RequantizationSite, does};
 use crate::lowering::integers;
 use strait_core::{Elem, Op, Reason, ReasonCode, TensorData};
 use strait_requantize::decide::{Activation, Behind, Wanted, compose_steps, move_behind, weaken};
@@ -93,7 +93,12 @@ fn named(form: &str, reason: Reason) -> Reason {
 
 /// The step as it is, or else weakened, and with its scales merged where the row does that, as far as the row accepts
 /// its form. What was composed is in no form of the table yet: it is spelled in one that the row accepts.
-fn forms(site: &RequantizationSite<'_>, joined: &Joined, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<Reason>) {
+fn forms(
+    site: &RequantizationSite<'_>,
+    joined: &Joined,
+    row: &FusionRow,
+    spec: &TargetSpec,
+) -> (Vec<Step>, Option<Reason>) {
     let step = &joined.step;
     let (mut steps, mut refused) = (Vec::<Step>::new(), None);
     for name in row.accepted().map(String::as_str) {
@@ -125,7 +130,12 @@ fn forms(site: &RequantizationSite<'_>, joined: &Joined, row: &FusionRow, spec: 
 
 /// The step by the first of these forms that is equal on the accumulators that can occur; the reason is of the last one
 /// that was looked for.
-fn weakened(site: &RequantizationSite<'_>, step: &Step, forms: &[&str], spec: &TargetSpec) -> Result<Option<Step>, Reason> {
+fn weakened(
+    site: &RequantizationSite<'_>,
+    step: &Step,
+    forms: &[&str],
+    spec: &TargetSpec,
+) -> Result<Option<Step>, Reason> {
     let mut interval = site.accumulators()?;
     if step.form.channels().is_none() {
         // What is the same for all channels stays so.
@@ -218,7 +228,11 @@ fn composed_steps(site: &RequantizationSite<'_>, before: &Step, step: &Step) -> 
 }
 
 /// A clamp of the accumulators in front of a form, as one behind it; none if it changes nothing.
-fn moved(site: &RequantizationSite<'_>, [low, high]: [i32; 2], form: &Requantization) -> Result<Option<[i32; 2]>, Reason> {
+fn moved(
+    site: &RequantizationSite<'_>,
+    [low, high]: [i32; 2],
+    form: &Requantization,
+) -> Result<Option<[i32; 2]>, Reason> {
     let interval = site.accumulators()?;
     let clamp = Activation::Clamp {
         low: low.into(),

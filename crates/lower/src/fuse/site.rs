@@ -54,7 +54,12 @@ pub(super) struct RequantizationSite<'a> {
 impl<'a> RequantizationSite<'a> {
     /// The site whose first requantization is the node `at`. `None` for a later one of a chain, which belongs to the
     /// same site, and for a value that nothing produces (an input of the graph).
-    pub(super) fn at(module: &'a Module, graph: GraphId, at: NodeId, known: &mut KnownBounds) -> Option<RequantizationSite<'a>> {
+    pub(super) fn at(
+        module: &'a Module,
+        graph: GraphId,
+        at: NodeId,
+        known: &mut KnownBounds,
+    ) -> Option<RequantizationSite<'a>> {
         let graph = module.graph(graph)?;
         let mut links = vec![link(at, graph.node(at)?)?];
         let mut wide = graph.node(at)?.inputs.first().copied().flatten()?;

@@ -2,7 +2,7 @@
 
 use super::added::Added;
 use super::plan::{Becomes, Planned};
-use super::site::{RequantizationSite, Producer, decides, does};
+use super::site::{Producer, RequantizationSite, decides, does};
 use smallvec::smallvec;
 use strait_core::{
     Addend, Elem, Fused, NewNode, Node, NodeId, Op, Patch, QuantParams, Reason, ReasonCode, Source, TensorData,
@@ -13,7 +13,12 @@ use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Decision, FusionSite, Target};
 
 /// The patch that makes what is planned. A constant is called `clone`.
-pub(super) fn patch(site: &RequantizationSite<'_>, row: &FusionRow, planned: &Planned, clone: &str) -> Result<Patch, Reason> {
+pub(super) fn patch(
+    site: &RequantizationSite<'_>,
+    row: &FusionRow,
+    planned: &Planned,
+    clone: &str,
+) -> Result<Patch, Reason> {
     let nothing = || Reason::new(ReasonCode::Verb, "nothing stands behind the producer");
     let (gone, result) = site.taken(planned.links).ok_or_else(nothing)?;
     let does = |verb| does(row, &verb);

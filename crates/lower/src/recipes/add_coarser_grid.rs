@@ -3,7 +3,7 @@
 //! two the finer operand is shifted right, as ESP-DL's ADD and SUB do it.
 
 use super::{NodeToLower, sum};
-use crate::lowering::{Codes, Lowering};
+use crate::lowering::{Lowering, QuantizedValue};
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
 use strait_core::{Carrier, Failure, QuantParams};
@@ -12,7 +12,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Resu
     let operands = [lowering.operand(site, 0)?, lowering.operand(site, 1)?];
     let step = operands[0].grid.scale.max(operands[1].grid.scale);
     let mut terms = operands.each_ref().map(|codes| codes.value);
-    for (term, Codes { grid, .. }) in terms.iter_mut().zip(&operands) {
+    for (term, QuantizedValue { grid, .. }) in terms.iter_mut().zip(&operands) {
         *term = if grid.scale == step {
             let centred = ShiftLeft {
                 zero: grid.zero,

@@ -7,7 +7,7 @@
 //! halves the resolution of the sum.
 
 use super::{NodeToLower, sum};
-use crate::lowering::{Codes, Lowering};
+use crate::lowering::{Lowering, QuantizedValue};
 use strait_core::Failure;
 
 pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
@@ -23,7 +23,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, left_sh
     // Where no grid is reached, the coarsest one's reason is told.
     let shift = (0..=left_shift).rev().find(reached).unwrap_or(0);
     let mut terms = operands.each_ref().map(|codes| codes.value);
-    for (term, Codes { grid, .. }) in terms.iter_mut().zip(&operands) {
+    for (term, QuantizedValue { grid, .. }) in terms.iter_mut().zip(&operands) {
         *term = sum::operand(lowering, site, *term, (grid.scale.into(), grid.zero), step(shift))?;
     }
     sum::total(lowering, site, &terms, step(shift))

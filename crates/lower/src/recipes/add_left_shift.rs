@@ -4,7 +4,7 @@
 //! difference is requantized by m·2^−L / s_y.
 
 use super::{NodeToLower, sum};
-use crate::lowering::{Codes, Lowering};
+use crate::lowering::{Lowering, QuantizedValue};
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
 use strait_core::{Failure, QuantParams};
@@ -16,7 +16,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, left_sh
     let common = 2.0 * operands[0].grid.scale.max(operands[1].grid.scale);
     let step = common * fine;
     let mut terms = operands.each_ref().map(|codes| codes.value);
-    for (term, Codes { grid, .. }) in terms.iter_mut().zip(&operands) {
+    for (term, QuantizedValue { grid, .. }) in terms.iter_mut().zip(&operands) {
         let fine = Arc::new(QuantParams::tensor(grid.scale * fine, 0));
         let shift = ShiftLeft {
             zero: grid.zero,

@@ -27,7 +27,7 @@ mod resample;
 mod softmax;
 mod sum;
 
-use crate::lowering::{Codes, Grid, Lowering};
+use crate::lowering::{Grid, Lowering, QuantizedValue};
 use narrow::requantize;
 pub(crate) use narrow::{Product, Wide};
 use std::sync::Arc;
@@ -109,7 +109,7 @@ const SHIFTED_AS_FAR: f64 = 1024.0;
 pub(crate) fn between(
     lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
-    left: &Codes,
+    left: &QuantizedValue,
     to: &Grid,
     suffix: &str,
 ) -> Result<ValueId, Failure> {

@@ -3,7 +3,7 @@
 use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, form, narrow, requantize};
 use crate::interval::any_code;
-use crate::lowering::{Codes, Grid, Lowering};
+use crate::lowering::{Grid, Lowering, QuantizedValue};
 use std::sync::Arc;
 use strait_core::op::{Add, Sub};
 use strait_core::{Channels, Failure, Op, QuantParams, ValueId};
@@ -33,7 +33,7 @@ pub(super) fn operand(
 }
 
 /// True if a form of the row leads from the grid of an operand to the common one.
-pub(super) fn reaches(lowering: &Lowering<'_>, site: &NodeToLower<'_>, operand: &Codes, step: f32) -> bool {
+pub(super) fn reaches(lowering: &Lowering<'_>, site: &NodeToLower<'_>, operand: &QuantizedValue, step: f32) -> bool {
     let Grid { ty, scale, zero, .. } = operand.grid;
     let forms = &site.row.inputs;
     // With the zero point taken away or not: a form that is defined on both serves.

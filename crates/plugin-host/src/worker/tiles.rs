@@ -27,7 +27,11 @@ pub(super) struct CheckedTile<'a> {
 unsafe impl Sync for CheckedTile<'_> {}
 
 impl<'a> CheckedTile<'a> {
-    pub(super) fn new(plugin: &'a Plugin, header: TileHeader, accumulators: &'a [u8]) -> Result<CheckedTile<'a>, Fault> {
+    pub(super) fn new(
+        plugin: &'a Plugin,
+        header: TileHeader,
+        accumulators: &'a [u8],
+    ) -> Result<CheckedTile<'a>, Fault> {
         let function = plugin.plugin.requantize.ok_or_else(|| Fault {
             status: c::UNSUPPORTED,
             node: None,

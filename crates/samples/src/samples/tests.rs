@@ -21,7 +21,12 @@ fn spec(shape: &[usize]) -> InputSpec {
 
 fn samples(arrays: &[Array], spec: InputSpec, most: Option<u32>) -> Result<Samples, DataError> {
     let most = most.and_then(NonZeroU32::new);
-    Samples::new(vec![InputSource::Arrays(arrays.to_vec())], &[spec], most, Unreadable::Refuse)
+    Samples::new(
+        vec![InputSource::Arrays(arrays.to_vec())],
+        &[spec],
+        most,
+        Unreadable::Refuse,
+    )
 }
 
 fn all(samples: &Samples) -> Vec<Vec<f32>> {

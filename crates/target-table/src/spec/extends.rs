@@ -99,7 +99,7 @@ impl Head {
         let stated = entries.into_iter().filter(|(key, _)| HEAD.contains(&key.as_str()));
         let mut head = Node {
             value: Value::Table(stated.collect()),
-            place: tree.place.clone(),
+            location: tree.location.clone(),
         };
         strait_document::read(&mut head)
     }
@@ -175,7 +175,7 @@ impl Chain<'_> {
             entries.retain(|key, _| !HEAD.contains(&key.as_str()));
         }
         below.merge(&tree);
-        below.place = tree.place;
+        below.location = tree.location;
         Ok(below)
     }
 }

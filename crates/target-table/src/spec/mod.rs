@@ -36,7 +36,7 @@ pub use form::{Arithmetic, ClampSet, FormRow, Holds, Multiplier, ScaleRule, Shif
 pub use fusion::{Difference, FusionDefault, FusionRow, Own, Produced, Verb, When, With};
 pub use nearest::Built;
 pub use nearness::{Distance, Nearness, PossibleGain};
-pub use observer::{Codes, Observed, Observer, ObserverOptions};
+pub use observer::{CodeKind, Observed, Observer, ObserverOptions};
 pub use op::{Fraction, Limit, Lines, OpRow, Run, ShownOf, SymmetricOperands};
 pub use option::{OptionRow, OptionType, OptionValue, Options};
 pub use pair::{Activation, Pair};

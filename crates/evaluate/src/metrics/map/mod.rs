@@ -22,7 +22,7 @@ use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
     interval::Spread,
-    meter::{MetricFigures, Meter, Note, Runs, Seen, floats},
+    meter::{Meter, MetricFigures, Note, Runs, Seen, floats},
     resample,
     words::BoxFormat,
 };

@@ -8,7 +8,7 @@
 //! read in real numbers stays a sum: a product's config then has the carrier's type, and [`super::passive`] its grid. Of a
 //! product of real numbers the weights alone have one, on the host, too.
 
-use crate::annotate::analyses::types::Codes;
+use crate::annotate::analyses::types::CodeType;
 use crate::annotate::analyses::{Role, Roles, borders, leaves_sums, types};
 use crate::annotate::settings::AnnotateError;
 use crate::annotate::state::{Draft, PassContext, given, is_made};
@@ -38,7 +38,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
         let Some(node) = graph.node(id) else { continue };
         if let (Some((row, ty)), Some(weights)) = (how.roles().weights_alone(graph, id, node), weights(node)) {
             if is_made(context, id, Role::Weight, weights) && !draft.plain.contains(&id) {
-                let codes = Codes::new(ty, how.settings.weight_grid(id));
+                let codes = CodeType::new(ty, how.settings.weight_grid(id));
                 let scheme = types::weight(spec, codes, per(context, id, row, ty))?;
                 let config = draft.add(id, Port::Operand(1), scheme, weights, Role::Weight);
                 given::activate(context, draft, config, false)?;

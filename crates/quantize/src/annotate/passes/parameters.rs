@@ -94,7 +94,11 @@ type OrderedNode = (u32, NodeId);
 
 /// The nodes whose weights may need another grid: those of the scope, and those around grids that had become coarser for
 /// the sake of one of these. Such a grid begins with what its range asks for again.
-fn due(context: &PassContext<'_>, draft: &mut Draft, groups: &mut Groups) -> Result<BTreeSet<OrderedNode>, AnnotateError> {
+fn due(
+    context: &PassContext<'_>,
+    draft: &mut Draft,
+    groups: &mut Groups,
+) -> Result<BTreeSet<OrderedNode>, AnnotateError> {
     let mut open: Vec<NodeId> = std::mem::take(&mut draft.pending).into_iter().collect();
     let mut found: BTreeSet<OrderedNode> = open.iter().map(|&id| (context.position(id), id)).collect();
     while let Some(id) = open.pop() {

@@ -1,7 +1,7 @@
 //! The parts of which there is one: identity, types, accumulators, options, overlays.
 
 use super::Findings;
-use crate::spec::{Codes, Integer, Observed, OptionValue, WeightPer, WeightScheme};
+use crate::spec::{CodeKind, Integer, Observed, OptionValue, WeightPer, WeightScheme};
 use std::collections::BTreeSet;
 use strait_core::Term;
 use strait_document::{KeyPath, SourceLocation, Value, is_plain_line, nearest};
@@ -12,7 +12,11 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     types(findings);
     options(findings);
     let spec = findings.spec;
-    if let Some(refusal) = spec.quantize.observer.refusal(Observed::Activations, Codes::Integers) {
+    if let Some(refusal) = spec
+        .quantize
+        .observer
+        .refusal(Observed::Activations, CodeKind::Integers)
+    {
         findings.add(&KeyPath::of(&["quantize", "observer"]), refusal);
     }
     recordings(findings);
@@ -37,7 +41,7 @@ fn texts(findings: &mut Findings<'_>) {
     let mut nodes = vec![findings.tree];
     while let Some(node) = nodes.pop() {
         match &node.value {
-            Value::Text(text) => line(findings, text, &node.place),
+            Value::Text(text) => line(findings, text, &node.location),
             Value::List(items) => nodes.extend(items),
             Value::Table(entries) => {
                 for (name, entry) in entries {
@@ -53,10 +57,10 @@ fn texts(findings: &mut Findings<'_>) {
     }
 }
 
-fn line(findings: &mut Findings<'_>, text: &str, place: &SourceLocation) {
+fn line(findings: &mut Findings<'_>, text: &str, location: &SourceLocation) {
     if !is_plain_line(text) {
         findings.at(
-            place,
+            location,
             "a text of a table is one line, without control characters and without those that turn the direction of writing",
         );
     }
