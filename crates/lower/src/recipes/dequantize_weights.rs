@@ -1,4 +1,4 @@
-//! `dequantize_weights`: a product of real numbers, whose weights alone have codes.
+//! `dequantize_weights`: a weight-only product: the weights have codes, and it computes on real numbers.
 //!
 //! The codes become real numbers, w = s_w·(q − z_w), in front of the op as it is. Operand, bias and result are real, and
 //! nothing is requantized, so that there is nothing to certify. The host computes such a product, too, without a row.

@@ -366,7 +366,7 @@ impl TargetSpec {
         })
     }
 
-    /// The pairs of an op of which the weights alone have codes, the preferred one first: those of the accelerator, which a
+    /// The weight-only pairs of an op, the preferred one first: those of the accelerator, which a
     /// row takes, and those of the host, which computes all that the table lists. They are of convolutions and Gemms.
     pub fn weight_only_pairs(&self, term: Term) -> impl Iterator<Item = Pair> + '_ {
         let weighs = RecipeName::DequantizeWeights.lowers().contains(&term);

@@ -6,7 +6,7 @@
 //! it. The result of a recipe that fixes its grid, as a softmax does, has that
 //! grid given, and so has each for which the annotation states one. Where the table narrows operands only, a result that is
 //! read in real numbers stays a sum: a product's config then has the carrier's type, and [`super::passive`] its grid. Of a
-//! product of real numbers the weights alone have one, on the host, too.
+//! weight-only product the weights have one and nothing else has, on the host, too.
 
 use crate::annotate::analyses::types::CodeType;
 use crate::annotate::analyses::{Role, Roles, borders, leaves_sums, types};
@@ -36,7 +36,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     }
     for &id in &context.scope.nodes {
         let Some(node) = graph.node(id) else { continue };
-        if let (Some((row, ty)), Some(weights)) = (how.roles().weights_alone(graph, id, node), weights(node)) {
+        if let (Some((row, ty)), Some(weights)) = (how.roles().weight_only(graph, id, node), weights(node)) {
             if is_made(context, id, Role::Weight, weights) && !draft.plain.contains(&id) {
                 let codes = CodeType::new(ty, how.settings.weight_grid(id));
                 let scheme = types::weight(spec, codes, per(context, id, row, ty))?;
@@ -104,7 +104,7 @@ fn weights(node: &Node) -> Option<ValueId> {
     node.inputs.get(1).copied().flatten()
 }
 
-/// Granularity of the scales of a node's weights: by block where they alone have codes and their inputs are whole blocks.
+/// Granularity of the scales of a node's weights: by block in a weight-only node where their inputs are whole blocks.
 fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Granularity {
     let (how, scheme) = (context.how, context.how.spec.types.weight(ty));
     let inputs = context.graph.node(id).and_then(weights).and_then(|weights| {

@@ -258,7 +258,7 @@ impl Draft {
         let mut gone = Vec::new();
         for &id in &context.scope.nodes {
             let Some(node) = context.graph.node(id) else { continue };
-            let alone = context.how.roles().weights_alone(context.graph, id, node);
+            let alone = context.how.roles().weight_only(context.graph, id, node);
             let left = alone.is_none() && computed(context.how.spec, node).is_none();
             let ports = (0..node.inputs.len()).map(Port::Operand);
             let ports = ports.chain((0..node.outputs.len()).map(Port::Result));

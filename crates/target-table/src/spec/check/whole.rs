@@ -180,12 +180,12 @@ fn types(findings: &mut Findings<'_>) {
     }
 }
 
-/// That there are sizes where scales are by block, weights that alone have codes, and something else for those that are no
+/// That there are sizes where scales are by block, weight-only layers, and something else for those that are no
 /// whole blocks.
 fn blocks(findings: &mut Findings<'_>, path: &KeyPath, scheme: &WeightScheme, used: bool) {
     let by_block = scheme.per.contains(&WeightPer::Block);
     findings.ensure(!by_block || used, &path.clone().key("per"), || {
-        "scales by block are for weights that alone have codes, in a pair with \"float32\"".into()
+        "scales by block are for weight-only layers, in a pair with \"float32\"".into()
     });
     let sized = path.clone().key("block");
     findings.ensure(by_block != scheme.block.is_empty(), &sized, || match by_block {
