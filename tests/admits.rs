@@ -77,9 +77,9 @@ fn code_refuses_a_node_with_a_reason_and_the_others_stay() {
     let how = Annotation::new(chip.spec(), &observation, &settings, &constraints);
     let mut module = parse(GRAPH).unwrap();
     let main = module.main;
-    let mut progress = place(&mut module, main, &how);
+    let mut fixpoint = place(&mut module, main, &how);
     let refused = refused_by_code(&module, main, &chip).unwrap();
-    assert!(refuse(module.main_mut(), &how, &mut progress, refused));
+    assert!(refuse(module.main_mut(), &how, &mut fixpoint, refused));
     let places: Vec<String> = module
         .main()
         .nodes()

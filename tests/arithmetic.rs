@@ -23,4 +23,4 @@ mod simulation;
 mod spelled_out;
 mod sums_of_16_bits;
 mod turns;
-mod weights_alone;
+mod weight_only;

@@ -7,7 +7,7 @@ use strait_core::{Attribute, Fused, Term};
 use strait_kernels::integer::Loops;
 use strait_lower::{Fusion, FusionPolicy, fuse};
 use strait_requantize::Requantization;
-use strait_target::{Decision, Options, Origin, Registry, Site, Table, Target, TargetError, TargetSpec};
+use strait_target::{Decision, FusionSite, Options, Origin, Registry, Table, Target, TargetError, TargetSpec};
 
 const TABLE: &str = include_str!("filetests/tables/every-form.toml");
 
@@ -37,7 +37,7 @@ impl Target for Deciding {
         self.table.loops(form, clamp)
     }
 
-    fn custom(&self, _verb: &str, site: &Site<'_>) -> Result<Decision, TargetError> {
+    fn custom(&self, _verb: &str, site: &FusionSite<'_>) -> Result<Decision, TargetError> {
         assert_eq!(site.term(), Term::Conv);
         assert_eq!(site.attribute("groups"), Some(Attribute::Int(1)));
         assert_eq!(site.attribute("group"), None);

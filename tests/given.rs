@@ -9,13 +9,15 @@ use strait_builtin as _;
 use strait_core::text::random::SplitMix64;
 use strait_core::text::{PrintOptions, parse, print};
 use strait_core::verifier::verify;
-use strait_core::{Codes, DataId, Elem, Module, NodeId, Origin, Placement, Port, QuantParams, QuantTable, ReasonCode};
+use strait_core::{
+    DataId, Elem, Module, NodeId, Origin, ParameterCodes, Placement, Port, QuantParams, QuantTable, ReasonCode,
+};
 use strait_driver::config::{self, Override};
 use strait_driver::session::{Session, Silent};
 use strait_driver::{pipeline, targets};
 use strait_kernels::Context;
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Signs, bake, lower, simulate};
-use strait_quantize::annotate::{Given, Progress, RangeFrom, place, refuse};
+use strait_quantize::annotate::{Fixpoint, Given, RangeFrom, place, refuse};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics, annotate};
 use strait_target::spec::{Alignment, Alignments};
@@ -63,7 +65,7 @@ fn a_model_that_comes_with_all_grids_and_codes_becomes_the_same_integers_without
             constraints.given = all_of(&first.main().quant);
             let how = Annotation::new(spec, &observation, &settings, &constraints);
             let main = second.main;
-            annotate(&mut second, main, &how, &mut Progress::default()).unwrap();
+            annotate(&mut second, main, &how, &mut Fixpoint::default()).unwrap();
             bake(&mut second, spec, &mut Baked::default()).unwrap();
             verify(&second).unwrap_or_else(|error| panic!("{case}: {error}"));
             let table = &second.main().quant;
@@ -76,7 +78,7 @@ fn a_model_that_comes_with_all_grids_and_codes_becomes_the_same_integers_without
                 }
                 let given = &constraints.given[&(config.node, config.port)];
                 assert_eq!(table.params(id), Some(given.params.clone()), "{case}");
-                let codes = given.codes.map(|data| Codes { data, given: true });
+                let codes = given.codes.map(|data| ParameterCodes { data, given: true });
                 assert_eq!(table.codes(id), codes, "{case}");
                 assert_eq!(table.baked(config.node, config.port), given.codes, "{case}");
                 parameters += usize::from(codes.is_some());
@@ -119,7 +121,7 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
                 let how = Annotation::new(spec, &observation, &settings, &constraints);
                 place(&mut module, main, &how);
                 let mut free = module.clone();
-                annotate(&mut free, main, &how, &mut Progress::default()).unwrap();
+                annotate(&mut free, main, &how, &mut Fixpoint::default()).unwrap();
                 all_of(&free.main().quant).into_iter()
             };
             let some = all.filter_map(|(place, given)| {
@@ -132,11 +134,11 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
             });
             constraints.given = some.collect();
             let how = Annotation::new(spec, &observation, &settings, &constraints);
-            let (mut progress, mut baked) = (Progress::default(), Baked::default());
+            let (mut fixpoint, mut baked) = (Fixpoint::default(), Baked::default());
             loop {
-                annotate(&mut module, main, &how, &mut progress).unwrap_or_else(|error| panic!("{case}: {error}"));
+                annotate(&mut module, main, &how, &mut fixpoint).unwrap_or_else(|error| panic!("{case}: {error}"));
                 let mut again = module.clone();
-                annotate(&mut again, main, &how, &mut Progress::default()).unwrap();
+                annotate(&mut again, main, &how, &mut Fixpoint::default()).unwrap();
                 assert_eq!(text(&module), text(&again), "{case}");
                 let lowered = bake(&mut module, spec, &mut baked).and_then(|()| lower(&module, spec));
                 verify(&module).unwrap_or_else(|error| panic!("{case}: {error}"));
@@ -145,7 +147,7 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
                     Err(LowerError::Nodes(nodes)) => nodes,
                     Err(error) => panic!("{case}: {error}"),
                 };
-                assert!(refuse(module.main_mut(), &how, &mut progress, nodes));
+                assert!(refuse(module.main_mut(), &how, &mut fixpoint, nodes));
             }
             let (graph, table) = (module.main(), &module.main().quant);
             for (&(id, port), given) in &constraints.given {
@@ -200,7 +202,7 @@ fn reasons(lines: &str, target_name: &str, given: &[(&str, Port, Given)], range:
     }
     let how = Annotation::new(spec, &observation, &settings, &constraints);
     place(&mut module, main, &how);
-    annotate(&mut module, main, &how, &mut Progress::default()).unwrap();
+    annotate(&mut module, main, &how, &mut Fixpoint::default()).unwrap();
     let told = module.main().nodes().filter_map(|(_, node)| match &node.place {
         Placement::Host(reason) => Some(format!("{}: {reason}", module.name(node.name))),
         Placement::Accelerator => None,

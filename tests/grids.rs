@@ -54,9 +54,9 @@ fn where_the_table_says_so_the_scales_of_weights_are_powers_of_two_in_every_chan
         ("requantize  = [\"once\"]", "requantize  = [\"plain\"]"),
     ];
     let per_tensor = [("weight_per  = \"channel\"", "weight_per  = \"tensor\"")];
-    let (weights_alone, both) = (&powers[..1], &powers[..]);
+    let (weight_only, both) = (&powers[..1], &powers[..]);
     for (changes, of_conv) in [
-        (weights_alone.to_vec(), 5),
+        (weight_only.to_vec(), 5),
         (both.to_vec(), 5),
         // What a table with such weights, and other scales of activations, is told: crates/target-table/tests/errors.
         ([both, &shifts].concat(), 5),

@@ -9,7 +9,7 @@ use strait_kernels::Isa;
 use strait_lower::interval::Bounds;
 use strait_lower::{Fused, FusionPolicy};
 use strait_quantize::Annotation;
-use strait_quantize::annotate::{Progress, Run, place, refuse};
+use strait_quantize::annotate::{Fixpoint, Run, place, refuse};
 use strait_target::Registry;
 use strait_tests::integer::{InMemory, Integer, findings, integer, integer_under};
 use strait_tests::numeric::{inputs, run, signal_to_noise};
@@ -305,15 +305,15 @@ fn nodes_that_have_settled_stay_where_they_are() {
             let third = |id: &NodeId| id.index() as u64 % 3 == seed % 3;
             let refused = module.main().nodes().map(|(id, _)| id).filter(third);
             let refused = refused.map(|id| (id, Reason::new(ReasonCode::Range, "")).into());
-            let (mut progress, refused) = (Progress::default(), refused.collect());
-            refuse(module.main_mut(), &how, &mut progress, refused);
+            let (mut fixpoint, refused) = (Fixpoint::default(), refused.collect());
+            refuse(module.main_mut(), &how, &mut fixpoint, refused);
             let places = |module: &Module| -> Vec<Placement> {
                 module.main().nodes().map(|(_, node)| node.place.clone()).collect()
             };
             let settled = places(&module);
             let is_island = |place: &&Placement| matches!(place, Placement::Host(r) if r.code == ReasonCode::Island);
             islands += settled.iter().filter(is_island).count();
-            refuse(module.main_mut(), &how, &mut progress, Vec::new());
+            refuse(module.main_mut(), &how, &mut fixpoint, Vec::new());
             assert_eq!(places(&module), settled, "seed {seed} for {name}");
         }
     }

@@ -32,11 +32,11 @@ fn shifted(x: i64, shift: u32, even: bool) -> i64 {
     }
 }
 
-/// Codes and grid of every value with codes.
-type Codes = BTreeMap<String, (Vec<i64>, f64, i64)>;
+/// OutputCodes and grid of every value with codes.
+type OutputCodes = BTreeMap<String, (Vec<i64>, f64, i64)>;
 
 /// All codes of the lowered graph, and the results of the fused one, on inputs up to `scale`.
-fn codes(text: &str, target: &str, seed: u64, scale: f32) -> (Codes, Vec<Vec<f32>>, Vec<Vec<f32>>) {
+fn codes(text: &str, target: &str, seed: u64, scale: f32) -> (OutputCodes, Vec<Vec<f32>>, Vec<Vec<f32>>) {
     let float = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let samples = InMemory((0..3).map(|at| inputs(&float, seed + at, 1.0)).collect());
     let made: Integer = integer(&float, target, &samples).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -45,7 +45,7 @@ fn codes(text: &str, target: &str, seed: u64, scale: f32) -> (Codes, Vec<Vec<f32
     let views: Vec<TensorView<'_>> = far.iter().map(Tensor::view).collect();
     let module = &made.module;
     let graph = module.graph(made.lowered).unwrap();
-    let mut found = Codes::new();
+    let mut found = OutputCodes::new();
     let reals = |outputs: Vec<Tensor>| -> Vec<Vec<f32>> {
         let real = |y: &Tensor| y.to_data().unwrap().to_f32().unwrap().into_owned();
         outputs.iter().map(real).collect()

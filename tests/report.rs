@@ -17,7 +17,7 @@ use strait_driver::{
 };
 use strait_kernels::Context;
 use strait_lower::{Fusion, FusionPolicy, fuse};
-use strait_quantize::annotate::{Coarser, Findings, Progress, place};
+use strait_quantize::annotate::{Coarser, Findings, Fixpoint, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics, annotate};
 
@@ -282,8 +282,8 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
         Annotation::new(target.spec(), &observation, &settings, &constraints),
     );
     place(&mut module, main, &how);
-    let mut progress = Progress::default();
-    annotate(&mut module, main, &how, &mut progress).unwrap();
+    let mut fixpoint = Fixpoint::default();
+    annotate(&mut module, main, &how, &mut fixpoint).unwrap();
     let (node, made) = module
         .main()
         .nodes()
@@ -304,7 +304,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
         nearness: &BTreeMap::new(),
         findings: &Findings {
             coarser: vec![coarser],
-            ..progress.findings(&module, &how)
+            ..fixpoint.findings(&module, &how)
         },
         rewrites: &BTreeMap::new(),
     });

@@ -6,7 +6,7 @@ use strait_core::text::{PrintOptions, parse, print};
 use strait_core::verifier::verify;
 use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal, Term, ValueId};
 use strait_lower::{Baked, LowerError, Lowered, Turns, bake, lower};
-use strait_quantize::annotate::{Progress, RangeFrom, place, refuse};
+use strait_quantize::annotate::{Fixpoint, RangeFrom, place, refuse};
 use strait_quantize::{Annotation, Settings, annotate};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Alignment, Alignments, Integer, WeightPer};
@@ -58,8 +58,8 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
             };
             let how = Annotation::new(spec, &observation, &settings, &constraints);
             place(&mut module, main, &how);
-            let mut progress = Progress::default();
-            annotate(&mut module, main, &how, &mut progress).unwrap();
+            let mut fixpoint = Fixpoint::default();
+            annotate(&mut module, main, &how, &mut fixpoint).unwrap();
             for _ in 0..4 {
                 let on_target = module
                     .main()
@@ -71,14 +71,14 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
                 }
                 let chosen = left[(random.next_u64() >> 8) as usize % left.len()];
                 let refusal: Refusal = (chosen, Reason::new(ReasonCode::Range, "")).into();
-                refuse(module.main_mut(), &how, &mut progress, vec![refusal]);
+                refuse(module.main_mut(), &how, &mut fixpoint, vec![refusal]);
                 let mut again = module.clone();
-                annotate(&mut module, main, &how, &mut progress).unwrap();
-                annotate(&mut again, main, &how, &mut Progress::default()).unwrap();
+                annotate(&mut module, main, &how, &mut fixpoint).unwrap();
+                annotate(&mut again, main, &how, &mut Fixpoint::default()).unwrap();
                 assert_same(&text(&module), &text(&again), &case);
                 verify(&module).unwrap();
                 turns += 1;
-                visited += progress.visited();
+                visited += fixpoint.visited();
                 nodes += module.main().nodes().count();
             }
         }
@@ -145,8 +145,8 @@ fn a_revision_makes_what_annotating_everything_again_would_make() {
             let (mut module, main, spec) = (float.clone(), float.main, target.spec());
             let (mut settings, constraints, _) = plain(spec);
             let how = Annotation::new(spec, &observation, &settings, &constraints);
-            let mut progress = place(&mut module, main, &how);
-            annotate(&mut module, main, &how, &mut progress).unwrap();
+            let mut fixpoint = place(&mut module, main, &how);
+            annotate(&mut module, main, &how, &mut fixpoint).unwrap();
             for _ in 0..8 {
                 let revised = revised(&settings, spec, &module, &mut random);
                 let [before, after] =
@@ -155,17 +155,17 @@ fn a_revision_makes_what_annotating_everything_again_would_make() {
                 let mut anew = place(&mut again, main, &after);
                 let (mut made, mut next) = (again.clone(), anew.clone());
                 annotate(&mut again, main, &after, &mut anew).unwrap();
-                next.revise((&mut made, main), (&module, &progress), [&before, &after]);
+                next.revise((&mut made, main), (&module, &fixpoint), [&before, &after]);
                 annotate(&mut made, main, &after, &mut next).unwrap();
                 // How far the passes come where they refuse nodes depends on the whole graph.
-                if progress.refusals() + next.refusals() == 0 {
+                if fixpoint.refusals() + next.refusals() == 0 {
                     assert_same(&text(&made), &text(&again), &case);
                     verify(&made).unwrap();
                     revisions += 1;
                     visited += next.visited();
                     nodes += made.main().nodes().count();
                 }
-                (module, progress, settings) = (again, anew, revised);
+                (module, fixpoint, settings) = (again, anew, revised);
             }
         }
     }
@@ -217,13 +217,13 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
     }
     let how = Annotation::new(spec, &observation, &settings, &constraints);
     let (mut module, main, coarser) = (float.clone(), float.main, seed.is_multiple_of(2));
-    let mut progress = place(&mut module, main, &how);
+    let mut fixpoint = place(&mut module, main, &how);
     let (mut turns, mut work, mut first) = (Turns::default(), [0, 0], true);
     for turn in 0.. {
         let placed = module.clone();
-        annotate(&mut module, main, &how, &mut progress).unwrap();
+        annotate(&mut module, main, &how, &mut fixpoint).unwrap();
         verify(&module).unwrap();
-        turns.touch(progress.touched());
+        turns.touch(fixpoint.touched());
         let done = told(turns.lower(&mut module, spec));
         if !first {
             work[0] += turns.visited();
@@ -232,7 +232,7 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
         first &= done.is_ok();
         let mut again = if coarser { module.clone() } else { placed };
         if !coarser {
-            annotate(&mut again, main, &how, &mut Progress::default()).unwrap();
+            annotate(&mut again, main, &how, &mut Fixpoint::default()).unwrap();
         }
         let baked = bake(&mut again, spec, &mut Baked::default());
         assert_eq!(text(&module), text(&again), "{case}, turn {turn}");
@@ -252,13 +252,13 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
             refused.iter_mut().for_each(|refusal| refusal.doublings = 0);
         }
         let mut again = module.clone();
-        let refuse = |module: &mut Module, progress: &mut Progress| {
-            refuse(module.main_mut(), &how, progress, refused.clone());
+        let refuse = |module: &mut Module, fixpoint: &mut Fixpoint| {
+            refuse(module.main_mut(), &how, fixpoint, refused.clone());
         };
-        refuse(&mut module, &mut progress);
+        refuse(&mut module, &mut fixpoint);
         if !coarser {
             // Nothing is known of the graph: all of it is settled again.
-            refuse(&mut again, &mut Progress::default());
+            refuse(&mut again, &mut Fixpoint::default());
             assert_same(&text(&module), &text(&again), &case);
         }
     }

@@ -122,8 +122,8 @@ impl<'a> Both<'a> {
     }
 
     /// Holds the verifier's bounds against the compiler's.
-    fn compare(&mut self) -> Found {
-        let mut found = Found::default();
+    fn compare(&mut self) -> Tally {
+        let mut found = Tally::default();
         let graph = self.module.graph(self.graph).unwrap();
         for &value in graph.nodes().flat_map(|(_, node)| &node.outputs) {
             let (Some(own), name) = (self.own.value(value), self.name(value)) else {
@@ -168,7 +168,7 @@ fn is_narrower(own: &Range, theirs: &Per<(i64, i64)>, axis: Option<usize>) -> Op
 
 /// Numbers of values.
 #[derive(Default)]
-struct Found {
+struct Tally {
     values: usize,
     /// Whose bounds are narrower in the verifier.
     narrower: usize,
@@ -179,8 +179,8 @@ struct Found {
     crossed: usize,
 }
 
-impl Found {
-    fn add(&mut self, other: &Found) {
+impl Tally {
+    fn add(&mut self, other: &Tally) {
         self.values += other.values;
         self.narrower += other.narrower;
         self.attained += other.attained;
@@ -206,7 +206,7 @@ fn codes(seed: u64) -> Vec<Tensor> {
 
 #[test]
 fn nothing_occurs_outside_of_the_bounds_of_windows_and_they_are_within_those_of_the_compiler() {
-    let mut found = Found::default();
+    let mut found = Tally::default();
     for seed in 0..400 {
         let text = images::graph(seed);
         let module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -219,7 +219,7 @@ fn nothing_occurs_outside_of_the_bounds_of_windows_and_they_are_within_those_of_
         }
         found.add(&both.compare());
     }
-    let Found {
+    let Tally {
         values,
         narrower,
         attained,
@@ -259,7 +259,7 @@ fn reals(seed: u64, inputs: &[Tensor]) -> Vec<Vec<Tensor>> {
 /// Windows and products between moves, values that are longer than each other along different axes, and graphs that are called.
 #[test]
 fn nothing_occurs_outside_of_the_bounds_of_what_moves_and_broadcasts() {
-    let (mut found, mut called) = (Found::default(), 0);
+    let (mut found, mut called) = (Tally::default(), 0);
     for seed in 0..400 {
         let (module, inputs) = Maker::new(seed).graph(4 + seed as usize % 16);
         let case = format!("seed {seed}\n{}", text::print(&module, &PrintOptions::default()));
@@ -275,7 +275,7 @@ fn nothing_occurs_outside_of_the_bounds_of_what_moves_and_broadcasts() {
         }
         all.iter_mut().for_each(|both| found.add(&both.compare()));
     }
-    let Found {
+    let Tally {
         values, along, crossed, ..
     } = found;
     assert!(

@@ -39,7 +39,7 @@ fn types_are_chosen_for_all_layers_or_by_rules_and_lose_little() {
 }
 
 #[test]
-fn weights_alone_have_codes_and_cost_next_to_nothing() {
+fn weight_only_costs_next_to_nothing() {
     // Products of the accelerator, of which Ascend takes none of 4 bits with groups or an odd number of channels; agreement, and
     // how many times smaller than the float model's tensors those of the artifact are, at least.
     for (target, weight, count, agreement, smaller) in [
@@ -161,12 +161,12 @@ fn scales_by_block_are_refused_of_codes_and_in_sizes_that_do_not_fit() {
         (
             "generic-int8",
             &[by_block][..],
-            "scales by block are for weights that alone have codes: no layer computes on real numbers",
+            "scales by block are for weight-only layers: no layer computes on real numbers",
         ),
         (
             "generic-int8",
             &["quantize.rule=[{ op=['Gemm'], weights={ per='block' } }]"],
-            "scales by block are for weights that alone have codes: `",
+            "scales by block are for weight-only layers: `",
         ),
         (
             "generic-int8",

@@ -64,7 +64,7 @@ const SHIFTS: Changes = &[
     ("accept    = [\"once\"]", "accept    = [\"plain\", \"once\"]"),
 ];
 
-/// Weights of a Gemm alone have codes, with scales by block.
+/// A weight-only Gemm, with scales by block.
 const BLOCKS: Changes = &[
     (
         "[[\"int8\", \"int8\"]]",

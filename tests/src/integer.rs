@@ -9,7 +9,7 @@ use strait_core::CertificateRecord;
 use strait_core::{GraphId, Module, Switches};
 use strait_lower::{Fused, Fusion, FusionPolicy};
 use strait_quantize::{Settings, annotate::Coarser};
-use strait_target::spec::{Activation, Integer as Codes, Nearness};
+use strait_target::spec::{Activation, Integer as CodeInteger, Nearness};
 use strait_verify::{Finding, Ranges, analyse};
 
 /// The integer model: graph [`Integer::lowered`], and the fused one, which is main.
@@ -71,7 +71,7 @@ pub fn integer_under(
 /// # Errors
 /// Whatever stopped it, as text.
 pub fn integer_of(
-    types: (Option<Activation>, Option<Codes>),
+    types: (Option<Activation>, Option<CodeInteger>),
     policy: FusionPolicy,
     float: &Module,
     target: &str,

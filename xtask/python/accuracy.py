@@ -15,7 +15,7 @@ import processes
 import score
 from accuracy_table import HELD_TO_MARKS, WRITTEN, Row, document
 from models import MODELS
-from weights_alone import weights_alone
+from weight_only import weight_only
 
 LEAST_DECIBEL = 70  # of what an ONNX file computes of a TensorFlow graph
 TARGETS = ["generic-int8", "sima", "ascend"]
@@ -146,11 +146,11 @@ def measure(arguments, model):
                 varied[variant] = outputs and score.score(model, arguments.data, outputs, reference, peer)
             except processes.Failed as failed:
                 failures[variant] = str(failed)
-            if variant == group.weights_alone and variant not in failures:
-                network = place / "weights_alone.onnx"
-                weights_alone(place / "artifact" / "model.qdq.onnx", network)
+            if variant == group.weight_only and variant not in failures:
+                network = place / "weight_only.onnx"
+                weight_only(place / "artifact" / "model.qdq.onnx", network)
                 outputs = network_outputs(arguments, model, network)
-                varied[variants.WEIGHTS_ALONE] = score.score(model, arguments.data, outputs, reference, peer)
+                varied[variants.WEIGHT_ONLY] = score.score(model, arguments.data, outputs, reference, peer)
             print(f"{model.name} {variant}: {varied.get(variant) or failures.get(variant, 'the same')}", file=sys.stderr, flush=True)
 
     def of(name, scores):

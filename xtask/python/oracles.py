@@ -7,7 +7,7 @@ quantization points in float), so outputs may differ by a step and a few close c
 
 What the tests expect of values that saturate on a given grid is what ONNX Runtime computes of the models.
 
-The same where weights alone have codes, of 8 and of 4 bits, with scales by channel and by block: nothing is rounded between them
+The same with weight-only quantization, of 8 and of 4 bits, with scales by channel and by block: nothing is rounded between them
 then, and outputs agree but for the order of float sums.
 
 The deploy model of the target `ascend` is computed with numpy, which must give the very integers of our executor where nothing is

@@ -25,7 +25,7 @@ def session(model, threads=2):
     options.log_severity_level = 3
     # Without VNNI, products of uint8 and int8 saturate in 16 bits on x86-64: figures would depend on the machine.
     options.add_session_config_entry("session.x64quantprecision", "1")
-    # Products with weights that alone have codes are in float, as the file says; by default activations become 8 bits there.
+    # Products with weight-only quantization are in float, as the file says; by default activations become 8 bits there.
     options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
     return onnxruntime.InferenceSession(model if isinstance(model, bytes) else str(model), options, providers=["CPUExecutionProvider"])
 

@@ -14,7 +14,7 @@ use strait_driver::{
     artifact::Kernels,
     config::Override,
     limits::{self, Limits, Operations},
-    pipeline::Share,
+    pipeline::Shard,
     verification::Digest,
 };
 use strait_identify::Tolerance;
@@ -301,8 +301,8 @@ pub(crate) struct Calibrate {
     #[arg(value_name = "CONFIG", required = true)]
     pub(crate) file: Option<PathBuf>,
     /// Observe this part of the samples alone: the I-th of N equal ones, counted from 1
-    #[arg(long, value_name = "I/N", value_parser = share)]
-    pub(crate) shard: Option<Share>,
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub(crate) shard: Option<Shard>,
     /// Write to this file, or under the name of the model and the samples to this folder [default: the cache of the
     /// configuration]
     #[arg(long, value_name = "FILE|DIR")]
@@ -342,12 +342,12 @@ pub(crate) struct Merge {
 }
 
 /// A share of the samples.
-fn share(text: &str) -> Result<Share, String> {
+fn shard(text: &str) -> Result<Shard, String> {
     let wrong = || "a share is I/N, as 2/8 for the second of eight".to_owned();
     let (part, parts) = text.split_once('/').ok_or_else(wrong)?;
     let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
     let (part, parts) = (number(part)?, number(parts)?);
-    Share::new(part, parts).ok_or_else(|| match parts {
+    Shard::new(part, parts).ok_or_else(|| match parts {
         0 => wrong(),
         parts => format!("there is no share {part} of {parts}; they are counted from 1/{parts} to {parts}/{parts}"),
     })
@@ -565,7 +565,7 @@ mod tests {
 
     #[test]
     fn shares_are_counted_from_one() {
-        assert_eq!(share("2/8"), Share::new(2, 8).ok_or_else(String::new));
+        assert_eq!(shard("2/8"), Shard::new(2, 8).ok_or_else(String::new));
         for (text, expected) in [
             ("9/8", "there is no share 9 of 8; they are counted from 1/8 to 8/8"),
             ("0/8", "there is no share 0 of 8"),
@@ -574,7 +574,7 @@ mod tests {
             ("-1/2", "a share is I/N"),
             ("a/b", "a share is I/N"),
         ] {
-            let error = share(text).unwrap_err();
+            let error = shard(text).unwrap_err();
             assert!(error.starts_with(expected), "{text}: {error}");
         }
     }

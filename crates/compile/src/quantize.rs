@@ -9,7 +9,7 @@ use strait_lower::{LowerError, Lowered, Turns};
 use strait_quantize::{
     Annotation, annotate,
     annotate::{
-        Constraints, Findings, ModelGrids, Progress, Unfit, denied, place, refuse, refused_by_code, requantized,
+        Constraints, Findings, Fixpoint, ModelGrids, Unfit, denied, place, refuse, refused_by_code, requantized,
         take_model_grids, widen,
     },
 };
@@ -46,7 +46,7 @@ pub(crate) struct FirstTurn {
     annotated: Module,
     settings: Settings,
     constraints: Constraints,
-    progress: Progress,
+    fixpoint: Fixpoint,
     turns: Turns,
 }
 
@@ -113,10 +113,10 @@ fn attempt(
         .map_err(CompileError::defect)?;
     let mut how = Annotation::new(spec, task.observation, settings, &constraints);
     widen(&module, main, &mut how);
-    let mut progress = place(&mut module, main, &how);
+    let mut fixpoint = place(&mut module, main, &how);
     let refused = refused_by_code(&module, main, task.target.as_ref());
     let refused = refused.map_err(|error| CompileError::Target(error.to_string()))?;
-    refuse(module.main_mut(), &how, &mut progress, refused);
+    refuse(module.main_mut(), &how, &mut fixpoint, refused);
     let mut turns = match before {
         None => {
             let own = grids.iter();
@@ -126,33 +126,33 @@ fn attempt(
         Some(before) => {
             let mut other = Annotation::new(spec, task.observation, &before.settings, &before.constraints);
             widen(&module, main, &mut other);
-            let kept = (&before.annotated, &before.progress);
-            progress.revise((&mut module, main), kept, [&other, &how]);
+            let kept = (&before.annotated, &before.fixpoint);
+            fixpoint.revise((&mut module, main), kept, [&other, &how]);
             before.turns.clone()
         }
     };
-    let (placed, mut visited, mut first) = (progress.refusals(), None, None);
+    let (placed, mut visited, mut first) = (fixpoint.refusals(), None, None);
     // What is on the host for the sake of a grid may come back.
     let is_final = grids.is_empty() || !task.resolved.requantizes;
-    let lowered = turned(&mut module, &mut progress, &how, |module, progress| {
+    let lowered = turned(&mut module, &mut fixpoint, &how, |module, fixpoint| {
         if is_final {
             hold_to_integers(settings, module)?;
         }
-        annotate(module, main, &how, progress).map_err(CompileError::defect)?;
-        let (is_first, is_refused) = (visited.is_none(), progress.refusals() > placed);
-        visited.get_or_insert(progress.visited());
+        annotate(module, main, &how, fixpoint).map_err(CompileError::defect)?;
+        let (is_first, is_refused) = (visited.is_none(), fixpoint.refusals() > placed);
+        visited.get_or_insert(fixpoint.visited());
         if is_first && is_refused && before.is_some() {
             return Ok(Turn::Done(None));
         }
         if is_final {
             hold_to_integers(settings, module)?;
         }
-        turns.touch(progress.touched());
+        turns.touch(fixpoint.touched());
         let lowered = turns.lower(module, spec);
         if is_first && !is_refused && grids.is_empty() {
             let mut annotated = module.clone();
             let turns = turns.of_copy(&mut annotated);
-            first = Some((annotated, progress.clone(), turns));
+            first = Some((annotated, fixpoint.clone(), turns));
         }
         match lowered {
             Ok(lowered) => Ok(Turn::Done(Some(lowered))),
@@ -166,15 +166,15 @@ fn attempt(
         || check_invariants(&module, "annotate"),
         || check_invariants(&lowered.module, "lower"),
     )?;
-    let mut findings = progress.findings(&module, &how);
+    let mut findings = fixpoint.findings(&module, &how);
     findings.requantized = requantized(&module, &grids, freed).map_err(CompileError::defect)?;
-    let unfitting = progress.unfitting().iter().filter(|(value, _)| grids.has(**value));
+    let unfitting = fixpoint.unfitting().iter().filter(|(value, _)| grids.has(**value));
     let unfitting = unfitting.map(|(&value, why)| (value, why.clone())).collect();
-    let first = first.map(|(annotated, progress, turns)| FirstTurn {
+    let first = first.map(|(annotated, fixpoint, turns)| FirstTurn {
         annotated,
         settings: settings.clone(),
         constraints: constraints.clone(),
-        progress,
+        fixpoint,
         turns,
     });
     Ok(Some(Quantized {
@@ -203,15 +203,15 @@ enum Turn<T> {
 /// of it at once. Grids become coarser only so often, so that the turns come to an end.
 fn turned<T>(
     module: &mut Module,
-    progress: &mut Progress,
+    fixpoint: &mut Fixpoint,
     how: &Annotation<'_>,
-    mut turn: impl FnMut(&mut Module, &mut Progress) -> Result<Turn<T>, CompileError>,
+    mut turn: impl FnMut(&mut Module, &mut Fixpoint) -> Result<Turn<T>, CompileError>,
 ) -> Result<T, CompileError> {
     loop {
-        match turn(module, progress)? {
+        match turn(module, fixpoint)? {
             Turn::Done(done) => return Ok(done),
             Turn::Refused(nodes) => {
-                if !refuse(module.main_mut(), how, progress, nodes) {
+                if !refuse(module.main_mut(), how, fixpoint, nodes) {
                     return Err(CompileError::defect("a node on the host was refused"));
                 }
             }
@@ -286,7 +286,7 @@ mod tests {
         let constraints = Constraints::default();
         let how = Annotation::new(&spec, &observation, &settings, &constraints);
         let mut count = 0;
-        let done = turned(&mut module, &mut Progress::default(), &how, |module, _| {
+        let done = turned(&mut module, &mut Fixpoint::default(), &how, |module, _| {
             count += 1;
             // Each turn finds one more: what it depends on has only just moved.
             let first = module.main().nodes().find(|(_, n)| n.place == Placement::Accelerator);
@@ -305,7 +305,7 @@ mod tests {
         let constraints = Constraints::default();
         let how = Annotation::new(&spec, &observation, &settings, &constraints);
         let id = module.main().nodes().next().expect("a node").0;
-        let error = turned(&mut module, &mut Progress::default(), &how, |_, _| {
+        let error = turned(&mut module, &mut Fixpoint::default(), &how, |_, _| {
             let why = Reason::new(ReasonCode::NoForm, "again and again");
             Ok(Turn::<()>::Refused(vec![(id, why).into()]))
         });

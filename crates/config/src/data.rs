@@ -52,14 +52,14 @@ impl Data {
     /// The set of samples.
     pub fn set(&self, most: Option<NonZeroU32>, unreadable: Unreadable) -> samples::Set {
         samples::Set {
-            place: match self {
+            source: match self {
                 Data::One(path) => match path.random() {
-                    Some(count) => samples::Place::Random(count),
-                    None => samples::Place::Path(path.as_ref().to_owned()),
+                    Some(count) => samples::SampleSource::Random(count),
+                    None => samples::SampleSource::Path(path.as_ref().to_owned()),
                 },
                 Data::Listed(paths) => {
                     let paths = paths.iter().map(|path| PathBuf::from(path.as_str()));
-                    samples::Place::Listed(paths.collect())
+                    samples::SampleSource::Listed(paths.collect())
                 }
             },
             most,

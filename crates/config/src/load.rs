@@ -54,18 +54,21 @@ impl Loaded {
         for (path, node) in keys {
             let given = path.iter().fold(KeyPath::default(), |path, key| path.key(key));
             if !self.has(&given) {
-                let keys = path.into_iter().map(|key| (key, node.place.clone()));
+                let keys = path.into_iter().map(|key| (key, node.location.clone()));
                 overrides::put(&mut tree, keys.collect(), node.clone())?;
             }
         }
-        let path = ["quantize", "rule"].map(|key| (key.to_owned(), tree.place.clone()));
+        let path = ["quantize", "rule"].map(|key| (key.to_owned(), tree.location.clone()));
         let own = tree.find(&KeyPath::of(&["quantize", "rule"])).cloned();
-        let (mut all, place) = (rules, own.as_ref().map_or(tree.place.clone(), |own| own.place.clone()));
+        let (mut all, place) = (
+            rules,
+            own.as_ref().map_or(tree.location.clone(), |own| own.location.clone()),
+        );
         if let Some(Value::List(own)) = own.map(|own| own.value) {
             all.extend(own);
         }
         let value = Value::List(all);
-        overrides::put(&mut tree, path.into(), Node { value, place })?;
+        overrides::put(&mut tree, path.into(), Node { value, location: place })?;
         let expanded = loaded(tree, &self.folder)?;
         Ok(Loaded {
             given: self.given.clone(),

@@ -6,7 +6,7 @@ use std::{path::PathBuf, sync::Arc};
 use toml::de::{DeTable, DeValue};
 
 use strait_document::{
-    Diagnostic, Diagnostics, Entry, Node, Place, Source, Table, Value, codes, diagnostic::SourceText,
+    Diagnostic, Diagnostics, Entry, Node, Source, SourceLocation, Table, Value, codes, diagnostic::SourceText,
 };
 
 /// The option that sets `output.dir`, as places name it.
@@ -91,7 +91,7 @@ impl Override {
             folder: PathBuf::new(),
             rank,
         });
-        let whole = Place {
+        let whole = SourceLocation {
             span: Some(0..source.text.text.len()),
             source,
         };
@@ -101,19 +101,19 @@ impl Override {
                 at(keys, &whole),
                 Node {
                     value: Value::Text(text.clone()),
-                    place: whole,
+                    location: whole,
                 },
             ),
             Content::List(keys, texts) => {
                 let node = |text: &String| Node {
                     value: Value::Text(text.clone()),
-                    place: whole.clone(),
+                    location: whole.clone(),
                 };
                 (
                     at(keys, &whole),
                     Node {
                         value: Value::List(texts.iter().map(node).collect()),
-                        place: whole.clone(),
+                        location: whole.clone(),
                     },
                 )
             }
@@ -123,23 +123,23 @@ impl Override {
 }
 
 /// A key and where it was written.
-type PlacedKey = (String, Place);
+type PlacedKey = (String, SourceLocation);
 
-fn at(keys: &[&str], place: &Place) -> Vec<PlacedKey> {
-    keys.iter().map(|&key| (key.to_owned(), place.clone())).collect()
+fn at(keys: &[&str], location: &SourceLocation) -> Vec<PlacedKey> {
+    keys.iter().map(|&key| (key.to_owned(), location.clone())).collect()
 }
 
 /// `KEY=VALUE`. Neither side is a document, so each is parsed by itself, at the first `=` outside quotes.
-fn assignment(text: &str, whole: &Place) -> Result<(Vec<PlacedKey>, Node), Diagnostics> {
-    let wrong = |message: String, place: &Place| {
+fn assignment(text: &str, whole: &SourceLocation) -> Result<(Vec<PlacedKey>, Node), Diagnostics> {
+    let wrong = |message: String, location: &SourceLocation| {
         Diagnostic::error(codes::ARGUMENT, message)
-            .at(place.excerpt(""))
+            .at(location.excerpt(""))
             .help("write KEY=VALUE as in the file: --set calibration.samples=64, --set 'output.dir=\"build\"'")
     };
     let Some(equals) = equals_outside_quotes(text) else {
         return Err(wrong("`--set` takes KEY=VALUE".to_owned(), whole).into());
     };
-    let part = |span: std::ops::Range<usize>| Place {
+    let part = |span: std::ops::Range<usize>| SourceLocation {
         source: Arc::clone(&whole.source),
         span: Some(span),
     };
@@ -172,7 +172,7 @@ fn equals_outside_quotes(text: &str) -> Option<usize> {
 }
 
 /// The keys of a document that is nothing but `a.b.c = 0`.
-fn chain(table: &DeTable<'_>, place: &Place) -> Option<Vec<PlacedKey>> {
+fn chain(table: &DeTable<'_>, location: &SourceLocation) -> Option<Vec<PlacedKey>> {
     let mut keys = Vec::new();
     let mut table = table;
     loop {
@@ -180,8 +180,8 @@ fn chain(table: &DeTable<'_>, place: &Place) -> Option<Vec<PlacedKey>> {
         let span = Some(key.span());
         keys.push((
             key.get_ref().as_ref().to_owned(),
-            Place {
-                source: Arc::clone(&place.source),
+            SourceLocation {
+                source: Arc::clone(&location.source),
                 span,
             },
         ));
@@ -209,7 +209,7 @@ pub(super) fn put(root: &mut Node, keys: Vec<PlacedKey>, value: Node) -> Result<
         path = path.key(&key);
         let empty = Node {
             value: Value::Table(Table::default()),
-            place: place.clone(),
+            location: place.clone(),
         };
         let entry = entries.get_or_insert_with(key, || Entry {
             key: place,

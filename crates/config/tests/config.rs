@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 use strait_config::{self as config, KeyPath, Override, preprocess::plan, types::*};
 use strait_document::Diagnostics;
-use strait_samples::Place;
+use strait_samples::SampleSource;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/config");
 
@@ -107,7 +107,7 @@ fn the_command_line_wins_and_its_paths_are_its_own() {
         .as_ref()
         .unwrap()
         .set(config.calibration.samples, config.calibration.unreadable);
-    assert_eq!(set.place, Place::Path("calib.npz".into()));
+    assert_eq!(set.source, SampleSource::Path("calib.npz".into()));
     assert_eq!(config.output.dir.of_target("sima"), Path::new("out/sima"));
     assert_eq!(config.calibration.samples.map(u32::from), Some(64));
     assert_eq!(config.input["odd.name:0"].range.unwrap().0, [-1.0, 1.0]);

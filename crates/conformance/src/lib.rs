@@ -18,7 +18,7 @@ mod report;
 mod runs;
 mod samples;
 
-pub use kit::{Examination, Group, Kit, Line, Progress, Recording, examine};
+pub use kit::{Examination, ExaminationProgress, Group, Kit, Line, Recording, examine};
 pub use report::{Finding, FormReport, Report, Wrong};
 
 use numbers::Numbers;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use strait_builtin as _;
-use strait_conformance::{Examination, Group, Kit, Line, Progress, Recording, examine};
+use strait_conformance::{Examination, ExaminationProgress, Group, Kit, Line, Recording, examine};
 use strait_kernels::{
     KernelError,
     integer::{Loops, ThroughTile, Tile, TileKernel, standard},
@@ -443,7 +443,7 @@ fn every_threshold_of_16_bits_is_looked_at_and_what_is_left_out_is_said() {
 fn parts_and_steps_are_shown_to_whoever_wants_to_know() {
     #[derive(Debug, Default)]
     struct Seen(RefCell<Vec<(String, usize, usize)>>);
-    impl Progress for Seen {
+    impl ExaminationProgress for Seen {
         fn begin(&self, part: &str, steps: usize) {
             self.0.borrow_mut().push((part.into(), steps, 0));
         }

@@ -11,7 +11,7 @@ use crate::shape::{Dim, TensorType};
 use smallvec::{SmallVec, smallvec};
 
 /// A type, where there is an operand or a result.
-type Known<'a> = Option<&'a TensorType>;
+type OptionalType<'a> = Option<&'a TensorType>;
 
 impl Op {
     /// The graphs of the module that the op names, in the order of its attributes.
@@ -60,7 +60,7 @@ impl Module {
     ///
     /// # Errors
     /// A graph that is not there, and operands that are not what its inputs ask for.
-    pub(crate) fn results_of_graphs(&self, op: &Op, operands: &[Known<'_>]) -> Option<Result<Results, Reason>> {
+    pub(crate) fn results_of_graphs(&self, op: &Op, operands: &[OptionalType<'_>]) -> Option<Result<Results, Reason>> {
         match op {
             Op::Call(op) => Some(
                 self.named(op.graph)
@@ -72,7 +72,7 @@ impl Module {
         }
     }
 
-    fn results_of_if(&self, op: &If, operands: &[Known<'_>]) -> Result<Results, Reason> {
+    fn results_of_if(&self, op: &If, operands: &[OptionalType<'_>]) -> Result<Results, Reason> {
         let [Some(condition), captured @ ..] = operands else {
             return Err(wrong("it has no condition"));
         };
@@ -100,7 +100,7 @@ impl Module {
         few(joined.collect::<Result<Results, Reason>>()?)
     }
 
-    fn results_of_loop(&self, op: &Loop, operands: &[Known<'_>]) -> Result<Results, Reason> {
+    fn results_of_loop(&self, op: &Loop, operands: &[OptionalType<'_>]) -> Result<Results, Reason> {
         let (body, carried) = (self.named(op.body)?, op.carried as usize);
         for (position, elem, what) in [(0, Elem::I64, "the most runs"), (1, Elem::Bool, "the condition")] {
             if let Some(Some(ty)) = operands.get(position) {
@@ -109,7 +109,7 @@ impl Module {
         }
         let own = [Elem::I64, Elem::Bool].map(|elem| TensorType::fixed(elem, &[]));
         let rest = operands.get(Loop::BOUNDS..).unwrap_or_default();
-        let all: Vec<Known<'_>> = own.iter().map(Some).chain(rest.iter().copied()).collect();
+        let all: Vec<OptionalType<'_>> = own.iter().map(Some).chain(rest.iter().copied()).collect();
         accepts(body, &all)?;
         let made = types(body, body.outputs());
         let [condition, made @ ..] = &made[..] else {
@@ -187,9 +187,9 @@ fn alike(a: &TensorType, b: &TensorType) -> bool {
 }
 
 /// The operands are what the inputs of a graph ask for; an input with a named extent takes any.
-fn accepts(graph: &Graph, operands: &[Known<'_>]) -> Result<(), Reason> {
+fn accepts(graph: &Graph, operands: &[OptionalType<'_>]) -> Result<(), Reason> {
     let inputs = types(graph, graph.inputs());
-    let fits = |(input, operand): (&TensorType, &Known<'_>)| {
+    let fits = |(input, operand): (&TensorType, &OptionalType<'_>)| {
         operand.is_some_and(|operand| {
             let mut dims = input.shape.iter().zip(&operand.shape);
             alike(input, operand) && dims.all(|(input, dim)| input.fixed().is_none() || input == dim)

@@ -64,8 +64,8 @@ pub use op::Op;
 pub use pass::PassError;
 pub use patch::{Applied, NewNode, Patch, PatchError, Source};
 pub use quant::{
-    Codes, Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, Parts, Policy, Port, QuantConfig,
-    QuantParams, QuantTable, Scheme, SchemeError, State,
+    Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, ParameterCodes, Parts, Policy, Port,
+    QuantConfig, QuantParams, QuantTable, Scheme, SchemeError, State,
 };
 pub use reason::Reason;
 pub use reason_code::ReasonCode;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Diagnostic, Diagnostics, Entry, Format, Key, KeyPath, Node, Place, Rule, Shape, Table, Value, codes,
+    Diagnostic, Diagnostics, Entry, Format, Key, KeyPath, Node, Rule, Shape, SourceLocation, Table, Value, codes,
     nearest::did_you_mean,
     schema::{list, written},
 };
@@ -34,12 +34,13 @@ struct Checker {
 }
 
 impl Checker {
-    fn report(&mut self, place: &Place, label: &str, finding: Diagnostic) {
-        self.findings.push((place.order(), finding.at(place.excerpt(label))));
+    fn report(&mut self, location: &SourceLocation, label: &str, finding: Diagnostic) {
+        self.findings
+            .push((location.order(), finding.at(location.excerpt(label))));
     }
 
     fn value(&mut self, shape: &Shape, node: &mut Node, path: &KeyPath) {
-        let place = node.place.clone();
+        let place = node.location.clone();
         match (shape, &mut node.value) {
             (Shape::Table(keys), Value::Table(entries)) => self.table(keys, entries, &place, path),
             (Shape::Either { text: inner, .. }, Value::Text(_))
@@ -118,7 +119,7 @@ impl Checker {
         }
     }
 
-    fn table(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, place: &Place, path: &KeyPath) {
+    fn table(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, location: &SourceLocation, path: &KeyPath) {
         for (name, entry) in entries.iter_mut() {
             let path = path.clone().key(name);
             match keys.get(name) {
@@ -138,7 +139,7 @@ impl Checker {
                     first_sentence(&key.doc),
                     key.shape.expectation()
                 ));
-                self.report(place, "in this table", finding);
+                self.report(location, "in this table", finding);
             }
             // Only what stands in the tree is resolved, so a path's default is put there.
             if let (Shape::Text { format }, Some(default)) = (&key.shape, &key.default)
@@ -147,13 +148,13 @@ impl Checker {
                 let value = Value::Text(default.as_str().unwrap_or_default().to_owned());
                 let mut node = Node {
                     value,
-                    place: place.clone(),
+                    location: location.clone(),
                 };
                 self.value(&key.shape, &mut node, &path.clone().key(name));
                 entries.insert(
                     name.clone(),
                     Entry {
-                        key: place.clone(),
+                        key: location.clone(),
                         node,
                     },
                 );
@@ -161,7 +162,13 @@ impl Checker {
         }
     }
 
-    fn one_key(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, place: &Place, path: &KeyPath) {
+    fn one_key(
+        &mut self,
+        keys: &BTreeMap<String, Key>,
+        entries: &mut Table,
+        location: &SourceLocation,
+        path: &KeyPath,
+    ) {
         for (name, entry) in entries.iter_mut() {
             let path = path.clone().key(name);
             match keys.get(name) {
@@ -173,7 +180,7 @@ impl Checker {
             let finding = Diagnostic::error(codes::CONFLICT, format!("`{path}` has {} keys", entries.len()))
                 .note(format!("it takes exactly one of {}", list(keys.keys())))
                 .help("write a table of its own for each: [{ scale = 2.0 }, { offset = 1.0 }]");
-            self.report(place, "expected one key", finding);
+            self.report(location, "expected one key", finding);
         }
     }
 
@@ -181,17 +188,28 @@ impl Checker {
         &mut self,
         keys: impl Iterator<Item = &'k str> + Clone,
         name: &str,
-        place: &Place,
+        location: &SourceLocation,
         path: &KeyPath,
     ) {
         let mut finding = Diagnostic::error(codes::UNKNOWN_KEY, format!("there is no key `{path}`"));
         if let [nearest, ..] = did_you_mean(name, keys.clone()).as_slice() {
             finding = finding.help(format!("did you mean `{nearest}`?"));
         }
-        self.report(place, "unknown key", finding.note(format!("keys here: {}", list(keys))));
+        self.report(
+            location,
+            "unknown key",
+            finding.note(format!("keys here: {}", list(keys))),
+        );
     }
 
-    fn text(&mut self, shape: &Shape, format: Option<Format>, text: &mut String, place: &Place, path: &KeyPath) {
+    fn text(
+        &mut self,
+        shape: &Shape,
+        format: Option<Format>,
+        text: &mut String,
+        location: &SourceLocation,
+        path: &KeyPath,
+    ) {
         let expected = format!("expected {}", shape.expectation());
         let (is_right, is_path): (fn(&str) -> bool, bool) = match format.map(|format| format.rule) {
             Some(Rule::Text(is_right)) => (is_right, false),
@@ -205,29 +223,29 @@ impl Checker {
         };
         if text.is_empty() {
             self.report(
-                place,
+                location,
                 &expected,
                 Diagnostic::error(codes::VALUE, format!("`{path}` is empty")),
             );
         } else if !is_right(text) {
             self.report(
-                place,
+                location,
                 &expected,
                 Diagnostic::error(codes::VALUE, format!("`{path}` cannot be {text:?}")),
             );
         } else if is_path {
-            match place.source.folder.join(&*text).to_str() {
+            match location.source.folder.join(&*text).to_str() {
                 Some(resolved) => *text = resolved.to_owned(),
                 None => {
-                    let folder = place.source.folder.display();
+                    let folder = location.source.folder.display();
                     let message = format!("the name of the folder {folder} is not UTF-8");
-                    self.report(place, "relative to it", Diagnostic::error(codes::FILE, message));
+                    self.report(location, "relative to it", Diagnostic::error(codes::FILE, message));
                 }
             }
         }
     }
 
-    fn word(&mut self, words: &[(String, String)], text: &str, place: &Place, path: &KeyPath) {
+    fn word(&mut self, words: &[(String, String)], text: &str, location: &SourceLocation, path: &KeyPath) {
         let is = |word: &str| match word.strip_suffix("NAME") {
             Some(start) => text.strip_prefix(start).is_some_and(|name| !name.is_empty()),
             None => word == text,
@@ -240,13 +258,20 @@ impl Checker {
             finding = finding.help(format!("did you mean {nearest:?}?"));
         }
         self.report(
-            place,
+            location,
             &format!("expected {}", Shape::Word(words.to_vec()).expectation()),
             finding,
         );
     }
 
-    fn length(&mut self, shape: &Shape, length: usize, (min, max): (usize, usize), place: &Place, path: &KeyPath) {
+    fn length(
+        &mut self,
+        shape: &Shape,
+        length: usize,
+        (min, max): (usize, usize),
+        location: &SourceLocation,
+        path: &KeyPath,
+    ) {
         if length < min || length > max {
             let elements = if length == 1 { "element" } else { "elements" };
             let finding = Diagnostic::error(codes::RANGE, format!("`{path}` has {length} {elements}"));
@@ -256,13 +281,13 @@ impl Checker {
                 format!("at least {min}")
             };
             let finding = finding.note(format!("it is {}", shape.expectation()));
-            self.report(place, &format!("expected {expected}"), finding);
+            self.report(location, &format!("expected {expected}"), finding);
         }
     }
 
-    fn out_of_range(&mut self, shape: &Shape, number: &str, place: &Place, path: &KeyPath) {
+    fn out_of_range(&mut self, shape: &Shape, number: &str, location: &SourceLocation, path: &KeyPath) {
         let finding = Diagnostic::error(codes::RANGE, format!("`{path}` cannot be {number}"));
-        self.report(place, &format!("expected {}", shape.expectation()), finding);
+        self.report(location, &format!("expected {}", shape.expectation()), finding);
     }
 }
 

@@ -1,8 +1,8 @@
 //! From a text to a tree, and from a tree to the types.
 
 use crate::{
-    Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Place, Shape, Source, Table, Value, check::check, codes,
-    tree::entries,
+    Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Shape, Source, SourceLocation, Table, Value,
+    check::check, codes, tree::entries,
 };
 use serde::de::DeserializeOwned;
 use std::{ops::Range, sync::Arc};
@@ -55,14 +55,14 @@ pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
     if errors.is_empty() {
         return Ok(Node {
             value: Value::Table(entries(source, table.get_ref(), 0)),
-            place: Place {
+            location: SourceLocation {
                 source: Arc::clone(source),
                 span: None,
             },
         });
     }
     if let Some((language, span)) = other_language(&source.text.text) {
-        let place = Place {
+        let place = SourceLocation {
             source: Arc::clone(source),
             span: Some(span),
         };
@@ -74,7 +74,7 @@ pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
     }
     errors.sort_by_key(|error| error.span().map(|span| span.start));
     let findings = errors.iter().take(MOST_SYNTAX_ERRORS).map(|error| {
-        let place = Place {
+        let place = SourceLocation {
             source: Arc::clone(source),
             span: error.span(),
         };
@@ -128,7 +128,7 @@ pub fn read<T: Document>(tree: &mut Node) -> Result<T, Diagnostics> {
     T::deserialize(&*tree).map_err(|error| {
         let message = format!("defect in Strait: a checked document cannot be read: {error}");
         Diagnostic::error(codes::DEFECT, message)
-            .at(tree.place.excerpt(""))
+            .at(tree.location.excerpt(""))
             .into()
     })
 }
@@ -138,7 +138,7 @@ fn refuse_newer<T: Document>(tree: &Node) -> Result<(), Diagnostics> {
     match tree.find(&KeyPath::of(&["schema"])) {
         Some(Node {
             value: Value::Integer(schema),
-            place,
+            location: place,
         }) if *schema > i64::from(T::SCHEMA) => {
             let message = format!(
                 "{} has schema {schema}, which is newer than this version of Strait",

@@ -55,4 +55,4 @@ pub use schemars;
 pub use serde;
 pub use table::Table;
 pub use text_proto::text_proto;
-pub use tree::{Entry, KeyPath, Node, Place, Source, Value};
+pub use tree::{Entry, KeyPath, Node, Source, SourceLocation, Value};

@@ -5,7 +5,7 @@
 //! either quotation mark with their escapes, those that follow each other as one, numbers with their suffixes, `,` and `;`
 //! between fields, and comments behind `#`. Extensions and `Any` in brackets are not.
 
-use crate::{Diagnostic, Diagnostics, Entry, Key, Node, Place, Shape, Source, Table, Value, codes};
+use crate::{Diagnostic, Diagnostics, Entry, Key, Node, Shape, Source, SourceLocation, Table, Value, codes};
 use std::{ops::Range, sync::Arc};
 
 /// A longer text is refused before it is read.
@@ -36,11 +36,11 @@ pub fn text_proto(source: &Arc<Source>, shape: &Shape) -> Result<Node, Diagnosti
             .into());
     }
     let value = reader.message(shape, None, 0)?;
-    let place = Place {
+    let place = SourceLocation {
         source: Arc::clone(source),
         span: None,
     };
-    Ok(Node { value, place })
+    Ok(Node { value, location: place })
 }
 
 struct Reader<'a> {
@@ -60,8 +60,8 @@ fn of_field<'s>(shape: &'s Shape, name: &str) -> Option<&'s Key> {
 }
 
 impl Reader<'_> {
-    fn place(&self, span: Range<usize>) -> Place {
-        Place {
+    fn place(&self, span: Range<usize>) -> SourceLocation {
+        SourceLocation {
             source: Arc::clone(self.source),
             span: Some(span),
         }
@@ -168,7 +168,7 @@ impl Reader<'_> {
         if repeated {
             let empty = || Node {
                 value: Value::List(Vec::new()),
-                place: key.clone(),
+                location: key.clone(),
             };
             let entry = fields.get_or_insert_with(name.to_owned(), || Entry {
                 key: key.clone(),
@@ -204,7 +204,7 @@ impl Reader<'_> {
             None => return Err(self.wrong(self.here(), "expected a value").into()),
         };
         let place = self.place(start..self.at);
-        Ok(Node { value, place })
+        Ok(Node { value, location: place })
     }
 
     /// A number, `true` or `false`, or a name of an enumeration.

@@ -26,14 +26,14 @@ pub struct Source {
 
 /// Where something was written.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct SourceLocation {
     /// The text.
     pub source: Arc<Source>,
     /// `None` for the text as a whole.
     pub span: Option<Range<usize>>,
 }
 
-impl Place {
+impl SourceLocation {
     /// For a diagnostic, with what is said beside the caret.
     pub fn excerpt(&self, label: impl Into<String>) -> Excerpt {
         Excerpt {
@@ -55,7 +55,7 @@ pub struct Node {
     /// The value.
     pub value: Value,
     /// Where it was written.
-    pub place: Place,
+    pub location: SourceLocation,
 }
 
 /// A value of TOML.
@@ -83,7 +83,7 @@ pub enum Value {
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Of the key; the node has the value's.
-    pub key: Place,
+    pub key: SourceLocation,
     /// The value.
     pub node: Node,
 }
@@ -119,7 +119,7 @@ impl Node {
         };
         Node {
             value,
-            place: place(source, parsed.span(), offset),
+            location: place(source, parsed.span(), offset),
         }
     }
 
@@ -143,7 +143,7 @@ impl Node {
     /// An error about the value at `path`, with its place and `label` beside the caret. Where nothing was given at
     /// `path`, the place is that of the table or list around it.
     pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
-        Diagnostic::error(code, message).at(self.nearest(path).place.excerpt(label))
+        Diagnostic::error(code, message).at(self.nearest(path).location.excerpt(label))
     }
 
     fn step(&self, segment: &Segment) -> Option<&Node> {
@@ -186,8 +186,8 @@ pub(crate) fn entries(source: &Arc<Source>, table: &DeTable<'_>, offset: usize) 
     table.iter().map(entry).collect()
 }
 
-fn place(source: &Arc<Source>, span: Range<usize>, offset: usize) -> Place {
-    Place {
+fn place(source: &Arc<Source>, span: Range<usize>, offset: usize) -> SourceLocation {
+    SourceLocation {
         source: Arc::clone(source),
         span: Some(span.start + offset..span.end + offset),
     }

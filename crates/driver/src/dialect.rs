@@ -4,7 +4,7 @@
 use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap, path::Path, sync::Arc};
 
 use serde_json::{Map, Value as Json};
-use strait_document::{Entry, Node, Place, Shape, Source, Value, diagnostic::SourceText, nearest, text_proto};
+use strait_document::{Entry, Node, Shape, Source, SourceLocation, Value, diagnostic::SourceText, nearest, text_proto};
 use strait_target::{
     Dialect, Options, Registry,
     dialect::{Means, Setting},
@@ -33,7 +33,7 @@ pub fn expanded<'a>(loaded: &'a Loaded, registry: &Registry) -> Result<Cow<'a, L
 }
 
 /// All that the words say.
-fn found(loaded: &Loaded, registry: &Registry) -> Result<Found, Diagnostics> {
+fn found(loaded: &Loaded, registry: &Registry) -> Result<TranslatedRules, Diagnostics> {
     let config = &loaded.config;
     let entries = config
         .target
@@ -70,7 +70,7 @@ fn found(loaded: &Loaded, registry: &Registry) -> Result<Found, Diagnostics> {
 /// # Errors
 /// As for [`expanded`].
 pub fn rules(loaded: &Loaded, registry: &Registry) -> Result<String, Diagnostics> {
-    let Found { rules, keys } = found(loaded, registry)?;
+    let TranslatedRules { rules, keys } = found(loaded, registry)?;
     let paths: Vec<Vec<String>> = keys.keys().cloned().collect();
     let expanded = loaded.with(rules, keys.into_iter().collect())?;
     let mut document = toml::Table::new();
@@ -150,7 +150,7 @@ fn of_dialect(options: &Node, shape: &Shape) -> Node {
     let own = entries.iter().filter(|(name, _)| keys(shape).any(|key| key == *name));
     Node {
         value: Value::Table(own.map(|(name, entry)| (name.clone(), entry.clone())).collect()),
-        place: options.place.clone(),
+        location: options.location.clone(),
     }
 }
 
@@ -189,7 +189,7 @@ fn unread(loaded: &Loaded, path: &KeyPath, registry: &Registry) -> Diagnostic {
 }
 
 /// Rules and keys that the words say, as a configuration has them.
-struct Found {
+struct TranslatedRules {
     rules: Vec<Node>,
     keys: BTreeMap<Vec<String>, Node>,
 }
@@ -205,7 +205,7 @@ impl Expansion {
     /// Adds the settings of one target. A later one of the same key wins.
     fn take(&mut self, id: &str, settings: Vec<(Setting, Node)>) -> Result<(), Diagnostics> {
         for (Setting { means, .. }, said) in settings {
-            let place = &said.place;
+            let place = &said.location;
             let (path, value) = match means {
                 Means::Rule(mut keys) => {
                     keys.insert("target".to_owned(), Json::from(vec![id]));
@@ -223,7 +223,7 @@ impl Expansion {
             // An element of a list stands where the word has it.
             if let (Value::List(items), Value::List(words)) = (&mut node.value, &said.value) {
                 let each = items.iter_mut().zip(words);
-                each.for_each(|(item, word)| item.place = word.place.clone());
+                each.for_each(|(item, word)| item.location = word.location.clone());
             }
             self.keys.entry(path).or_default().insert(id.to_owned(), node);
         }
@@ -232,7 +232,7 @@ impl Expansion {
 
     /// The rules, and the keys that the configuration does not give itself. All but options of a target are one for all targets that
     /// are compiled together, and all of them are to say the same.
-    fn settled(self, loaded: &Loaded) -> Result<Found, Diagnostics> {
+    fn settled(self, loaded: &Loaded) -> Result<TranslatedRules, Diagnostics> {
         let (mut keys, mut findings) = (BTreeMap::new(), Vec::new());
         // A configuration of many rules is long, and mostly no word of a tool asks for a default.
         let defaults = LazyCell::new(|| serde_json::to_value(&loaded.config).unwrap_or_default());
@@ -252,7 +252,7 @@ impl Expansion {
             if let Some((id, other)) = apart {
                 let says = if other.is_some() { "another" } else { "none" };
                 let message = format!("`{given}` is one for all targets, and `{id}` says {says}");
-                let finding = Diagnostic::error(codes::CONFLICT, message).at(node.place.excerpt(""));
+                let finding = Diagnostic::error(codes::CONFLICT, message).at(node.location.excerpt(""));
                 let help = format!("give `{given}` itself, which holds for all, or compile for one target at a time");
                 findings.push(finding.help(help));
             }
@@ -260,7 +260,7 @@ impl Expansion {
         }
         let rules = self.rules;
         if findings.is_empty() {
-            Ok(Found { rules, keys })
+            Ok(TranslatedRules { rules, keys })
         } else {
             Err(Diagnostics(findings))
         }
@@ -268,7 +268,7 @@ impl Expansion {
 }
 
 /// A value at a place that is that of the word which says it.
-fn node(value: &Json, place: &Place) -> Node {
+fn node(value: &Json, location: &SourceLocation) -> Node {
     let value = match value {
         Json::Null => Value::Text(String::new()),
         Json::Bool(value) => Value::Boolean(*value),
@@ -277,23 +277,23 @@ fn node(value: &Json, place: &Place) -> Node {
             None => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
         },
         Json::String(text) => Value::Text(text.clone()),
-        Json::Array(items) => Value::List(items.iter().map(|item| node(item, place)).collect()),
-        Json::Object(keys) => return table(keys, place),
+        Json::Array(items) => Value::List(items.iter().map(|item| node(item, location)).collect()),
+        Json::Object(keys) => return table(keys, location),
     };
-    let place = place.clone();
-    Node { value, place }
+    let place = location.clone();
+    Node { value, location: place }
 }
 
-fn table(keys: &Map<String, Json>, place: &Place) -> Node {
+fn table(keys: &Map<String, Json>, location: &SourceLocation) -> Node {
     let entry = |(name, value): (&String, &Json)| {
         let entry = Entry {
-            key: place.clone(),
-            node: node(value, place),
+            key: location.clone(),
+            node: node(value, location),
         };
         (name.clone(), entry)
     };
     Node {
         value: Value::Table(keys.iter().map(entry).collect()),
-        place: place.clone(),
+        location: location.clone(),
     }
 }

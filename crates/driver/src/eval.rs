@@ -4,7 +4,7 @@ use std::path::Path;
 
 use strait_core::{Module, Switches};
 use strait_document::KeyPath;
-use strait_evaluate::{Accuracy, Metric, Question, Share};
+use strait_evaluate::{Accuracy, Metric, Proportion, Question};
 use strait_execute::PlanOptions;
 use strait_samples::{Samples, Set};
 use strait_target::Registry;
@@ -68,7 +68,7 @@ impl<'a> Request<'a> {
 
     /// Takes other samples instead, as many as before.
     pub fn instead(&mut self, data: &Path) {
-        self.data.place = Set::from(data).place;
+        self.data.source = Set::from(data).source;
     }
 
     /// Those of `[evaluation]` of a configuration.
@@ -198,7 +198,7 @@ fn measured(
     {
         let output = outputs.iter().find(|output| Some(&output.name) == top1.output.as_ref());
         let classes = output.and_then(Question::of).and_then(Question::classes);
-        let share = Share {
+        let share = Proportion {
             count,
             samples: top1.samples,
         };

@@ -9,7 +9,7 @@ use strait_container::{ArtifactError, ModelChanged};
 pub use strait_core::codes;
 use strait_document::KeyPath;
 use strait_evaluate::EvaluateError;
-use strait_execute::{Excess, ExecuteError, Share};
+use strait_execute::{Excess, ExecuteError, NodeCost};
 use strait_import::{FreeDimension, NodeFault, ReadError};
 
 use strait_samples::DataError;
@@ -81,7 +81,7 @@ pub(crate) fn excess(found: &Excess) -> Diagnostic {
         Excess::Memory {
             taken,
             allowed,
-            widest: Share { node, op, .. },
+            widest: NodeCost { node, op, .. },
             weights,
             copies,
             statistics,
@@ -109,7 +109,7 @@ pub(crate) fn excess(found: &Excess) -> Diagnostic {
         Excess::Work {
             operations,
             allowed,
-            busiest: Share { node, op, amount },
+            busiest: NodeCost { node, op, amount },
         } => {
             let message = format!(
                 "a run of one sample takes about {} operations, and {} are allowed; {} of them in `{node}` ({op})",

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{interval::Spread, share::Share, words::Better};
+use crate::{interval::Spread, proportion::Proportion, words::Better};
 
 /// Measured accuracy of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,8 +140,8 @@ impl Figure {
     }
 }
 
-impl From<Share> for Figure {
-    fn from(share: Share) -> Figure {
+impl From<Proportion> for Figure {
+    fn from(share: Proportion) -> Figure {
         Figure {
             value: share.percent(),
             interval: Some(share.interval()),

@@ -10,7 +10,7 @@
 //!
 //! Logarithms come from `libm`, which gives the same bits everywhere; the rest is polynomials and square roots.
 
-use crate::share::{Paired, Share};
+use crate::proportion::{Paired, Proportion};
 
 /// Distribution of a difference.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,7 +21,7 @@ pub enum Spread {
     /// Samples on which only one model is right, in percentage points.
     Counted(Paired),
     /// Samples on which the models agree: the difference is what is lacking to 100 %.
-    Alike(Share),
+    Alike(Proportion),
     /// A mean of so many differences with this standard error.
     Mean {
         /// The standard error of the mean.
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn agreement_has_the_interval_of_its_share() {
-        let share = Share { count: 1, samples: 29 };
+        let share = Proportion { count: 1, samples: 29 };
         let [low, high] = Spread::Alike(share).interval(0.0).unwrap();
         let expected = share.interval();
         assert!((low + 100.0 - expected[0]).abs() < 1e-9 && (high + 100.0 - expected[1]).abs() < 1e-9);

@@ -17,8 +17,8 @@ mod meter;
 pub mod metrics;
 #[cfg(feature = "metrics")]
 mod parts;
+mod proportion;
 mod resample;
-mod share;
 mod words;
 
 pub use accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit};
@@ -27,8 +27,8 @@ pub use answers::{Answer, Question};
 pub use error::EvaluateError;
 pub use interval::Spread;
 #[cfg(feature = "metrics")]
-pub use meter::{Found, Measure, Meter, Note, Output, Runs, Seen, floats};
+pub use meter::{Measure, Meter, MetricFigures, Note, Output, Runs, Seen, floats};
 #[cfg(feature = "metrics")]
 pub use parts::Parts;
-pub use share::{Paired, Share};
+pub use proportion::{Paired, Proportion};
 pub use words::{Better, BoxFormat, Metric};

@@ -124,7 +124,7 @@ pub struct Runs<'a> {
 
 /// The figures of a metric.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct MetricFigures {
     /// As in [`Measured`].
     pub float: Option<Figure>,
     /// As in [`Measured`].
@@ -167,7 +167,7 @@ pub trait Meter: Send + Sync {
     fn note(&self, seen: &Seen<'_>) -> Result<Note, EvaluateError>;
 
     /// The figures of all models. A metric that compares has none for what it was not compared with.
-    fn measure(&self, runs: Runs<'_>) -> Found;
+    fn measure(&self, runs: Runs<'_>) -> MetricFigures;
 }
 
 /// A metric of one or several outputs.

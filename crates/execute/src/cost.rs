@@ -17,7 +17,7 @@ use strait_kernels::integer::{ConvWeights, GemmWeights};
 
 /// A node, and how much of something it takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct NodeCost {
     /// The name of the node; empty in a graph without nodes.
     pub node: String,
     /// The name of its op.
@@ -38,11 +38,11 @@ pub struct Cost {
     pub ports: u64,
     /// Bytes of all values of one run with what its steps make for themselves, and the node at which most of them live at
     /// the same time.
-    pub peak: Share,
+    pub peak: NodeCost,
     /// Multiply-adds of products, elements that windows look at, and elements that other nodes visit.
     pub operations: u64,
     /// The node with the most operations.
-    pub busiest: Share,
+    pub busiest: NodeCost,
 }
 
 /// The cost of one run of a graph.
@@ -121,7 +121,7 @@ pub(crate) fn within(module: &Module, graph: GraphId, named: &mut Named) -> Resu
             request(output, step);
             live = live.saturating_add(bytes[output]);
         }
-        let share = |amount| Share {
+        let share = |amount| NodeCost {
             node: module.name(node.name).to_owned(),
             op: node.op.term().name(),
             amount,

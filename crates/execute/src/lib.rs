@@ -48,7 +48,7 @@ mod wide;
 mod window;
 mod workspace;
 
-pub use cost::{Cost, Share, cost, operations};
+pub use cost::{Cost, NodeCost, cost, operations};
 pub use error::{ExecuteError, StepError};
 pub use evaluate::evaluate;
 pub use limits::{Demand, Excess, Limits, Operations};

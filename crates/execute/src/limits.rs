@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-use crate::{Cost, ExecuteError, Share, cost};
+use crate::{Cost, ExecuteError, NodeCost, cost};
 use strait_core::{Def, Graph, GraphId, Module, codes, shape::element_count};
 
 /// The most that runs may take; by default any memory, and a sensible number of operations.
@@ -43,7 +43,7 @@ pub enum Excess {
         /// Bytes that there are.
         allowed: u64,
         /// Where the most values are.
-        widest: Share,
+        widest: NodeCost,
         /// Bytes of weights.
         weights: u64,
         /// Bytes of copies of them.
@@ -63,7 +63,7 @@ pub enum Excess {
         /// Those that are allowed.
         allowed: u64,
         /// The node that takes the most.
-        busiest: Share,
+        busiest: NodeCost,
     },
 }
 
@@ -101,9 +101,9 @@ pub struct Demand {
     values: u64,
     /// For each sample whose results wait for their turn; there may be two for each that is being run.
     results: u64,
-    widest: Share,
+    widest: NodeCost,
     operations: u64,
-    busiest: Share,
+    busiest: NodeCost,
 }
 
 impl Demand {
@@ -130,7 +130,7 @@ impl Demand {
 
     /// Another graph beside this one.
     pub fn beside(self, other: Demand) -> Demand {
-        let larger = |a: Share, b: Share| if b.amount > a.amount { b } else { a };
+        let larger = |a: NodeCost, b: NodeCost| if b.amount > a.amount { b } else { a };
         Demand {
             weights: self.weights.saturating_add(other.weights),
             copies: self.copies.saturating_add(other.copies),
@@ -190,7 +190,7 @@ impl Demand {
     }
 
     /// The node that takes the most of them.
-    pub fn busiest(&self) -> &Share {
+    pub fn busiest(&self) -> &NodeCost {
         &self.busiest
     }
 
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     fn demand(weights: u64, values: u64, operations: u64) -> Demand {
-        let share = |amount| Share {
+        let share = |amount| NodeCost {
             node: "wide".into(),
             op: "pad",
             amount,

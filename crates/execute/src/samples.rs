@@ -41,8 +41,8 @@ impl<E: From<ExecuteError>> SampleError<E> {
     }
 }
 
-/// Progress of the workers, and the request to stop.
-struct Progress {
+/// Samples that workers take, and the request to stop.
+struct WorkQueue {
     /// The next sample to start.
     next: usize,
     /// Samples that the sink has taken.
@@ -51,7 +51,7 @@ struct Progress {
 }
 
 struct Shared {
-    progress: Mutex<Progress>,
+    queue: Mutex<WorkQueue>,
     moved: Condvar,
     count: usize,
     /// Samples that may be under way at a time.
@@ -59,9 +59,9 @@ struct Shared {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Progress> {
+    fn lock(&self) -> MutexGuard<'_, WorkQueue> {
         // The state is whole after each statement, so a panic elsewhere has not damaged it.
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next sample to work on, once the sink is near enough; `None` at the end.
@@ -119,7 +119,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
     mut sink: impl FnMut(usize, R) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), SampleError<E>> {
     let shared = Shared {
-        progress: Mutex::new(Progress {
+        queue: Mutex::new(WorkQueue {
             next: 0,
             delivered: 0,
             stop: false,

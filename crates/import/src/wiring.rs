@@ -19,7 +19,7 @@ impl TensorId {
 
 /// All that a graph says of one tensor.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known<'a> {
+struct TensorFacts<'a> {
     name: &'a str,
     is_constant: bool,
     is_input: bool,
@@ -31,7 +31,7 @@ struct Known<'a> {
     is_outer: bool,
 }
 
-impl Known<'_> {
+impl TensorFacts<'_> {
     fn is_defined(&self) -> bool {
         self.is_constant || self.is_input || self.producer.is_some() || self.is_outer
     }
@@ -49,7 +49,7 @@ struct Node<'a> {
 /// Where each tensor of a graph is defined, and what each node takes and makes. Nodes have their positions in the file.
 #[derive(Default)]
 pub struct Wiring<'a> {
-    known: Vec<Known<'a>>,
+    known: Vec<TensorFacts<'a>>,
     // tidy: allow(hash): only looked up by a name; keys of its own in each process keep a file from making names collide.
     ids: HashMap<&'a str, TensorId>,
     nodes: Vec<Node<'a>>,
@@ -74,15 +74,15 @@ impl<'a> Wiring<'a> {
         let next = TensorId(self.known.len());
         let id = *self.ids.entry(name).or_insert(next);
         if id == next {
-            self.known.push(Known {
+            self.known.push(TensorFacts {
                 name,
-                ..Known::default()
+                ..TensorFacts::default()
             });
         }
         id
     }
 
-    fn of(&mut self, name: &'a str) -> &mut Known<'a> {
+    fn of(&mut self, name: &'a str) -> &mut TensorFacts<'a> {
         let id = self.tensor(name);
         &mut self.known[id.0]
     }
@@ -225,7 +225,7 @@ impl<'a> Wiring<'a> {
         self.ids.get(name).copied()
     }
 
-    fn at(&self, id: TensorId) -> &Known<'a> {
+    fn at(&self, id: TensorId) -> &TensorFacts<'a> {
         // The numbers are those of this graph's tensors.
         &self.known[id.0]
     }

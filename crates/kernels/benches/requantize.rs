@@ -16,7 +16,7 @@ use std::{hint::black_box, process::ExitCode, time::Instant};
 use strait_kernels::{
     Context, Isa,
     integer::{accumulators, standard},
-    mixed::{Codes, Dequantize, QLinearAdd, Quantize},
+    mixed::{CodeSlice, Dequantize, QLinearAdd, Quantize},
 };
 use strait_requantize::{
     IntType, Narrowing, Per, Requantization, Rounding, form,
@@ -218,7 +218,7 @@ const OTHERS: [(&str, Prepare); 7] = [
         let count = extents.iter().product::<usize>();
         let (codes, mut out) = (words(count), vec![0.0; count]);
         Some(Box::new(move || {
-            let codes = Codes::I32(black_box(&codes));
+            let codes = CodeSlice::I32(black_box(&codes));
             kernel.run(&cx, extents, codes, black_box(&mut out)).unwrap();
         }))
     }),

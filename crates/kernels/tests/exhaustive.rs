@@ -12,7 +12,7 @@ use std::{
 use strait_kernels::{
     Context, Isa,
     integer::standard,
-    mixed::{Codes, Dequantize, Quantize},
+    mixed::{CodeSlice, Dequantize, Quantize},
 };
 use strait_requantize::{
     IntType, Narrowing, Requantization, Rounding, Roundings, form,
@@ -386,7 +386,7 @@ fn accumulators_to_real_numbers() {
                 assert_eq!(form.eval(0, x), Ok(*expected), "the definition of {x}");
             }
             everywhere(first, &expected, &mut found, |cx, found| {
-                kernel.run(cx, [1, 1, PIECE], Codes::I32(&codes), found).unwrap();
+                kernel.run(cx, [1, 1, PIECE], CodeSlice::I32(&codes), found).unwrap();
             });
         }
     });

@@ -6,7 +6,7 @@ use crate::support;
 
 use strait_kernels::{
     Context, Isa, KernelError,
-    mixed::{Codes, Dequantize, QLinearAdd, Quantize},
+    mixed::{CodeSlice, Dequantize, QLinearAdd, Quantize},
 };
 use strait_requantize::{
     IntType, Per, Rounding,
@@ -180,7 +180,7 @@ fn dequantize<T: Copy + Into<i32>>(
     dequantizations: &Per<Dequantization>,
     extents: [usize; 3],
     codes: &[T],
-    wrap: impl Fn(&[T]) -> Codes<'_>,
+    wrap: impl Fn(&[T]) -> CodeSlice<'_>,
 ) {
     let kernel = Dequantize::new(dequantizations).unwrap();
     let real = |(i, &q): (usize, &T)| {
@@ -221,13 +221,13 @@ fn every_code_of_16_bits_is_dequantized_by_the_definition() {
                 relu,
             });
             let bytes: Vec<i8> = (-128..=127).collect();
-            dequantize(&one, [1, 1, 256], &bytes, |c| Codes::I8(c));
+            dequantize(&one, [1, 1, 256], &bytes, |c| CodeSlice::I8(c));
             let bytes: Vec<u8> = (0..=255).collect();
-            dequantize(&one, [1, 1, 256], &bytes, |c| Codes::U8(c));
+            dequantize(&one, [1, 1, 256], &bytes, |c| CodeSlice::U8(c));
             let words: Vec<i16> = (i16::MIN..=i16::MAX).collect();
-            dequantize(&one, [1, 1, 1 << 16], &words, |c| Codes::I16(c));
+            dequantize(&one, [1, 1, 1 << 16], &words, |c| CodeSlice::I16(c));
             let words: Vec<u16> = (0..=u16::MAX).collect();
-            dequantize(&one, [1, 1, 1 << 16], &words, |c| Codes::U16(c));
+            dequantize(&one, [1, 1, 1 << 16], &words, |c| CodeSlice::U16(c));
         }
     }
 }
@@ -256,14 +256,14 @@ fn accumulators_are_dequantized_by_the_definition() {
             scale: scale.into(),
             relu,
         };
-        dequantize(&form.dequantization(), [1, 1, x.len()], &x, |c| Codes::I32(c));
+        dequantize(&form.dequantization(), [1, 1, x.len()], &x, |c| CodeSlice::I32(c));
         for zero_point in [1, -5, i32::MAX, i32::MIN] {
             let with = Dequantization {
                 scale,
                 zero_point,
                 relu,
             };
-            dequantize(&with.into(), [1, 1, x.len()], &x, |c| Codes::I32(c));
+            dequantize(&with.into(), [1, 1, x.len()], &x, |c| CodeSlice::I32(c));
         }
     }
     // Every length, per tensor, per channel and with channels last.
@@ -271,11 +271,13 @@ fn accumulators_are_dequantized_by_the_definition() {
         for relu in [false, true] {
             let scales = |channels: usize| (0..channels).map(|c| 0.1 + c as f32 / 9.0).collect::<Per<f32>>();
             let form = |scale| AscendDequant { scale, relu }.dequantization();
-            dequantize(&form(0.3.into()), [1, 1, length], &x[..length], |c| Codes::I32(c));
-            dequantize(&form(scales(3)), [2, 3, length], &x[..6 * length], |c| Codes::I32(c));
+            dequantize(&form(0.3.into()), [1, 1, length], &x[..length], |c| CodeSlice::I32(c));
+            dequantize(&form(scales(3)), [2, 3, length], &x[..6 * length], |c| {
+                CodeSlice::I32(c)
+            });
             if length > 0 {
                 dequantize(&form(scales(length)), [5, length, 1], &x[..5 * length], |c| {
-                    Codes::I32(c)
+                    CodeSlice::I32(c)
                 });
             }
         }
@@ -288,7 +290,7 @@ fn accumulators_are_dequantized_by_the_definition() {
             relu: c % 2 == 0,
         })
         .collect();
-    dequantize(&mixed, [1, 4, 100], &x[..400], |c| Codes::I32(c));
+    dequantize(&mixed, [1, 4, 100], &x[..400], |c| CodeSlice::I32(c));
 }
 
 #[test]
@@ -363,7 +365,7 @@ fn what_does_not_fit_together_is_refused() {
         ));
     }
     let kernel = Dequantize::new(&d(1.0)).unwrap();
-    assert!(shape(kernel.run(&cx, [1, 1, 2], Codes::I8(&[1]), &mut [0.0; 2])));
+    assert!(shape(kernel.run(&cx, [1, 1, 2], CodeSlice::I8(&[1]), &mut [0.0; 2])));
     let form = mixed::QLinearAdd {
         a: 1.0,
         b: 1.0,

@@ -96,7 +96,7 @@ impl Want {
 /// # Errors
 /// [`LowerError::Nodes`] with every node of which a parameter does not fit its type.
 pub fn bake(module: &mut Module, spec: &TargetSpec, known: &mut Baked) -> Result<(), LowerError> {
-    // On the host, weights alone may have codes.
+    // Nodes on the host may be weight-only.
     let nodes: Vec<NodeId> = module.main().nodes().map(|(id, _)| id).collect();
     bake_nodes(module, spec, known, nodes)
 }

@@ -4,11 +4,11 @@ mod operands;
 mod sums;
 mod turns;
 
-pub(crate) use operands::{Codes, Grid};
+pub(crate) use operands::{Grid, QuantizedValue};
 pub use turns::Turns;
 
 use crate::boundary;
-use crate::interval::Known;
+use crate::interval::KnownBounds;
 use crate::recipes::{self, Wide, dequantize_weights};
 use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
 use std::cell::RefCell;
@@ -55,7 +55,7 @@ pub(crate) struct Lowering<'a> {
     sums: BTreeMap<ValueId, Wide>,
     /// The inputs of the model that results of moves are, as far as somebody asked.
     behind: RefCell<BTreeMap<ValueId, Option<ValueId>>>,
-    known: Known,
+    known: KnownBounds,
     nearness: BTreeMap<ValueId, Nearness>,
     origins: BTreeMap<Symbol, &'a str>,
     /// The name of the row by which primitives are made just now.
@@ -117,7 +117,7 @@ impl<'a> Build<'a> for Lowering<'a> {
                 let base = primitive_name(self.walk.name_of(value), "codes");
                 self.walk.shared(&base, codes, to.params())
             }
-            Basis::Left(grid, codes) => self.requantize(value, &Codes { value: codes, grid }, to),
+            Basis::Left(grid, codes) => self.requantize(value, &QuantizedValue { value: codes, grid }, to),
             Basis::Real(float) => {
                 let quantize = Quantize {
                     rounding: to.rounding,
@@ -154,7 +154,7 @@ impl<'a> Lowering<'a> {
             spec,
             sums: BTreeMap::new(),
             behind: RefCell::default(),
-            known: Known::default(),
+            known: KnownBounds::default(),
             nearness: BTreeMap::new(),
             origins: BTreeMap::new(),
             row: None,

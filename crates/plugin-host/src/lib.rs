@@ -44,7 +44,7 @@ pub use library::Library;
 pub use probe::{About, Argument, Probe, Size, Struct};
 pub use process::{Patience, Program};
 pub use target::{LibraryTarget, register};
-pub use trial::{Asked, Misdeed, Told, Traces, Trial, Tried};
+pub use trial::{Misdeed, RegisteredForm, TileRequest, Traces, Trial, Tried};
 
 /// The first argument of a program that is to be a worker. Nobody types it.
 pub const ARGUMENT: &str = "plugin-worker";

@@ -57,16 +57,16 @@ pub(crate) struct Session {
 
 /// A form under the number by which workers know it.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct NumberedForm {
     number: u64,
     row: String,
     json: Vec<u8>,
 }
 
-impl Known {
-    pub(crate) fn new(row: &str, form: &Requantization) -> Result<Known, serde_json::Error> {
+impl NumberedForm {
+    pub(crate) fn new(row: &str, form: &Requantization) -> Result<NumberedForm, serde_json::Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Ok(Known {
+        Ok(NumberedForm {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             row: row.to_owned(),
             json: serde_json::to_vec(form)?,
@@ -379,7 +379,7 @@ impl Library {
         probe: Probe,
     ) -> Result<Option<String>, PluginError> {
         self.with(probe.call(), options, self.patience.call, |session, target, clock| {
-            let known = Known::new(row, form).map_err(|error| Broken::Garbage(error.to_string()))?;
+            let known = NumberedForm::new(row, form).map_err(|error| Broken::Garbage(error.to_string()))?;
             session.form(&known, clock)?;
             let form = known.number;
             match session.ask(&Request::Probe { target, form, probe }, &[], 0, clock)? {
@@ -393,7 +393,7 @@ impl Library {
     pub(crate) fn requantize(
         &self,
         options: &Options,
-        form: &Known,
+        form: &NumberedForm,
         tile: TileHeader,
         accumulators: &[u8],
         codes: &mut [u8],
@@ -541,7 +541,7 @@ impl Session {
     }
 
     /// Tells the worker a form that it does not know yet.
-    pub(crate) fn form(&mut self, form: &Known, clock: &Clock) -> Result<(), Trouble> {
+    pub(crate) fn form(&mut self, form: &NumberedForm, clock: &Clock) -> Result<(), Trouble> {
         if self.forms.contains(&form.number) {
             return Ok(());
         }

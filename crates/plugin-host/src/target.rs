@@ -13,7 +13,7 @@ use strait_target::{
 };
 
 use crate::held;
-use crate::library::{EmitError, Known};
+use crate::library::{EmitError, NumberedForm};
 use crate::node::NodeHeader;
 use crate::wire::{TensorHeader, TileHeader};
 use crate::{Library, PluginError};
@@ -78,8 +78,8 @@ impl LibraryTarget {
         let Some((row, _)) = rows.find(|(_, row)| row.accepts(form, clamp).is_ok()) else {
             return Ok(None);
         };
-        let known =
-            Known::new(row, form).map_err(|error| self.kernel(row, KernelError::Requantization(error.to_string())))?;
+        let known = NumberedForm::new(row, form)
+            .map_err(|error| self.kernel(row, KernelError::Requantization(error.to_string())))?;
         let mut tiles = Tiles {
             library: self.library.clone(),
             options: self.options.clone(),
@@ -214,7 +214,7 @@ const PIECE: usize = 1 << 16;
 struct Tiles {
     library: Arc<Library>,
     options: Options,
-    form: Known,
+    form: NumberedForm,
     /// True of 32 and of 64 bits, where the library takes accumulators of so many. The others' codes are the form's.
     widths: [bool; 2],
 }

@@ -9,7 +9,7 @@ use strait_requantize::Requantization;
 use strait_target::Options;
 
 use crate::PluginError;
-use crate::library::{Known, Library, senseless};
+use crate::library::{Library, NumberedForm, senseless};
 use crate::wire::{Answer, Request, TileHeader};
 
 /// The way in which a library is asked for the codes of tiles.
@@ -75,23 +75,25 @@ pub enum Misdeed {
 
 /// A form as a library is told of it, once for all of its tiles.
 #[derive(Debug)]
-pub struct Told(Known);
+pub struct RegisteredForm(NumberedForm);
 
-impl Told {
+impl RegisteredForm {
     /// The form of a row of the table.
     ///
     /// # Errors
     /// A form that cannot be written, which no form of ours is.
-    pub fn new(row: &str, form: &Requantization) -> Result<Told, String> {
-        Known::new(row, form).map(Told).map_err(|error| error.to_string())
+    pub fn new(row: &str, form: &Requantization) -> Result<RegisteredForm, String> {
+        NumberedForm::new(row, form)
+            .map(RegisteredForm)
+            .map_err(|error| error.to_string())
     }
 }
 
 /// A tile with its form and its accumulators.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct TileRequest<'a> {
     /// The form as the library was told of it.
-    pub told: &'a Told,
+    pub registered: &'a RegisteredForm,
     /// The form.
     pub form: &'a Requantization,
     /// Extents and channels.
@@ -135,16 +137,16 @@ impl Library {
     ///
     /// # Errors
     /// [`PluginError`]: a library that does not compute a form, or fails; a worker that ends or hangs.
-    pub fn attempt(&self, options: &Options, tiles: &[Asked<'_>], trial: Trial) -> Result<Tried, PluginError> {
+    pub fn attempt(&self, options: &Options, tiles: &[TileRequest<'_>], trial: Trial) -> Result<Tried, PluginError> {
         self.with("requantize", options, self.patience().call, |session, target, clock| {
             let mut headers = Vec::with_capacity(tiles.len());
-            for asked in tiles {
-                session.form(&asked.told.0, clock)?;
-                headers.push(asked.header(target));
+            for request in tiles {
+                session.form(&request.registered.0, clock)?;
+                headers.push(request.header(target));
             }
             let first = headers.first().filter(|_| matches!(trial, Trial::Once | Trial::Alone));
             let most = first.map_or(0, TileHeader::room);
-            let body: Vec<&[u8]> = tiles.iter().map(|asked| asked.accumulators).collect();
+            let body: Vec<&[u8]> = tiles.iter().map(|request| request.accumulators).collect();
             let request = Request::Try { tiles: headers, trial };
             match session.ask(&request, &body, most, clock)? {
                 (Answer::Tried(misdeeds), codes) if codes.len() as u64 == most => Ok(Tried { codes, misdeeds }),
@@ -178,11 +180,11 @@ impl Library {
     }
 }
 
-impl Asked<'_> {
+impl TileRequest<'_> {
     fn header(&self, target: u32) -> TileHeader {
         TileHeader {
             target,
-            form: self.told.0.number(),
+            form: self.registered.0.number(),
             out: self.form.out(),
             wide: self.wide,
             rows: self.tile.rows as u64,

@@ -35,7 +35,7 @@ pub mod library;
 
 pub use strait_core::Counts;
 pub use strait_target::{Candidate, Decision, FormKernel, Make, Prepare, TableTarget, Target, TargetFactory};
-pub use strait_target::{Emission, Joined, Observing, OptionValue, Options, Recorded, Sink, Site};
+pub use strait_target::{Emission, FusionSite, Joined, Observing, OptionValue, Options, Recorded, Sink};
 pub use strait_target::{TargetError, TargetSpec, inventory};
 
 /// Quantization in the words of a vendor's own tool.

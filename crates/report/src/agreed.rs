@@ -37,13 +37,13 @@ pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> 
         };
         let there = codes(lowered, by_name.get(&*config.tensor)?);
         let expected = there.first()?;
-        let said = Codes {
+        let said = TypeAndGrid {
             elem: scheme.codes.clone(),
             scale: &config.scale,
             zero_point: &config.zero_point,
         };
         // The grid of a sum is said by those of its factors.
-        let same = |there: &Codes<'_>| match said.scale.is_empty() {
+        let same = |there: &TypeAndGrid<'_>| match said.scale.is_empty() {
             true => there.elem == said.elem,
             false => *there == said,
         };
@@ -54,15 +54,15 @@ pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> 
 
 /// Type and grid of codes.
 #[derive(PartialEq)]
-struct Codes<'a> {
+struct TypeAndGrid<'a> {
     elem: String,
     scale: &'a [f32],
     zero_point: &'a [i32],
 }
 
-impl Display for Codes<'_> {
+impl Display for TypeAndGrid<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Codes {
+        let TypeAndGrid {
             elem,
             scale,
             zero_point,
@@ -86,10 +86,10 @@ fn listed<T: Display>(numbers: &[T]) -> String {
 
 /// The codes that a value of the float model became: its own, those that it is dequantized from, or those that it is
 /// quantized to.
-fn codes<'a>(graph: &'a Graph, (id, value): &(ValueId, &'a Value)) -> Vec<Codes<'a>> {
+fn codes<'a>(graph: &'a Graph, (id, value): &(ValueId, &'a Value)) -> Vec<TypeAndGrid<'a>> {
     let of = |value: &'a Value| {
         let grid = value.quant.as_ref().filter(|_| value.is_quantized());
-        Some(Codes {
+        Some(TypeAndGrid {
             elem: value.ty.elem.to_string(),
             scale: grid?.scale.values(),
             zero_point: grid?.zero_point.values(),

@@ -26,7 +26,7 @@ pub(super) struct Basis<'a> {
 }
 
 /// A value, and the bounds of the graph that it is in.
-type Place<'s, 'a> = (&'s RefCell<Bounds<'a>>, ValueId);
+type BoundedValue<'s, 'a> = (&'s RefCell<Bounds<'a>>, ValueId);
 
 /// The graph before the fusions.
 struct Lowered<'a> {
@@ -112,7 +112,7 @@ impl<'a> Grounds<'a> {
         let result = node.outputs.first().and_then(|&id| self.integer.main().value(id));
         let fusion = result.and_then(|value| self.fired.get(self.integer.name(value.name)).copied());
         let read = |node: &Node| node.inputs.first().copied().flatten();
-        let forms: Vec<(&Requantization, Option<Place<'_, 'a>>)> = match node.requantization() {
+        let forms: Vec<(&Requantization, Option<BoundedValue<'_, 'a>>)> = match node.requantization() {
             Some(own) if node.fused.is_some() => {
                 // With something added inside it, what is requantized is the sum.
                 let sums = chain
@@ -160,7 +160,7 @@ impl<'a> Grounds<'a> {
     fn discharged(
         &self,
         support: Support<'a>,
-        accumulators: Option<Place<'_, 'a>>,
+        accumulators: Option<BoundedValue<'_, 'a>>,
         outside: &mut Vec<Outside>,
     ) -> Support<'a> {
         let Some(shown_on) = support.holds else { return support };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strait_core::{Elem, Module, NodeId, QuantParams, ValueId};
 use strait_quantize::annotate::{
-    Coarser, Findings, GivenAway, Overlapped, Place, Raised, Requantized, RequantizedLoss, RuleRange, Unfitting,
+    Coarser, Findings, GivenAway, Overlapped, PartKind, Raised, Requantized, RequantizedLoss, RuleRange, Unfitting,
     UnlikePart,
 };
 
@@ -181,8 +181,8 @@ fn beside_others(canonical: &Module, found: &UnlikePart) -> Option<Lint> {
         .filter_map(|at| Some(canonical.name(graph.node(at.node)?.name).to_owned()))
         .collect();
     readers.dedup();
-    let (channels, text) = match &found.place {
-        Place::Channels(channels) => (
+    let (channels, text) = match &found.kind {
+        PartKind::Channels(channels) => (
             channels.clone(),
             format!(
                 "{}, of `{tensor}` ({}): layer `{layer}` makes larger numbers beside them; a tensor of 16 bits, where the \
@@ -194,7 +194,7 @@ fn beside_others(canonical: &Module, found: &UnlikePart) -> Option<Lint> {
                 some(channels.iter().map(usize::to_string).collect())
             ),
         ),
-        Place::Joined | Place::CutOut => {
+        PartKind::Joined | PartKind::CutOut => {
             let keeps = match found.leaves || readers.is_empty() {
                 true => format!("16 bits for `{layer}`, where the target has them, or float keep it"),
                 false => format!(

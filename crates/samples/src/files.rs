@@ -14,13 +14,13 @@ use crate::{
     listing::{Listing, is_image},
     names,
     npy::Array,
-    place::Place,
+    place::SampleSource,
     source::Pieces,
 };
 
 /// The find for an input.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum InputSource {
     /// Arrays.
     Arrays(Pieces),
     /// Images.
@@ -41,16 +41,19 @@ pub(crate) enum Found {
 /// | a list or a pattern of `.npy` or `.npz` | batches, in this order |
 /// | an image, a list or a pattern of images, a folder of them or of such folders | those of the only input |
 /// | a folder of folders of images | one folder for each of several inputs, by its escaped name; arrays may stand beside them |
-pub(crate) fn open(place: &Place, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+pub(crate) fn open(place: &SampleSource, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     match place {
-        Place::Path(path) => open_path(path, inputs),
-        Place::Listed(paths) => listed(Listing::of_paths(paths)?, "a list of files", inputs),
-        Place::Random(count) => Ok(inputs.iter().map(|_| Found::Random(count.get() as usize)).collect()),
+        SampleSource::Path(path) => open_path(path, inputs),
+        SampleSource::Listed(paths) => listed(Listing::of_paths(paths)?, "a list of files", inputs),
+        SampleSource::Random(count) => Ok(inputs
+            .iter()
+            .map(|_| InputSource::Random(count.get() as usize))
+            .collect()),
     }
 }
 
 /// Arrays and archives, which are batches, or images.
-fn listed(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+fn listed(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     let paths: Vec<PathBuf> = (0..listing.count()).map(|file| listing.path(file)).collect();
     let is = |path: &&PathBuf, kind: &str| extension(path) == kind;
     let (arrays, archives) = (
@@ -59,7 +62,7 @@ fn listed(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<Found>, 
     );
     match (arrays, archives, inputs) {
         (0, 0, _) => only(listing, shown, inputs),
-        (_, 0, [_]) if arrays == paths.len() => Ok(vec![Found::Arrays(joined(&paths)?)]),
+        (_, 0, [_]) if arrays == paths.len() => Ok(vec![InputSource::Arrays(joined(&paths)?)]),
         (0, _, _) if archives == paths.len() => archives_of(&paths, inputs),
         (_, 0, _) if arrays == paths.len() => Err(one_array(shown, inputs)),
         _ => {
@@ -75,14 +78,17 @@ fn joined<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<Pieces, Da
 }
 
 /// The arrays of archives for each input, one behind the other.
-fn archives_of<'p>(paths: impl IntoIterator<Item = &'p PathBuf>, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+fn archives_of<'p>(
+    paths: impl IntoIterator<Item = &'p PathBuf>,
+    inputs: &[&str],
+) -> Result<Vec<InputSource>, DataError> {
     let mut pieces = vec![Pieces::new(); inputs.len()];
     for path in paths {
         for (pieces, more) in pieces.iter_mut().zip(open_archive(path, inputs)?) {
             pieces.extend(more);
         }
     }
-    Ok(pieces.into_iter().map(Found::Arrays).collect())
+    Ok(pieces.into_iter().map(InputSource::Arrays).collect())
 }
 
 fn one_array(shown: &str, inputs: &[&str]) -> DataError {
@@ -92,9 +98,9 @@ fn one_array(shown: &str, inputs: &[&str]) -> DataError {
 }
 
 /// Images for the only input.
-fn only(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+fn only(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     match inputs {
-        [_] => Ok(vec![Found::Images(listing)]),
+        [_] => Ok(vec![InputSource::Images(listing)]),
         _ => {
             let message = format!("{shown} is for one input, and the model has {} inputs", inputs.len());
             let help = format!(
@@ -106,7 +112,7 @@ fn only(listing: Listing, shown: &str, inputs: &[&str]) -> Result<Vec<Found>, Da
     }
 }
 
-fn open_path(path: &Path, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+fn open_path(path: &Path, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     let shown = path.display().to_string();
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -121,9 +127,12 @@ fn open_path(path: &Path, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
     match (extension(path).as_str(), inputs) {
         ("txt", _) => listed(Listing::of_list(path)?, &shown, inputs),
         _ if is_image(&shown) => only(Listing::of_paths(&[path.to_owned()])?, &shown, inputs),
-        ("npy", [_]) => Ok(vec![Found::Arrays(vec![Array::open(path)?])]),
+        ("npy", [_]) => Ok(vec![InputSource::Arrays(vec![Array::open(path)?])]),
         ("npy", _) => Err(one_array(&shown, inputs)),
-        ("npz", _) => Ok(open_archive(path, inputs)?.into_iter().map(Found::Arrays).collect()),
+        ("npz", _) => Ok(open_archive(path, inputs)?
+            .into_iter()
+            .map(InputSource::Arrays)
+            .collect()),
         _ => {
             let message = format!(
                 "{} is neither .npy nor .npz, nor an image or a list (.txt) of files, nor a folder",
@@ -139,7 +148,7 @@ fn open_path(path: &Path, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
 ///
 /// # Errors
 /// An input without a file, and a file without an input.
-pub(crate) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+pub(crate) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     if let Some(stranger) = files.keys().find(|name| !inputs.contains(&name.as_str())) {
         let message = format!("the model has no input {stranger:?}");
         let finding = DataError::new(Kind::Name, message).note(format!("its inputs are {}", list(inputs)));
@@ -154,16 +163,16 @@ pub(crate) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -
             true => Ok(open_path(file, &[input])?),
             false if extension(file) == "npz" => {
                 let pieces = open_archive(file, &[input])?;
-                Ok(pieces.into_iter().map(Found::Arrays).collect())
+                Ok(pieces.into_iter().map(InputSource::Arrays).collect())
             }
-            false => Array::open(file).map(|array| vec![Found::Arrays(vec![array])]),
+            false => Array::open(file).map(|array| vec![InputSource::Arrays(vec![array])]),
         }
     };
-    let found: Vec<Vec<Found>> = inputs.iter().map(file).collect::<Result<_, _>>()?;
+    let found: Vec<Vec<InputSource>> = inputs.iter().map(file).collect::<Result<_, _>>()?;
     Ok(found.into_iter().flatten().collect())
 }
 
-fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Found>, DataError> {
+fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<InputSource>, DataError> {
     let unreadable = |error| unreadable(folder, &error);
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
@@ -183,14 +192,14 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Found>, DataError> 
     let images = |file: &PathBuf| Some(file.with_extension("")).filter(|folder| several && folder.is_dir());
     if named.iter().all(|file| files.contains(file) || images(file).is_some()) {
         let open = |file: &PathBuf| match (files.contains(file), images(file)) {
-            (false, Some(folder)) => Listing::of_folder(&folder).map(Found::Images),
-            _ => Array::open(file).map(|array| Found::Arrays(vec![array])),
+            (false, Some(folder)) => Listing::of_folder(&folder).map(InputSource::Images),
+            _ => Array::open(file).map(|array| InputSource::Arrays(vec![array])),
         };
         return named.iter().map(open).collect();
     }
     let (arrays, archives) = (of_kind("npy").count(), of_kind("npz").count());
     match (arrays, archives, inputs) {
-        (1.., 0, [_]) => Ok(vec![Found::Arrays(joined(of_kind("npy"))?)]),
+        (1.., 0, [_]) => Ok(vec![InputSource::Arrays(joined(of_kind("npy"))?)]),
         (0, 1.., _) => archives_of(of_kind("npz"), inputs),
         (1.., 1.., _) => {
             let message = format!(
@@ -207,7 +216,7 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Found>, DataError> 
                 );
                 Err(DataError::new(Kind::Count, message))
             }
-            listing => Ok(vec![Found::Images(listing)]),
+            listing => Ok(vec![InputSource::Images(listing)]),
         },
         (0, 0, _) => {
             let message = format!("{} holds neither .npy nor .npz files", folder.display());
@@ -292,9 +301,9 @@ mod tests {
         fs::read(file.path()).unwrap()
     }
 
-    fn bytes_of(found: &[Found]) -> Vec<Vec<u8>> {
-        let joined = |found: &Found| match found {
-            Found::Arrays(pieces) => pieces.iter().flat_map(|array| array.bytes().to_vec()).collect(),
+    fn bytes_of(found: &[InputSource]) -> Vec<Vec<u8>> {
+        let joined = |found: &InputSource| match found {
+            InputSource::Arrays(pieces) => pieces.iter().flat_map(|array| array.bytes().to_vec()).collect(),
             other => panic!("{other:?}"),
         };
         found.iter().map(joined).collect()
@@ -337,7 +346,7 @@ mod tests {
             ("archives/*.npz", two, vec![vec![1, 2, 1, 2], vec![3, 3]]),
             ("list.txt", &["x"], vec![vec![3, 1, 2]]),
         ] {
-            let found = open(&Place::Path(at(path)), inputs).unwrap_or_else(|error| panic!("{path}: {error}"));
+            let found = open(&SampleSource::Path(at(path)), inputs).unwrap_or_else(|error| panic!("{path}: {error}"));
             assert_eq!(bytes_of(&found), expected, "{path}");
         }
     }
@@ -362,10 +371,10 @@ mod tests {
             ("*.np?", &["x"], Kind::Name),
             ("o*.npy", &["x", "y"], Kind::Name),
         ] {
-            let found = open(&Place::Path(path(name)), inputs).expect_err(name);
+            let found = open(&SampleSource::Path(path(name)), inputs).expect_err(name);
             assert_eq!(found.kind, expected, "{name}: {found}");
         }
-        let message = open(&Place::Path(path("some.npz")), &["inputs"])
+        let message = open(&SampleSource::Path(path("some.npz")), &["inputs"])
             .unwrap_err()
             .help
             .join("; ");

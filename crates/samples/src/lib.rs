@@ -62,7 +62,7 @@ pub use names::escape;
 pub use npy::{Array, Writer, encode};
 pub use numbers::NumberType;
 pub use pack::{Pack, PackError};
-pub use place::{Place, Set, Unreadable};
+pub use place::{SampleSource, Set, Unreadable};
 pub use plan::{Operation, Plan};
 pub use sample::Sample;
 pub use samples::{InputSpec, Samples, Scratch};

@@ -7,7 +7,7 @@ use std::{
 
 /// Where samples are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum SampleSource {
     /// A file, a folder, or a pattern over paths of files (see the table of [the crate](crate)).
     Path(PathBuf),
     /// These images or arrays, in this order.
@@ -31,7 +31,7 @@ pub enum Unreadable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
     /// Where they are.
-    pub place: Place,
+    pub source: SampleSource,
     /// Only the first so many; `None` for all.
     pub most: Option<NonZeroU32>,
     /// The consequence of an image that cannot be decoded.
@@ -42,7 +42,7 @@ impl From<&Path> for Set {
     /// All samples of a path.
     fn from(path: &Path) -> Set {
         Set {
-            place: Place::Path(path.to_owned()),
+            source: SampleSource::Path(path.to_owned()),
             most: None,
             unreadable: Unreadable::Refuse,
         }

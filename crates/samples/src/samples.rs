@@ -8,7 +8,7 @@ use strait_core::{Elem, F16, counted};
 
 use crate::{
     error::{DataError, Kind},
-    files::{self, Found},
+    files::{self, InputSource},
     images::Images,
     layout,
     listing::is_image,
@@ -81,7 +81,7 @@ impl Samples {
     /// Files that cannot be read, that do not fit the inputs, or hold fewer samples than are asked for or none.
     pub fn open(set: &Set, inputs: &[InputSpec]) -> Result<Samples, DataError> {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
-        Samples::new(files::open(&set.place, &names)?, inputs, set.most, set.unreadable)
+        Samples::new(files::open(&set.source, &names)?, inputs, set.most, set.unreadable)
     }
 
     /// The samples in one file or folder for each input.
@@ -110,7 +110,7 @@ impl Samples {
     }
 
     fn new(
-        found: Vec<Found>,
+        found: Vec<InputSource>,
         inputs: &[InputSpec],
         most: Option<NonZeroU32>,
         unreadable: Unreadable,
@@ -243,13 +243,13 @@ fn leave_out(inputs: &mut [InputSamples], most: Option<NonZeroU32>) -> Result<()
 
 impl InputSamples {
     /// The samples of the input at `input`.
-    fn new(found: Found, spec: &InputSpec, input: usize, skips: bool) -> Result<InputSamples, DataError> {
+    fn new(found: InputSource, spec: &InputSpec, input: usize, skips: bool) -> Result<InputSamples, DataError> {
         let plan = &spec.preprocess;
         let preprocess = |message: String| DataError::new(Kind::Preprocess, message);
         let mut has_steps = true;
         let source = match (found, &plan.pixels) {
-            (Found::Arrays(pieces), None) => Source::arrays(pieces, &spec.name)?,
-            (Found::Arrays(pieces), Some(_)) => {
+            (InputSource::Arrays(pieces), None) => Source::arrays(pieces, &spec.name)?,
+            (InputSource::Arrays(pieces), Some(_)) => {
                 let name = pieces.first().map_or("", |array| array.name());
                 let message = format!(
                     "the preprocessing of {:?} decodes images, and {name} is an array",
@@ -257,8 +257,8 @@ impl InputSamples {
                 );
                 return Err(preprocess(message).help("leave the steps out that stand for what was done to the array"));
             }
-            (Found::Images(listing), Some(pipeline)) => Source::Images(Images::new(listing, pipeline, skips)?),
-            (Found::Images(listing), None) if !is_image(listing.name(0)) => {
+            (InputSource::Images(listing), Some(pipeline)) => Source::Images(Images::new(listing, pipeline, skips)?),
+            (InputSource::Images(listing), None) if !is_image(listing.name(0)) => {
                 let shown = listing.path(0);
                 let message = format!(
                     "{} is neither an array (.npy, .npz) nor an image (.png, .jpg, .jpeg)",
@@ -267,7 +267,7 @@ impl InputSamples {
                 let help = "write arrays with numpy.save or numpy.savez; images of other names are decoded where [preprocess] says so";
                 return Err(DataError::new(Kind::Format, message).help(help));
             }
-            (Found::Images(listing), None) => {
+            (InputSource::Images(listing), None) => {
                 let message = format!(
                     "{} is an image, and the preprocessing does not decode it",
                     listing.path(0).display()
@@ -275,7 +275,7 @@ impl InputSamples {
                 let help = "begin the steps of [preprocess] with { decode = {} }, and say in further ones what the network sees";
                 return Err(preprocess(message).help(help));
             }
-            (Found::Random(count), _) => {
+            (InputSource::Random(count), _) => {
                 has_steps = spec.elem.is_float() && spec.range.is_none();
                 let computes = plan.pixels.is_some() || !plan.operations.is_empty();
                 let (number_type, range) = Random::kind(spec.elem, computes, spec.range);

@@ -105,7 +105,7 @@ impl Samples {
             for tensor in sample {
                 let bytes = tensor.bytes();
                 file.write_all(bytes).map_err(failed)?;
-                tensors.push(Place {
+                tensors.push(SpooledTensor {
                     elem: tensor.elem(),
                     shape: tensor.shape().to_vec(),
                     at,
@@ -166,7 +166,7 @@ fn digest_of_all(samples: impl Iterator<Item = [u8; 32]>) -> [u8; 32] {
 }
 
 /// A tensor in a file.
-struct Place {
+struct SpooledTensor {
     elem: Elem,
     shape: Vec<usize>,
     at: u64,
@@ -175,7 +175,7 @@ struct Place {
 
 struct Spooled {
     file: Mutex<File>,
-    places: Vec<Vec<Place>>,
+    places: Vec<Vec<SpooledTensor>>,
     digest: [u8; 32],
 }
 
@@ -188,7 +188,7 @@ impl Source for Spooled {
         let places = self.places.get(index);
         let places = places.ok_or_else(|| format!("there is no sample {index}"))?;
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let tensor = |place: &Place| {
+        let tensor = |place: &SpooledTensor| {
             let mut bytes = vec![0; place.length];
             let read = file
                 .seek(SeekFrom::Start(place.at))

@@ -100,7 +100,7 @@ impl Dialect {
         // What is checked can be read; should it not be, that is a defect.
         let defect = |message: String| {
             let message = format!("defect in Strait: {} cannot be read: {message}", self.name);
-            Diagnostics::from(Diagnostic::error(codes::DEFECT, message).at(tree.place.excerpt("")))
+            Diagnostics::from(Diagnostic::error(codes::DEFECT, message).at(tree.location.excerpt("")))
         };
         let settings = found.unwrap_or_else(Err).map_err(defect)?;
         let settings = settings.map_err(|objections| {

@@ -8,7 +8,7 @@
 use crate::candidate::Candidate;
 use crate::emitted::Emitted;
 use crate::spec::TargetSpec;
-use crate::target::{Decision, Emission, Recorded, Sink, Site, Target, TargetError};
+use crate::target::{Decision, Emission, FusionSite, Recorded, Sink, Target, TargetError};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -113,7 +113,7 @@ impl Target for Guarded {
         })
     }
 
-    fn custom(&self, verb: &str, site: &Site<'_>) -> Result<Decision, TargetError> {
+    fn custom(&self, verb: &str, site: &FusionSite<'_>) -> Result<Decision, TargetError> {
         self.call(&format!("the fusion verb `{verb}`"), || self.inner.custom(verb, site))
     }
 

@@ -76,7 +76,7 @@ pub trait Target: Send + Sync {
     ///
     /// # Errors
     /// [`TargetError::Unsupported`] for a verb that this target does not have.
-    fn custom(&self, verb: &str, site: &Site<'_>) -> Result<Decision, TargetError> {
+    fn custom(&self, verb: &str, site: &FusionSite<'_>) -> Result<Decision, TargetError> {
         let _ = site;
         Err(TargetError::Unsupported(format!("the fusion verb `{verb}`")))
     }
@@ -246,7 +246,7 @@ pub struct Recorded {
 
 /// A place where a fusion row may fire, as plain data.
 #[derive(Clone, Copy, Debug)]
-pub struct Site<'a> {
+pub struct FusionSite<'a> {
     /// The row's name.
     pub row: &'a str,
     op: &'a Op,
@@ -256,15 +256,15 @@ pub struct Site<'a> {
     pub requant: &'a Requantization,
 }
 
-impl<'a> Site<'a> {
+impl<'a> FusionSite<'a> {
     /// The site of a row, with its producer, the producer's operands, and what its result goes through.
     pub fn new(
         row: &'a str,
         op: &'a Op,
         operands: &'a [(Elem, Option<&'a QuantParams>)],
         requant: &'a Requantization,
-    ) -> Site<'a> {
-        Site {
+    ) -> FusionSite<'a> {
+        FusionSite {
             row,
             op,
             operands,

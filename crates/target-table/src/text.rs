@@ -47,7 +47,7 @@ impl<'a, T: DeserializeOwned + Described> Written<'a, T> {
 impl<'a, T> Written<'a, T> {
     /// The bytes of the field at the end of a path, or of the last one that is there along it.
     pub fn at(&self, path: &KeyPath) -> Range<usize> {
-        self.tree.nearest(path).place.span.clone().unwrap_or(0..0)
+        self.tree.nearest(path).location.span.clone().unwrap_or(0..0)
     }
 
     /// A field's value as it was written: a number has digits there that its type may round twice.

@@ -8,7 +8,7 @@ use strait_core::{Reason, ReasonCode};
 use strait_kernels::integer::Loops;
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
 use strait_target::{
-    Decision, FormKernel, OptionValue, Options, Origin, Registry, Site, Table, TableTarget, Target, TargetError,
+    Decision, FormKernel, FusionSite, OptionValue, Options, Origin, Registry, Table, TableTarget, Target, TargetError,
     TargetFactory, TargetSpec,
 };
 
@@ -183,7 +183,7 @@ impl Target for Deciding {
         self.0.loops(form, clamp)
     }
 
-    fn custom(&self, verb: &str, site: &Site<'_>) -> Result<Decision, TargetError> {
+    fn custom(&self, verb: &str, site: &FusionSite<'_>) -> Result<Decision, TargetError> {
         match verb {
             "halve" => Ok(Decision::Refuse(Reason::new(
                 ReasonCode::from("odd"),
@@ -205,7 +205,7 @@ fn code_wraps_the_table_and_a_verb_that_nobody_knows_is_an_error() {
     let deciding = registry.get("every-form", &Options::new()).unwrap();
 
     let (op, requant) = (Conv::plain(2).into(), shift(3));
-    let site = Site::new("halves", &op, &[], &requant);
+    let site = FusionSite::new("halves", &op, &[], &requant);
     let decision = deciding.custom("halve", &site).unwrap();
     assert_eq!(
         decision,
@@ -213,7 +213,7 @@ fn code_wraps_the_table_and_a_verb_that_nobody_knows_is_an_error() {
     );
     let op = Add {}.into();
     let unknown = plain
-        .custom("halve", &Site::new("halves", &op, &[], &requant))
+        .custom("halve", &FusionSite::new("halves", &op, &[], &requant))
         .unwrap_err();
     assert_eq!(unknown.to_string(), "the fusion verb `halve` is not supported");
     assert_eq!(deciding.spec(), plain.spec());

@@ -44,10 +44,10 @@ fn of_a_chip_a_row_is_measured_where_a_recording_is_named_for_it() {
 }
 
 #[test]
-fn every_table_of_a_plugin_parses_with_every_overlay() {
-    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
+fn every_table_of_a_target_parses_with_every_overlay() {
+    let targets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../targets");
     let mut found = 0;
-    for entry in std::fs::read_dir(plugins).unwrap() {
+    for entry in std::fs::read_dir(targets).unwrap() {
         let path = entry.unwrap().path().join("target.toml");
         let Ok(text) = std::fs::read_to_string(&path) else {
             continue;

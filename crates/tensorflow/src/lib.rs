@@ -11,7 +11,7 @@
 mod elements;
 mod format;
 mod graph;
-mod node;
+mod operator_reader;
 mod ops;
 mod proto;
 mod state;
@@ -37,7 +37,7 @@ use strait_import::{
 };
 
 use crate::graph::Graph;
-use crate::node::Nodes;
+use crate::operator_reader::Nodes;
 use crate::proto::GraphDef;
 use crate::tensor::Budget;
 use crate::types::Tensors;

@@ -152,7 +152,7 @@ pub(crate) fn grids(text: &str) -> Result<Vec<Recorded>, TargetError> {
         let Some(value) = &entry.value else {
             return Err(written.wrong(&key, format!("the layer `{}` has no `value`", entry.key)));
         };
-        let place = Place {
+        let place = RecordedLayer {
             written: &written,
             key,
             value: at.key("value"),
@@ -178,13 +178,13 @@ fn unread(
 }
 
 /// The place of a layer in the document.
-struct Place<'a> {
+struct RecordedLayer<'a> {
     written: &'a Written<'a, Record>,
     key: KeyPath,
     value: KeyPath,
 }
 
-impl Place<'_> {
+impl RecordedLayer<'_> {
     /// A fault of a field, or of one of its elements.
     fn wrong(&self, field: &str, index: Option<usize>, rule: &str) -> TargetError {
         let path = self.path(field, index);
@@ -222,7 +222,7 @@ impl Place<'_> {
     }
 }
 
-fn layer(place: &Place<'_>, key: &str, layer: &Layer, grids: &mut Vec<Recorded>) -> Result<(), TargetError> {
+fn layer(place: &RecordedLayer<'_>, key: &str, layer: &Layer, grids: &mut Vec<Recorded>) -> Result<(), TargetError> {
     let recurrent = "recurrent layers";
     unread(
         place.written,

@@ -17,7 +17,7 @@ const WEIGHT_OF: Changes = &[
     ),
 ];
 
-/// Weights of a Gemm alone have codes, those of one type with scales by block.
+/// A weight-only Gemm, whose weights are of one type with scales by block.
 const BLOCKS_OF: Changes = &[
     (
         "[[\"int8\", \"int8\"]]",

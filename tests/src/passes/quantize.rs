@@ -9,7 +9,7 @@ use strait_core::verifier::verify;
 use strait_core::{Elem, Module, NodeId, Placement, Port, QuantParams, Refusal, TensorData};
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Signs, Until, bake, simulate};
 use strait_quantize::annotate::{
-    Constraints, Given, GivenAway, Place, Progress, RangeFrom, Settings, Unfit, Unfitting, UnlikePart, place, widen,
+    Constraints, Fixpoint, Given, GivenAway, PartKind, RangeFrom, Settings, Unfit, Unfitting, UnlikePart, place, widen,
 };
 use strait_quantize::statistics::{Channels, Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
@@ -294,9 +294,9 @@ fn alignments<'w>(module: &Module, words: Vec<&'w str>, settings: &mut Settings)
     Ok(others)
 }
 
-fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) -> Result<(), String> {
+fn annotate(module: &mut Module, how: &Annotation<'_>, fixpoint: &mut Fixpoint) -> Result<(), String> {
     let main = module.main;
-    strait_quantize::annotate(module, main, how, progress).map_err(|error| error.to_string())?;
+    strait_quantize::annotate(module, main, how, fixpoint).map_err(|error| error.to_string())?;
     verify(module).map_err(|violation| violation.to_string())
 }
 
@@ -319,11 +319,11 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     }
     let observation = observation(&words)?;
     let mut how = Annotation::new(target.spec(), &observation, &settings, &constraints);
-    let (main, mut progress) = (module.main, Progress::default());
+    let (main, mut fixpoint) = (module.main, Fixpoint::default());
     widen(module, main, &mut how);
     place(module, main, &how);
-    annotate(module, &how, &mut progress)?;
-    let findings = progress.findings(module, &how);
+    annotate(module, &how, &mut fixpoint)?;
+    let findings = fixpoint.findings(module, &how);
     let raised = findings.raised.into_iter().map(|raised| {
         let name = module
             .main()
@@ -344,9 +344,9 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     let node = |id: NodeId| module.main().node(id).map_or("", |node| module.name(node.name));
     let lints = findings.given_away.into_iter().map(lint);
     let unlike = |part: UnlikePart| {
-        let channels = match &part.place {
-            Place::Channels(channels) => format!(" (channels {channels:?})"),
-            Place::Joined | Place::CutOut => String::new(),
+        let channels = match &part.kind {
+            PartKind::Channels(channels) => format!(" (channels {channels:?})"),
+            PartKind::Joined | PartKind::CutOut => String::new(),
         };
         let (value, node, lost) = (name(part.value), node(part.node), part.lost);
         format!(

@@ -329,16 +329,16 @@ mod tests {
 
     #[test]
     fn only_builtin_depends_on_a_target() {
-        let plugin = ("targets/sima/Cargo.toml", "[package]\nname = \"strait-target-sima\"\n");
+        let target = ("targets/sima/Cargo.toml", "[package]\nname = \"strait-target-sima\"\n");
         let user = |name: &str| {
             format!("[package]\nname = \"strait-{name}\"\n[dev-dependencies]\nstrait-target-sima = \"1\"\n")
         };
         assert_eq!(
-            findings(check, &[plugin, ("crates/builtin/Cargo.toml", &user("builtin"))]),
+            findings(check, &[target, ("crates/builtin/Cargo.toml", &user("builtin"))]),
             [""; 0]
         );
         assert_eq!(
-            findings(check, &[plugin, ("crates/driver/Cargo.toml", &user("driver"))]).len(),
+            findings(check, &[target, ("crates/driver/Cargo.toml", &user("driver"))]).len(),
             1
         );
     }

@@ -15,7 +15,6 @@ mod length;
 mod machine;
 mod manifests;
 mod names;
-mod prose;
 mod repository;
 mod source;
 mod tests_run;
@@ -47,7 +46,6 @@ Checks the invariants of ARCHITECTURE.md that a program can check, on the files 
               the verifier uses nothing by which the compiler decides on steps
   debug       no error and no Display in Rust's debug form
   manifests   every crate takes the workspace's lints and stands in ARCHITECTURE.md
-  prose       no documentation of an item begins with What, How or Whether
   tests       each file of tests is part of a program of tests
 
 A line is excused by a comment on it or above it:   // tidy: allow(hash): only ever looked up
@@ -85,7 +83,6 @@ const CHECKS: &[(&str, Check)] = &[
     ("independence", independence::check),
     ("debug", debug::check),
     ("manifests", manifests::check),
-    ("prose", prose::check),
     ("tests", tests_run::check),
 ];
 

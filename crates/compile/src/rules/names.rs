@@ -51,24 +51,24 @@ fn words(graph: &Graph, node: &Node) -> impl Iterator<Item = &'static str> {
 pub(super) struct Names<'a> {
     graph: &'a Graph,
     /// Of layers, with the nodes that answer for them.
-    layers: Known<'a, NodeId>,
+    layers: ByName<'a, NodeId>,
     /// Of tensors that are no constants.
-    tensors: Known<'a, ValueId>,
+    tensors: ByName<'a, ValueId>,
 }
 
 /// Everything of a kind that has a name.
-type Known<'a, T> = BTreeMap<&'a str, Vec<T>>;
+type ByName<'a, T> = BTreeMap<&'a str, Vec<T>>;
 
 impl<'a> Names<'a> {
     pub(super) fn of(module: &'a Module) -> Names<'a> {
         let graph = module.main();
-        let mut layers = Known::new();
+        let mut layers = ByName::new();
         for (id, node) in graph.nodes() {
             for &source in &node.sources {
                 layers.entry(module.name(source)).or_default().push(id);
             }
         }
-        let mut tensors = Known::new();
+        let mut tensors = ByName::new();
         for (id, value) in graph.values().filter(|&(id, _)| graph.data_of(id).is_none()) {
             tensors.entry(module.name(value.name)).or_default().push(id);
         }
@@ -159,7 +159,7 @@ impl<'a> Names<'a> {
 }
 
 /// All that one of the patterns matches by its name.
-fn matching<T: Copy + Ord>(names: &Known<'_, T>, patterns: &[Pattern]) -> BTreeSet<T> {
+fn matching<T: Copy + Ord>(names: &ByName<'_, T>, patterns: &[Pattern]) -> BTreeSet<T> {
     patterns
         .iter()
         .flat_map(|pattern| found(names, pattern.as_str()))
@@ -167,7 +167,7 @@ fn matching<T: Copy + Ord>(names: &Known<'_, T>, patterns: &[Pattern]) -> BTreeS
 }
 
 /// All that a pattern matches. A name without wildcards is looked up and not compared with each.
-fn found<T: Copy>(names: &Known<'_, T>, word: &str) -> Vec<T> {
+fn found<T: Copy>(names: &ByName<'_, T>, word: &str) -> Vec<T> {
     if !word.contains(['*', '?']) {
         return names.get(word).cloned().unwrap_or_default();
     }
@@ -180,7 +180,7 @@ fn found<T: Copy>(names: &Known<'_, T>, word: &str) -> Vec<T> {
 fn unmatched<'r, T: Copy>(
     key: KeyPath,
     patterns: &'r [Pattern],
-    names: &Known<'_, T>,
+    names: &ByName<'_, T>,
     what: &str,
     near: bool,
 ) -> Vec<(&'r Pattern, RuleError)> {

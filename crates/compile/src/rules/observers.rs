@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use strait_core::{Module, ValueId};
 use strait_document::KeyPath;
 use strait_quantize::{ObserverChoice, Requests, observers::is_ranked};
-use strait_target::spec::{Codes, Observed, Observer};
+use strait_target::spec::{CodeKind, Observed, Observer};
 
 use super::{Quantize, RuleError, RuleErrors, Rules, Selection, keys::rule_place};
 
@@ -48,13 +48,13 @@ pub fn requests(module: &Module, rules: &Rules, selection: &Selection) -> Result
 /// The observer of all ranges is for every activation.
 fn default_refused(rules: &Rules) -> Option<RuleError> {
     let observer = rules.observer?;
-    let text = observer.refusal(Observed::Activations, Codes::Integers)?;
+    let text = observer.refusal(Observed::Activations, CodeKind::Integers)?;
     let key = KeyPath::of(&["calibration", "observer"]);
     Some(with_help(observer, RuleError::unsupported(key, text)))
 }
 
 fn with_help(observer: Observer, error: RuleError) -> RuleError {
-    match observer.serves(Observed::Ranked, Codes::Integers) {
+    match observer.serves(Observed::Ranked, CodeKind::Integers) {
         true => error.help("give it to the outputs whose largest elements are read, under `tensors` of a rule"),
         false => error,
     }
@@ -81,8 +81,8 @@ impl Of<'_> {
     /// The error where the observer of a rule makes no ranges for the value.
     fn refused(&self, quantize: &Quantize, rule: usize) -> Option<RuleError> {
         let observer = quantize.rule.get(rule)?.observer?;
-        let text = observer.refusal(Observed::Activations, Codes::Integers)?;
-        let for_ranked = observer.serves(Observed::Ranked, Codes::Integers);
+        let text = observer.refusal(Observed::Activations, CodeKind::Integers)?;
+        let for_ranked = observer.serves(Observed::Ranked, CodeKind::Integers);
         if for_ranked && is_ranked(self.module.main(), self.value) {
             return None;
         }

@@ -59,7 +59,7 @@ pub struct Weights {
     /// Which scales they have, of those that the target has.
     pub scale: Option<ScaleSet>,
     /// One scale for what, of those that the target has for the type. In `[quantize]` it holds for the layers whose op has it,
-    /// in a rule for all. `"block"` is for layers of which the weights alone have codes.
+    /// in a rule for all. `"block"` is for weight-only layers.
     pub per: Option<WeightPer>,
     /// With `per = "block"`: the number of inputs that share a scale, one that the target has. Absent: its preferred one. In
     /// `[quantize]`, layers whose inputs are no whole blocks have a scale for each channel; in a rule they are an error.

@@ -15,7 +15,7 @@ use strait_target::{
 };
 
 /// A recorded layer of which all is known that `strait identify` finds.
-pub(super) struct Known<'a> {
+pub(super) struct IdentifiedLayer<'a> {
     pub(super) of: &'a Recording,
     pub(super) layer: &'a Layer,
     /// `None` where the layer cannot be looked at.
@@ -26,7 +26,7 @@ pub(super) struct Known<'a> {
 const WIDTHS: [u8; 7] = [16, 20, 24, 32, 40, 48, 64];
 
 /// A line for each row that the recordings of the table are named for, as far as all of them were given.
-pub(super) fn lines(spec: &TargetSpec, known: &[Known<'_>]) -> Vec<Line> {
+pub(super) fn lines(spec: &TargetSpec, known: &[IdentifiedLayer<'_>]) -> Vec<Line> {
     let recordings = || spec.silicon.iter().flat_map(|silicon| &silicon.evidence);
     let names: BTreeSet<&str> = recordings().flat_map(|one| &one.rows).map(String::as_str).collect();
     let line = |support: strait_target::spec::Support<'_>| {
@@ -47,7 +47,7 @@ pub(super) fn lines(spec: &TargetSpec, known: &[Known<'_>]) -> Vec<Line> {
                 "not all of its recordings were given",
             ));
         }
-        let layers: Vec<&Known<'_>> = known
+        let layers: Vec<&IdentifiedLayer<'_>> = known
             .iter()
             .filter(|known| named.contains(&known.of.sha256.as_str()))
             .collect();
@@ -67,7 +67,7 @@ pub(super) fn lines(spec: &TargetSpec, known: &[Known<'_>]) -> Vec<Line> {
 /// Result of a row: the words on what was told apart, or what the recordings leave open.
 type Told = Result<String, Vec<String>>;
 
-fn of_row(spec: &TargetSpec, row: Row<'_>, holds: Option<[i64; 2]>, layers: &[&Known<'_>]) -> Told {
+fn of_row(spec: &TargetSpec, row: Row<'_>, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'_>]) -> Told {
     match row {
         Row::Form(name) => match spec.form.get(name) {
             Some(form) => of_form(form, holds, layers),
@@ -96,7 +96,7 @@ fn documented(why: impl std::fmt::Display) -> String {
 
 /// The form explains some of the layers, which tell it from all others that explain them, on the accumulators that it is said to
 /// hold of.
-fn of_form(form: &FormRow, holds: Option<[i64; 2]>, layers: &[&Known<'_>]) -> Told {
+fn of_form(form: &FormRow, holds: Option<[i64; 2]>, layers: &[&IdentifiedLayer<'_>]) -> Told {
     let Some(own) = hypothesis(form) else {
         let why =
             "`strait identify` does not look for arithmetics of this kind, so that no recording tells it from others";
@@ -142,7 +142,7 @@ fn of_form(form: &FormRow, holds: Option<[i64; 2]>, layers: &[&Known<'_>]) -> To
 }
 
 /// The recorded inputs and weights of an op make the sums that some arithmetic explains.
-fn of_sums(ops: &[String], layers: &[&Known<'_>]) -> Told {
+fn of_sums(ops: &[String], layers: &[&IdentifiedLayer<'_>]) -> Told {
     let mut left: Vec<String> = Vec::new();
     for op in ops {
         let source = match Term::parse(op) {
@@ -169,7 +169,7 @@ fn of_sums(ops: &[String], layers: &[&Known<'_>]) -> Told {
 }
 
 /// The sums reach beyond the next narrower width that chips have.
-fn of_accumulator(spec: &TargetSpec, activation: Integer, layers: &[&Known<'_>]) -> Told {
+fn of_accumulator(spec: &TargetSpec, activation: Integer, layers: &[&IdentifiedLayer<'_>]) -> Told {
     let bits = spec.accumulator.get(&activation).map_or(64, |row| row.bits);
     let products = layers
         .iter()
@@ -193,7 +193,7 @@ fn of_accumulator(spec: &TargetSpec, activation: Integer, layers: &[&Known<'_>])
     Ok(format!("sums of {reach} bits"))
 }
 
-fn is_exact(known: &Known<'_>) -> bool {
+fn is_exact(known: &IdentifiedLayer<'_>) -> bool {
     known.answer.as_ref().is_some_and(Answer::is_exact)
 }
 

@@ -1,7 +1,7 @@
 //! The C interface of a library: what it answers to hosts of other versions, and to calls that make no sense.
 
 use super::{
-    Progress,
+    ExaminationProgress,
     fault::{Fault, Subject},
     lines::{Group, HUNG, Line},
 };
@@ -28,7 +28,7 @@ impl Interface {
 }
 
 /// Asks a library everything that a host of another version would. After a call that hangs it is asked nothing any more.
-pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn Progress) -> Interface {
+pub(super) fn examined(library: &Library, target: &dyn Target, progress: &dyn ExaminationProgress) -> Interface {
     let line = |name| Line::new(Group::Interface, name);
     let [major, minor] = library.interface();
     let mut its = Interface {

@@ -52,7 +52,7 @@ pub struct Recording {
 }
 
 /// Whoever shows how far an examination is.
-pub trait Progress: fmt::Debug {
+pub trait ExaminationProgress: fmt::Debug {
     /// A part of so many steps begins.
     fn begin(&self, part: &str, steps: usize);
     /// So many of them are done.
@@ -60,7 +60,7 @@ pub trait Progress: fmt::Debug {
 }
 
 /// Nobody does.
-impl Progress for () {
+impl ExaminationProgress for () {
     fn begin(&self, _: &str, _: usize) {}
     fn advance(&self, _: usize) {}
 }
@@ -77,7 +77,7 @@ pub struct Examination<'a> {
     /// Time that one call of the target's code may take before it counts as one that hangs.
     pub patience: Duration,
     /// Whoever is shown how far it is.
-    pub progress: &'a dyn Progress,
+    pub progress: &'a dyn ExaminationProgress,
 }
 
 /// Examines a target. It takes seconds, and gives the same report for the same target, unless that one's results change.

@@ -1,7 +1,7 @@
 //! Small networks from float to integers, on the target's kernels.
 
 use super::{
-    Progress,
+    ExaminationProgress,
     emit::Emitted,
     fusions::{self, Fusions},
     lines::{Group, Line},
@@ -43,7 +43,7 @@ pub(super) struct Seen {
 pub(super) fn lines(
     witness: &Arc<Witness>,
     variants: &[(String, Arc<dyn Target>)],
-    progress: &dyn Progress,
+    progress: &dyn ExaminationProgress,
 ) -> (Vec<Line>, Seen) {
     let target = &(witness.clone() as Arc<dyn Target>);
     let writes = target.spec().emit.contains(&Format::Package);

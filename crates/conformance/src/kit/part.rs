@@ -1,7 +1,7 @@
 //! Tiles of accumulators, in the shapes in which a library is asked for their codes.
 
 use strait_kernels::integer::{Axis, Tile};
-use strait_plugin_host::{Asked, Told};
+use strait_plugin_host::{RegisteredForm, TileRequest};
 use strait_requantize::Requantization;
 
 /// A tile with its accumulators.
@@ -48,9 +48,9 @@ impl Part {
         }
     }
 
-    pub(super) fn asked<'a>(&'a self, told: &'a Told, form: &'a Requantization) -> Asked<'a> {
-        Asked {
-            told,
+    pub(super) fn asked<'a>(&'a self, registered: &'a RegisteredForm, form: &'a Requantization) -> TileRequest<'a> {
+        TileRequest {
+            registered,
             form,
             tile: self.tile,
             wide: self.wide,

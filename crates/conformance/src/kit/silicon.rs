@@ -1,8 +1,8 @@
 //! Recorded vectors against the forms of a table, and against the kernels that compute them.
 
-use super::evidence::{self, Known};
+use super::evidence::{self, IdentifiedLayer};
 use super::lines::{Group, Line};
-use super::{Progress, Recording};
+use super::{ExaminationProgress, Recording};
 use crate::runs::decoded;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,7 +64,11 @@ pub(super) fn named(spec: &TargetSpec, given: &[Recording]) -> Line {
 }
 
 /// A line for each recorded layer, and then one for each row that the table names recordings for.
-pub(super) fn lines(target: &Arc<dyn Target>, recordings: &[Recording], progress: &dyn Progress) -> Vec<Line> {
+pub(super) fn lines(
+    target: &Arc<dyn Target>,
+    recordings: &[Recording],
+    progress: &dyn ExaminationProgress,
+) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut known = Vec::new();
     progress.begin("recorded vectors", recordings.len());
@@ -72,7 +76,7 @@ pub(super) fn lines(target: &Arc<dyn Target>, recordings: &[Recording], progress
         for layer in &of.vectors.layers {
             let answer = identify(&of.file, layer);
             lines.push(line(target, layer, answer.as_ref()));
-            known.push(Known {
+            known.push(IdentifiedLayer {
                 of,
                 layer,
                 answer: answer.ok(),
@@ -95,8 +99,8 @@ fn line(target: &Arc<dyn Target>, layer: &Layer, answer: Result<&Answer, &Vector
         }
     };
     let (name, form, ends) = match found {
-        Found::Form { name, form, ends } => (name, form, ends),
-        Found::None(why) => {
+        FormMatch::Form { name, form, ends } => (name, form, ends),
+        FormMatch::None(why) => {
             why.into_iter().for_each(|why| line.find(why));
             return line.checked(format!("{} outputs", layer.outputs()));
         }
@@ -112,7 +116,7 @@ fn line(target: &Arc<dyn Target>, layer: &Layer, answer: Result<&Answer, &Vector
     line.checked(format!("form {name} gives all {} outputs", layer.outputs()))
 }
 
-enum Found {
+enum FormMatch {
     /// A form that gives every recorded value, with the lowest and the highest of them where it has to be clamped there.
     Form {
         name: String,
@@ -124,13 +128,13 @@ enum Found {
 }
 
 /// The first form of the table that explains a layer with any integers.
-fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> Found {
+fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> FormMatch {
     let exact = answer.explained.iter().filter(|_| answer.is_exact());
     for (name, row) in &target.spec().form {
         for explained in exact.clone() {
             let ends = ends(&explained.form, answer.ends, explained.clamps);
             if row.accepts(&explained.form, Some(ends)).is_ok() {
-                return Found::Form {
+                return FormMatch::Form {
                     name: name.clone(),
                     form: explained.form.clone(),
                     ends,
@@ -138,7 +142,7 @@ fn from_answer(target: &Arc<dyn Target>, answer: &Answer) -> Found {
             }
         }
     }
-    Found::None(vec![none(answer)])
+    FormMatch::None(vec![none(answer)])
 }
 
 /// The codes that a clamp leaves: those that were recorded, at the ends where it acts.
@@ -172,7 +176,7 @@ fn none(answer: &Answer) -> String {
 }
 
 /// The first form of the table that explains a layer with the integers that its rule makes of scales.
-fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify::Scales) -> Found {
+fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify::Scales) -> FormMatch {
     let codes = || layer.channels.iter().flatten().map(|value| value.output);
     let recorded = [codes().min().unwrap_or(0), codes().max().unwrap_or(0)];
     let mut why = Vec::new();
@@ -197,7 +201,7 @@ fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify
         };
         match differs(&form, recorded, layer) {
             None => {
-                return Found::Form {
+                return FormMatch::Form {
                     name: name.clone(),
                     ends: recorded,
                     form,
@@ -208,7 +212,7 @@ fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify
             )),
         }
     }
-    Found::None(why)
+    FormMatch::None(why)
 }
 
 /// The first recorded value that a form does not give: channel, accumulator, its result, the recorded one.

@@ -5,7 +5,7 @@
 //! memory that nobody may touch, on several threads at once, and in other processes.
 
 use super::{
-    Progress, class,
+    ExaminationProgress, class,
     fault::{Fault, Subject},
     interest::{accumulators, ends},
     interface::Interface,
@@ -22,7 +22,7 @@ use crate::{
     samples::{self, FEW},
 };
 use strait_kernels::integer::Axis;
-use strait_plugin_host::{Library, Misdeed, PluginError, Told, Trial};
+use strait_plugin_host::{Library, Misdeed, PluginError, RegisteredForm, Trial};
 use strait_requantize::Requantization;
 use strait_target::{Options, Target};
 
@@ -32,7 +32,7 @@ pub(super) fn lines(
     library: &Library,
     interface: Interface,
     others: &Processes,
-    progress: &dyn Progress,
+    progress: &dyn ExaminationProgress,
 ) -> Vec<Line> {
     let (mut faults, mut counts) = (interface.faults, Counts::default());
     counts.calls(interface.garbage, &[Subject::Garbage]);
@@ -102,7 +102,7 @@ struct Subjected<'a> {
     options: &'a Options,
     others: &'a Processes,
     /// The form that came before, with a tile of it.
-    before: Option<(Told, Requantization, Part)>,
+    before: Option<(RegisteredForm, Requantization, Part)>,
     has_traces: bool,
 }
 
@@ -116,23 +116,23 @@ impl Subjected<'_> {
         faults: &mut Vec<Fault>,
         counts: &mut Counts,
     ) -> Result<bool, Fault> {
-        let told = Told::new(name, form).map_err(|text| Fault::new(Subject::Rows, text))?;
+        let registered = RegisteredForm::new(name, form).map_err(|text| Fault::new(Subject::Rows, text))?;
         let mut any = false;
         for wide in [false, true] {
-            if !self.computes(&told, form, wide, faults, counts)? {
+            if !self.computes(&registered, form, wide, faults, counts)? {
                 continue;
             }
             any = true;
             let channels = accumulators(form, wide, numbers);
             for axis in [Axis::Rows, Axis::Columns] {
-                self.of_axis(&told, form, (axis, wide), &channels, faults, counts)?;
+                self.of_axis(&registered, form, (axis, wide), &channels, faults, counts)?;
             }
         }
         if any {
             let several = form.channels().filter(|&channels| channels > 1);
             counts.count(Subject::Channels, several.unwrap_or(0));
             let part = small(Axis::Rows, false, &accumulators(form, false, numbers));
-            self.before = Some((told, form.clone(), part));
+            self.before = Some((registered, form.clone(), part));
         }
         Ok(any)
     }
@@ -140,7 +140,7 @@ impl Subjected<'_> {
     /// Asks with one tile that has an accumulator of each channel, as a host does first.
     fn computes(
         &self,
-        told: &Told,
+        registered: &RegisteredForm,
         form: &Requantization,
         wide: bool,
         faults: &mut Vec<Fault>,
@@ -156,7 +156,7 @@ impl Subjected<'_> {
         counts.calls(ALONE, &[]);
         match self
             .library
-            .attempt(self.options, &[part.asked(told, form)], Trial::Alone)
+            .attempt(self.options, &[part.asked(registered, form)], Trial::Alone)
         {
             Ok(tried) => {
                 judge(form, &part, &tried, faults);
@@ -173,7 +173,7 @@ impl Subjected<'_> {
 
     fn of_axis(
         &mut self,
-        told: &Told,
+        registered: &RegisteredForm,
         form: &Requantization,
         (axis, wide): (Axis, bool),
         channels: &[Vec<i64>],
@@ -181,18 +181,18 @@ impl Subjected<'_> {
         counts: &mut Counts,
     ) -> Result<(), Fault> {
         let whole = whole(form, axis, wide, channels);
-        let codes = self.alone(told, form, &whole, faults, counts)?;
+        let codes = self.alone(registered, form, &whole, faults, counts)?;
         for part in parts(form, axis, wide, channels) {
-            self.alone(told, form, &part, faults, counts)?;
+            self.alone(registered, form, &part, faults, counts)?;
         }
-        self.fenced(told, form, &small(axis, wide, channels), counts)?;
-        self.together(told, form, (axis, wide), channels, counts)
+        self.fenced(registered, form, &small(axis, wide, channels), counts)?;
+        self.together(registered, form, (axis, wide), channels, counts)
             .map(|fault| faults.extend(fault))?;
-        self.elsewhere(told, form, &whole, &codes, counts)
+        self.elsewhere(registered, form, &whole, &codes, counts)
             .map(|fault| faults.extend(fault))?;
         if !self.has_traces {
             self.has_traces = true;
-            faults.extend(self.traces(told, form, &small(axis, wide, channels), counts)?);
+            faults.extend(self.traces(registered, form, &small(axis, wide, channels), counts)?);
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Subjected<'_> {
     /// Watched calls, whose codes are held against the form.
     fn alone(
         &self,
-        told: &Told,
+        registered: &RegisteredForm,
         form: &Requantization,
         part: &Part,
         faults: &mut Vec<Fault>,
@@ -210,7 +210,7 @@ impl Subjected<'_> {
         counts.count(Subject::Loops, part.accumulators.len());
         let tried = self
             .library
-            .attempt(self.options, &[part.asked(told, form)], Trial::Alone);
+            .attempt(self.options, &[part.asked(registered, form)], Trial::Alone);
         let tried = tried.map_err(|error| said(part, &error, Subject::Rows))?;
         let scalars: Vec<_> = (0..form.channels().unwrap_or(1))
             .map(|at| form.channel(at).ok())
@@ -223,11 +223,17 @@ impl Subjected<'_> {
         Ok(tried.codes)
     }
 
-    fn fenced(&self, told: &Told, form: &Requantization, part: &Part, counts: &mut Counts) -> Result<(), Fault> {
+    fn fenced(
+        &self,
+        registered: &RegisteredForm,
+        form: &Requantization,
+        part: &Part,
+        counts: &mut Counts,
+    ) -> Result<(), Fault> {
         counts.calls(2, &[Subject::Reads]);
         match self
             .library
-            .attempt(self.options, &[part.asked(told, form)], Trial::Fenced)
+            .attempt(self.options, &[part.asked(registered, form)], Trial::Fenced)
         {
             Ok(_) => Ok(()),
             Err(error) => {
@@ -240,7 +246,7 @@ impl Subjected<'_> {
     /// Calls on several threads: of a tile, of the same with its accumulators in another order, and of another form.
     fn together(
         &self,
-        told: &Told,
+        registered: &RegisteredForm,
         form: &Requantization,
         (axis, wide): (Axis, bool),
         channels: &[Vec<i64>],
@@ -251,10 +257,10 @@ impl Subjected<'_> {
         let each = (AT_ONCE / channels.len().max(1)).max(4);
         let part = Part::new(axis, wide, 0, &few(each, channels));
         let turned = part.turned();
-        let mut tiles = vec![part.asked(told, form), turned.asked(told, form)];
+        let mut tiles = vec![part.asked(registered, form), turned.asked(registered, form)];
         match &self.before {
-            Some((told, form, part)) => tiles.push(part.asked(told, form)),
-            None => tiles.push(part.asked(told, form)),
+            Some((registered, form, part)) => tiles.push(part.asked(registered, form)),
+            None => tiles.push(part.asked(registered, form)),
         }
         counts.calls(tiles.len() * rounds as usize, &[Subject::Concurrency]);
         let at_once = format!("{}, called by {} threads at once", part.name(), tiles.len());
@@ -275,7 +281,7 @@ impl Subjected<'_> {
     /// The same tile in other processes.
     fn elsewhere(
         &self,
-        told: &Told,
+        registered: &RegisteredForm,
         form: &Requantization,
         part: &Part,
         codes: &[u8],
@@ -283,7 +289,7 @@ impl Subjected<'_> {
     ) -> Result<Option<Fault>, Fault> {
         for other in self.others.iter() {
             counts.calls(1, &[Subject::Processes]);
-            let tried = other.attempt(self.options, &[part.asked(told, form)], Trial::Once);
+            let tried = other.attempt(self.options, &[part.asked(registered, form)], Trial::Once);
             let tried = tried.map_err(|error| ended(part.name(), &error, Subject::Processes))?;
             if tried.codes != codes {
                 let [here, there] = [codes, &tried.codes].map(|codes| decoded(form.out(), codes));
@@ -304,12 +310,12 @@ impl Subjected<'_> {
     /// Traces of some thousand calls.
     fn traces(
         &self,
-        told: &Told,
+        registered: &RegisteredForm,
         form: &Requantization,
         part: &Part,
         counts: &mut Counts,
     ) -> Result<Vec<Fault>, Fault> {
-        let asked = [part.asked(told, form)];
+        let asked = [part.asked(registered, form)];
         let mut now = Vec::new();
         for _ in 0..3 {
             counts.calls(1, &[Subject::Traces]);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strait_core::{Module, Reason};
 use strait_kernels::integer::Loops;
 use strait_requantize::Requantization;
-use strait_target::{Candidate, Decision, Emission, Recorded, Sink, Site, Target, TargetError, TargetSpec};
+use strait_target::{Candidate, Decision, Emission, FusionSite, Recorded, Sink, Target, TargetError, TargetSpec};
 
 /// The target, and the same one in another process.
 pub(super) struct Witness {
@@ -158,7 +158,7 @@ impl Target for Witness {
         Ok(first)
     }
 
-    fn custom(&self, verb: &str, site: &Site<'_>) -> Result<Decision, TargetError> {
+    fn custom(&self, verb: &str, site: &FusionSite<'_>) -> Result<Decision, TargetError> {
         self.count("custom");
         self.inner.custom(verb, site)
     }

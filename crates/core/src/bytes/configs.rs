@@ -8,8 +8,8 @@ use super::{ABSENT, BytesError};
 use crate::graph::Graph;
 use crate::ids::{ConfigId, NodeId};
 use crate::quant::{
-    Codes, Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, Policy, Port, QuantParams, QuantTable,
-    Scheme, Standing, State,
+    Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, ParameterCodes, Policy, Port, QuantParams,
+    QuantTable, Scheme, Standing, State,
 };
 use std::num::NonZeroU32;
 use strait_requantize::{Per, Rounding};
@@ -231,7 +231,7 @@ impl<'a> Decoder<'a> {
         Ok(match r.u8(what)? {
             0 => Parameter::Real,
             1 => Parameter::Given(self.data(r)?),
-            tag @ (2 | 3) => Parameter::Baked(Codes {
+            tag @ (2 | 3) => Parameter::Baked(ParameterCodes {
                 data: self.data(r)?,
                 given: tag == 3,
             }),

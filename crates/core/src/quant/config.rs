@@ -149,7 +149,7 @@ impl Derivation {
 
 /// The integers of a parameter: a tensor of the module's pool, of the parameter's shape and the scheme's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Codes {
+pub struct ParameterCodes {
     /// The tensor.
     pub data: DataId,
     /// They came with the model, or from a record. They are pinned, and so are all grids that they rest on.
@@ -173,7 +173,7 @@ pub struct QuantConfig {
     /// In the state float: the state that is restored.
     pub(super) stored: State,
     /// In the states baked and passive baked, and in front of them where they are given: the integers.
-    pub(super) codes: Option<Codes>,
+    pub(super) codes: Option<ParameterCodes>,
     /// Where there are codes: the configs whose grids they rest on, itself among them.
     pub(super) holds: SmallVec<[ConfigId; 1]>,
     /// The number of codes that rest on its grid, which stays while there are any.

@@ -1,6 +1,6 @@
 //! A table as plain data and back: for text, bytes and reports.
 
-use super::config::{Codes, Derivation, Grid, Move, QuantConfig, State};
+use super::config::{Derivation, Grid, Move, ParameterCodes, QuantConfig, State};
 use super::port::Port;
 use super::scheme::Scheme;
 use super::table::{IllegalMove, QuantTable};
@@ -44,7 +44,7 @@ pub enum Parameter {
     /// They were given, and nothing reads them yet.
     Given(DataId),
     /// The parameter was turned into these.
-    Baked(Codes),
+    Baked(ParameterCodes),
 }
 
 /// Entries that are no table. The fault is that of the file that they come from.

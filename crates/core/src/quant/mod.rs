@@ -13,7 +13,7 @@ mod scheme;
 mod sets;
 mod table;
 
-pub use config::{Codes, Derivation, Grid, Move, Origin, QuantConfig, State};
+pub use config::{Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
 pub use entries::{Entry, EntryError, Parameter, Standing};
 pub use params::{Parts, QuantParams};
 pub use policy::{FloatFormat, Granularity, Policy};

@@ -14,12 +14,12 @@ use strait_requantize::Rounding;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     policy: Policy,
-    codes: Option<Codes>,
+    codes: Option<CodeRange>,
     rounding: Rounding,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Codes {
+struct CodeRange {
     elem: Elem,
     range: [i64; 2],
 }
@@ -61,7 +61,7 @@ impl Scheme {
         if low >= high || low < first || high > last {
             return Err(SchemeError::Range { elem, low, high });
         }
-        let codes = Some(Codes { elem, range });
+        let codes = Some(CodeRange { elem, range });
         Ok(Scheme {
             policy,
             codes,
@@ -171,7 +171,7 @@ impl fmt::Display for Scheme {
             (Policy::Floating { format, .. }, _) => write!(f, "{format}")?,
             (
                 _,
-                Some(Codes {
+                Some(CodeRange {
                     elem,
                     range: [low, high],
                 }),

@@ -13,7 +13,7 @@
 //! Cycles of either kind are refused. A grid that was given is pinned, and one that codes rest on stays as long as these:
 //! no codes are ever out of date. Who wants another grid there takes the codes away first.
 
-use super::config::{Codes, Derivation, Grid, Move, Origin, QuantConfig, State};
+use super::config::{Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
 use super::params::QuantParams;
 use super::policy::Granularity;
 use super::port::Port;
@@ -257,7 +257,7 @@ impl QuantTable {
     }
 
     /// The integers of a parameter, baked or given; of a float config, those that it would have if it were restored.
-    pub fn codes(&self, id: ConfigId) -> Option<Codes> {
+    pub fn codes(&self, id: ConfigId) -> Option<ParameterCodes> {
         self.config(id)?.codes
     }
 
@@ -390,10 +390,10 @@ impl QuantTable {
                     config.derivation = Some(derivation);
                 });
             }
-            Move::Give(data) => self.hold(id, Codes { data, given: true }),
+            Move::Give(data) => self.hold(id, ParameterCodes { data, given: true }),
             Move::Bake(data) => {
                 if self.codes(id).is_none() {
-                    self.hold(id, Codes { data, given: false });
+                    self.hold(id, ParameterCodes { data, given: false });
                 }
                 self.write(id, |config| {
                     config.state = match config.state {
@@ -517,7 +517,7 @@ impl QuantTable {
     }
 
     /// Gives a config its codes; the grids that they rest on stay from now on.
-    fn hold(&mut self, id: ConfigId, codes: Codes) {
+    fn hold(&mut self, id: ConfigId, codes: ParameterCodes) {
         let mut seen: SmallVec<[ConfigId; 1]> = SmallVec::new();
         let mut open = vec![id];
         while let Some(next) = open.pop() {

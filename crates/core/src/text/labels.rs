@@ -5,7 +5,7 @@ use crate::attribute::Attribute;
 use crate::graph::{Def, Graph, Value};
 use crate::ids::{DataId, NodeId, ValueId};
 use crate::module::Module;
-use crate::quant::{Codes, Parameter, QuantParams};
+use crate::quant::{Parameter, ParameterCodes, QuantParams};
 use crate::shape::TensorType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ impl Labels {
         }
         // A broken table is printed without them.
         for entry in graph.quant.entries(order).unwrap_or_default() {
-            let (Parameter::Given(data) | Parameter::Baked(Codes { data, .. })) = entry.parameter else {
+            let (Parameter::Given(data) | Parameter::Baked(ParameterCodes { data, .. })) = entry.parameter else {
                 continue;
             };
             let of = graph.value_at(entry.node, entry.port).and_then(|id| graph.value(id));

@@ -10,8 +10,8 @@ use crate::graph::Graph;
 use crate::ids::{ConfigId, DataId, NodeId, Symbol};
 use crate::names::Names;
 use crate::quant::{
-    Codes, Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, Policy, Port, QuantTable, Scheme,
-    Standing, State,
+    Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, ParameterCodes, Policy, Port, QuantTable,
+    Scheme, Standing, State,
 };
 use std::collections::BTreeMap;
 use strait_requantize::Rounding;
@@ -23,14 +23,14 @@ pub(super) struct Quant {
 }
 
 /// An operand or a result, an input or an output; of these the name is the word in front of the position.
-struct Place {
+struct NamedPort {
     node: Name,
     port: Port,
 }
 
 /// [`Entry`], with names for ids.
 struct Config {
-    place: Place,
+    place: NamedPort,
     scheme: Scheme,
     float: bool,
     standing: Written,
@@ -43,10 +43,10 @@ struct Config {
 enum Written {
     Initial,
     Own(Grid),
-    Overlapped(Place),
-    Same(Place),
-    Product([Place; 2]),
-    Shifted(Place, u8),
+    Overlapped(NamedPort),
+    Same(NamedPort),
+    Product([NamedPort; 2]),
+    Shifted(NamedPort, u8),
 }
 
 impl Parser<'_> {
@@ -82,7 +82,7 @@ impl Parser<'_> {
         })
     }
 
-    fn place(&mut self) -> Parsed<Place> {
+    fn place(&mut self) -> Parsed<NamedPort> {
         let at = self.at;
         let text = self.text("a node and its operand or result, `name operand 0`, or an `input` or `output`")?;
         let border = match text.as_str() {
@@ -94,7 +94,7 @@ impl Parser<'_> {
         if let (Some(border), Token::Number(_)) = (border, &self.token) {
             let port = border(self.integer("the position of an input or an output")?);
             let node = Name { at, text, ordinal: 0 };
-            return Ok(Place { node, port });
+            return Ok(NamedPort { node, port });
         }
         let node = self.ordinal(at, text)?;
         let operand = self.eat_word("operand")?;
@@ -107,7 +107,7 @@ impl Parser<'_> {
         } else {
             Port::Result(index)
         };
-        Ok(Place { node, port })
+        Ok(NamedPort { node, port })
     }
 
     fn scheme(&mut self) -> Parsed<Scheme> {
@@ -234,7 +234,7 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    fn unknown(place: &Place, where_not: &'static str) -> TextError {
+    fn unknown(place: &NamedPort, where_not: &'static str) -> TextError {
         let name = match place.port.is_border() {
             true => place.port.to_string(),
             false => format!("{} {}", place.node.spelled(), place.port),
@@ -242,7 +242,7 @@ impl Places<'_> {
         place.node.at.fault(TextFault::Unknown(name, where_not))
     }
 
-    fn find(&self, place: &Place, names: &mut Names) -> Parsed<(NodeId, Port)> {
+    fn find(&self, place: &NamedPort, names: &mut Names) -> Parsed<(NodeId, Port)> {
         let node = match place.port.is_border() {
             true => Some(NodeId::OUTSIDE),
             false => {
@@ -255,7 +255,7 @@ impl Places<'_> {
         Ok((node, place.port))
     }
 
-    fn config(&self, place: &Place, names: &mut Names) -> Parsed<ConfigId> {
+    fn config(&self, place: &NamedPort, names: &mut Names) -> Parsed<ConfigId> {
         let found = self.configs.get(&self.find(place, names)?).copied();
         found.ok_or_else(|| Places::unknown(place, " as a config"))
     }
@@ -289,7 +289,7 @@ pub(super) fn build(
     let mut starts = Vec::with_capacity(found.len());
     for (config, (node, port)) in quant.configs.into_iter().zip(found) {
         starts.push(config.place.node.at);
-        let mut other = |place: &Place| places.config(place, names);
+        let mut other = |place: &NamedPort| places.config(place, names);
         let standing = match config.standing {
             Written::Initial => Standing::Initial,
             Written::Own(grid) => Standing::Own(grid),
@@ -304,7 +304,7 @@ pub(super) fn build(
             .transpose()?;
         let parameter = match codes {
             None => Parameter::Real,
-            Some((data, given)) if config.baked => Parameter::Baked(Codes { data, given }),
+            Some((data, given)) if config.baked => Parameter::Baked(ParameterCodes { data, given }),
             Some((data, _)) => Parameter::Given(data),
         };
         entries.push(Entry {

@@ -5,7 +5,7 @@ use super::print::{grid, word_or_string};
 use crate::graph::Graph;
 use crate::ids::{ConfigId, DataId, NodeId};
 use crate::module::Module;
-use crate::quant::{Codes, Derivation, Entry, Granularity, Parameter, Policy, Scheme, Standing, State};
+use crate::quant::{Derivation, Entry, Granularity, Parameter, ParameterCodes, Policy, Scheme, Standing, State};
 use std::collections::BTreeMap;
 
 /// In front of the integers of a baked parameter.
@@ -87,10 +87,10 @@ fn parameter(parameter: &Parameter, labels: &Labels) -> String {
     let label = |data: DataId| labels.data(data).map_or_else(|| data.to_string(), str::to_owned);
     match *parameter {
         Parameter::Real => String::new(),
-        Parameter::Given(data) | Parameter::Baked(Codes { data, given: true }) => {
+        Parameter::Given(data) | Parameter::Baked(ParameterCodes { data, given: true }) => {
             format!(" {GIVEN_CODES}={}", label(data))
         }
-        Parameter::Baked(Codes { data, given: false }) => format!(" {CODES}={}", label(data)),
+        Parameter::Baked(ParameterCodes { data, given: false }) => format!(" {CODES}={}", label(data)),
     }
 }
 

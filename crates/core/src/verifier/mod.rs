@@ -28,7 +28,7 @@
 //! **Annotated**
 //!
 //! 10. Each float operand of a node on the accelerator has a quantization config; or, of a `conv` or `gemm`, its constant
-//!     weights alone have one, and it computes on real numbers; or it is the sum of a `conv` or `gemm` that an `add` alone
+//!     weights have one and nothing else (weight-only), and it computes on real numbers; or it is the sum of a `conv` or `gemm` that an `add` alone
 //!     reads, and adds to as it is.
 //! 17. The configs alone tell grids of real numbers: no value of floats has one, but for that which the model gives for it.
 //! 18. Configs are of operands and results, inputs and outputs that are there, one for each. No other stage has any.

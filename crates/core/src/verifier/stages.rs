@@ -77,7 +77,7 @@ fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     Ok(())
 }
 
-/// True of a product of which the weights alone have a config: a constant that becomes real numbers in front of it.
+/// True of a weight-only product: the weights have a config, and are a constant that becomes real numbers in front of it.
 fn computes_on_reals(view: View<'_>, id: NodeId, node: &Node) -> bool {
     let operands = (0..node.inputs.len()).map(Port::Operand);
     let mut ports = operands.chain((0..node.outputs.len()).map(Port::Result));

@@ -140,7 +140,7 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         ("an operand on the host without a config", None, graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) host=[a,b] return %y", &border)),
         ("a border without configs", Some(23), graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) host=[a,b] return %y", "")),
         ("a border of no floats", None, graph("annotated", "i64[2]", "return %x", "")),
-        ("weights alone with a config", None, alone("annotated", "y operand 1")),
+        ("a weight-only product", None, alone("annotated", "y operand 1")),
         ("an operand with a config beside weights that have none", Some(10), alone("annotated", "y operand 0")),
         ("weights that a dequantize makes", None, graph("integer", "f32[2,2]", &format!("%d: f32[2,2] = dequantize(@w) %y: f32[2,2] = gemm(%x, %d) {GEMM} return %y"), "data @w: i8[2,2] scale=1.0 zero=0 = splat 1")),
         ("weights that are floats", Some(11), graph("integer", "f32[2,2]", &format!("%y: f32[2,2] = gemm(%x, @w) {GEMM} return %y"), "data @w: f32[2,2] = splat 1.0")),

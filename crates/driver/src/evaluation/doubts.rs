@@ -1,6 +1,6 @@
 //! Warnings of accuracies that a float model hardly has where model, samples and labels belong together.
 //!
-//! With [low, high] the 95 % interval of the float model's top-1 ([`Share::interval`]), so that few samples warn of
+//! With [low, high] the 95 % interval of the float model's top-1 ([`Proportion::interval`]), so that few samples warn of
 //! nothing:
 //!
 //! | where | warned of |
@@ -9,7 +9,7 @@
 //! | low ≤ 100 / classes, and high below the middle between guessing and 100 | the model is no better than guessing: most often layout, scale or color of the samples |
 //! | high < `expect_float`, and the share at least one point below it | the model is not as good as it is known to be |
 
-use strait_evaluate::{Measured, Share};
+use strait_evaluate::{Measured, Proportion};
 
 use crate::{
     config::types::Expected,
@@ -43,7 +43,7 @@ const POINTS: f64 = 1.0;
 
 /// Doubts about a float model that is right on `share` of the samples. Where the number of classes is not known, neither is what
 /// guessing would make.
-pub(crate) fn doubts(share: Share, classes: Option<usize>, expected: Option<f64>) -> Diagnostics {
+pub(crate) fn doubts(share: Proportion, classes: Option<usize>, expected: Option<f64>) -> Diagnostics {
     let [low, high] = share.interval();
     let right = format!(
         "the float model is right on {} of {} samples ({:.2} %)",
@@ -109,11 +109,11 @@ mod tests {
             (49_600, 50_000, 10, Some(99.9), &[]),
             (65, 640, 10, Some(98.75), &[guessing, expected]),
         ] {
-            let found = doubts(Share { count, samples }, Some(classes), known);
+            let found = doubts(Proportion { count, samples }, Some(classes), known);
             let found: Vec<&str> = found.0.iter().map(|finding| finding.code.as_str()).collect();
             assert_eq!(found, codes, "{count} of {samples}, {classes} classes, {known:?}");
         }
-        let unknown = doubts(Share { count: 0, samples: 640 }, None, Some(50.0));
+        let unknown = doubts(Proportion { count: 0, samples: 640 }, None, Some(50.0));
         assert_eq!(
             unknown
                 .0
@@ -122,7 +122,7 @@ mod tests {
                 .collect::<Vec<_>>(),
             [expected]
         );
-        let text = |count| doubts(Share { count, samples: 640 }, Some(10), None).to_string();
+        let text = |count| doubts(Proportion { count, samples: 640 }, Some(10), None).to_string();
         assert!(
             text(65).contains("no better than guessing") && text(3).contains("guessing one of 10 classes is better")
         );

@@ -26,26 +26,26 @@ use crate::{
 
 use super::{
     inputs, nan,
-    observe::{self, Found, Needed, constant_inputs, file_name, keep},
+    observe::{self, CachedObservation, Needed, constant_inputs, file_name, keep},
     ready::ready,
 };
 
 /// One of equal parts of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct Shard {
     part: NonZeroU64,
     parts: NonZeroU64,
 }
 
-impl Share {
+impl Shard {
     /// The part `part`, counted from 1, of `parts`; `None` where there is no such part.
-    pub fn new(part: u64, parts: u64) -> Option<Share> {
+    pub fn new(part: u64, parts: u64) -> Option<Shard> {
         let (part, parts) = (NonZeroU64::new(part)?, NonZeroU64::new(parts)?);
-        (part <= parts).then_some(Share { part, parts })
+        (part <= parts).then_some(Shard { part, parts })
     }
 }
 
-impl fmt::Display for Share {
+impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.part, self.parts)
     }
@@ -70,7 +70,7 @@ pub struct Calibrated {
 }
 
 impl Calibrated {
-    pub(super) fn new(file: PathBuf, key: &Key, covered: &Coverage, share: Option<Share>) -> Calibrated {
+    pub(super) fn new(file: PathBuf, key: &Key, covered: &Coverage, share: Option<Shard>) -> Calibrated {
         let hex = |digest: [u8; 32]| blake3::Hash::from(digest).to_hex().to_string();
         Calibrated {
             file,
@@ -103,7 +103,7 @@ impl fmt::Display for Calibrated {
 /// Whatever is wrong with the configuration, the model, the data or the place of the file; an interruption.
 pub fn calibrate(
     loaded: &Loaded,
-    share: Option<Share>,
+    shard: Option<Shard>,
     out: Option<&Path>,
     session: &Session<'_>,
 ) -> Result<Calibrated, Stop> {
@@ -124,7 +124,7 @@ pub fn calibrate(
         };
         return Err(loaded.error(codes::RULE, &path, message, "").into());
     }
-    let covered = match share {
+    let covered = match shard {
         None => Coverage::all(count),
         Some(share) => part(share, count)?,
     };
@@ -138,15 +138,15 @@ pub fn calibrate(
         model: &ready.model,
     };
     let name = file_name(&needed.key);
-    let name = match share {
-        Some(Share { part, parts }) => name.with_extension(format!("{part}-of-{parts}.statistics")),
+    let name = match shard {
+        Some(Shard { part, parts }) => name.with_extension(format!("{part}-of-{parts}.statistics")),
         None => name,
     };
     let path = out.map_or_else(
         || loaded.config.calibration.cache.as_ref().join(&name),
         |out| place(out, &name),
     );
-    let Found { observation, is_new } = needed.found(&path, session)?;
+    let CachedObservation { observation, is_new } = needed.found(&path, session)?;
     let constant = constant_inputs(&ready.canonical, &ready.bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     let not_numbers = nan::found(loaded, &ready.canonical, &observation)?;
@@ -158,11 +158,11 @@ pub fn calibrate(
     if is_new {
         keep(&path, &observation, &needed.key).map_err(|error| unwritten(&path, &error))?;
     }
-    Ok(Calibrated::new(path, &needed.key, observation.covered(), share))
+    Ok(Calibrated::new(path, &needed.key, observation.covered(), shard))
 }
 
 /// The samples of a share.
-fn part(share: Share, count: u64) -> Result<Coverage, Diagnostics> {
+fn part(share: Shard, count: u64) -> Result<Coverage, Diagnostics> {
     let enough = share.parts.get() <= count;
     let covered = Coverage::share(share.part, share.parts, count).filter(|_| enough);
     covered.ok_or_else(|| {

@@ -6,7 +6,7 @@ use strait_artifact::{DEPLOYMENT_SCHEMA, DeployedInput, Deployment, Parts, write
 use strait_compile::{OfTarget, Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources, sha256};
 use strait_core::{Elem, Module, Reason, ReasonCode, Rewritten};
-use strait_evaluate::{Accuracy, Metric, Note, Output, Question, Share};
+use strait_evaluate::{Accuracy, Metric, Note, Output, Proportion, Question};
 use strait_execute::PlanOptions;
 use strait_quantize::Observation;
 use strait_samples::{InputSpec, Samples};
@@ -520,7 +520,7 @@ fn float_notes(
                 .iter()
                 .find(|output| Some(&output.name) == measure.output.as_ref())
                 .and_then(classes);
-            let doubts = doubts(Share { count, samples }, classes, expected);
+            let doubts = doubts(Proportion { count, samples }, classes, expected);
             let doubts = inputs::at(loaded, &["evaluation", "labels"], doubts);
             doubts.0.iter().for_each(|doubt| session.remark(doubt));
         }

@@ -27,7 +27,7 @@ mod seen;
 mod simulated;
 mod switches;
 
-pub use calibrate::{Calibrated, Share, calibrate};
+pub use calibrate::{Calibrated, Shard, calibrate};
 pub use compile::{Compiled, compile};
 pub use merge::merge;
 pub(crate) use observe::Adapter;

@@ -72,7 +72,7 @@ pub(super) fn statistics(
         model,
     };
     let path = cache.join(file_name(&needed.key));
-    let Found { observation, is_new } = needed.found(&path, session)?;
+    let CachedObservation { observation, is_new } = needed.found(&path, session)?;
     if is_new && let Err(error) = keep(&path, &observation, &needed.key) {
         session.say(&format!(
             "the statistics cannot be kept in {}: {error}",
@@ -83,7 +83,7 @@ pub(super) fn statistics(
 }
 
 /// Statistics, and whether they are other than those of the file that they were looked for in.
-pub(super) struct Found {
+pub(super) struct CachedObservation {
     pub(super) observation: Observation,
     pub(super) is_new: bool,
 }
@@ -93,9 +93,9 @@ impl Needed<'_> {
     ///
     /// # Errors
     /// As for [`statistics`].
-    pub(super) fn found(&self, path: &Path, session: &Session<'_>) -> Result<Found, Stop> {
+    pub(super) fn found(&self, path: &Path, session: &Session<'_>) -> Result<CachedObservation, Stop> {
         let Some(mut observation) = self.kept(path) else {
-            return Ok(Found {
+            return Ok(CachedObservation {
                 observation: self.observed(self.requests, session)?,
                 is_new: true,
             });
@@ -112,7 +112,7 @@ impl Needed<'_> {
             session.say(&format!("not in it, and observed now: {missing} of {all} statistics"));
             observation.extend(self.observed(&unmet, session)?);
         }
-        Ok(Found { observation, is_new })
+        Ok(CachedObservation { observation, is_new })
     }
 
     /// A file of this key and these samples.

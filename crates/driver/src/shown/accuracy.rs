@@ -101,7 +101,7 @@ fn ends_in(unit: Unit, [low, high]: [f64; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strait_evaluate::{Better, Change, Paired, Share, Spread};
+    use strait_evaluate::{Better, Change, Paired, Proportion, Spread};
 
     #[test]
     fn people_read_what_was_measured_and_no_empty_columns() {
@@ -110,7 +110,7 @@ mod tests {
             lost: 2,
             samples: 640,
         };
-        let share = |count| Share { count, samples: 640 };
+        let share = |count| Proportion { count, samples: 640 };
         let top1 = Measured {
             name: "one".into(),
             output: Some("y".into()),

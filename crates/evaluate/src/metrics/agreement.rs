@@ -5,8 +5,8 @@ use crate::{
     answers::{Answer, Question},
     error::EvaluateError,
     interval::Spread,
-    meter::{Found, Meter, Note, Runs, Seen},
-    share::Share,
+    meter::{Meter, MetricFigures, Note, Runs, Seen},
+    proportion::Proportion,
 };
 
 /// Compares the answers of one output.
@@ -24,15 +24,15 @@ impl Meter for Agreement {
         Ok(Note::Answer(self.question.answer(seen, self.index, &self.name)?))
     }
 
-    fn measure(&self, runs: Runs<'_>) -> Found {
+    fn measure(&self, runs: Runs<'_>) -> MetricFigures {
         let integer = answers(runs.integer);
         let with = |other: Option<&[Note]>| other.map(|notes| alike(&integer, &answers(notes)));
         let share = with(runs.float);
-        Found {
+        MetricFigures {
             integer: share.map(Figure::from),
             simulated: with(runs.simulated).map(Figure::from),
             change: share.map(|share| Change::new(-share.lost(), Spread::Alike(share))),
-            ..Found::default()
+            ..MetricFigures::default()
         }
     }
 }
@@ -45,8 +45,8 @@ fn answers(notes: &[Note]) -> Vec<Option<Answer>> {
     notes.iter().map(answer).collect()
 }
 
-fn alike(left: &[Option<Answer>], right: &[Option<Answer>]) -> Share {
-    Share {
+fn alike(left: &[Option<Answer>], right: &[Option<Answer>]) -> Proportion {
+    Proportion {
         count: left.iter().zip(right).filter(|(left, right)| left == right).count() as u64,
         samples: left.len() as u64,
     }
@@ -60,7 +60,7 @@ mod tests {
         of.map(|class| Note::Answer(Answer::Class(class))).to_vec()
     }
 
-    fn measured(integer: &[Note], float: Option<&[Note]>, simulated: Option<&[Note]>) -> Found {
+    fn measured(integer: &[Note], float: Option<&[Note]>, simulated: Option<&[Note]>) -> MetricFigures {
         let question = Question::Scores(4);
         let agreement = Agreement {
             index: 0,

@@ -22,7 +22,7 @@ use crate::{
     answers::integers,
     error::EvaluateError,
     interval::Spread,
-    meter::{Found, Meter, Note, Runs, Seen, floats, numbers},
+    meter::{Meter, MetricFigures, Note, Runs, Seen, floats, numbers},
 };
 
 /// Where a score comes from.
@@ -69,7 +69,7 @@ impl Meter for Auc {
         }))
     }
 
-    fn measure(&self, runs: Runs<'_>) -> Found {
+    fn measure(&self, runs: Runs<'_>) -> MetricFigures {
         let placed = |notes: &[Note]| Placed::new(&means(&numbers(notes), self.group), &self.labels);
         let integer = placed(runs.integer);
         let float = runs.float.map(placed);
@@ -80,12 +80,12 @@ impl Meter for Auc {
                 error.map_or(Spread::Unknown, Spread::Normal),
             )
         });
-        Found {
+        MetricFigures {
             change,
             float: float.as_ref().map(Placed::figure),
             integer: Some(integer.figure()),
             simulated: runs.simulated.map(|notes| placed(notes).figure()),
-            ..Found::default()
+            ..MetricFigures::default()
         }
     }
 }

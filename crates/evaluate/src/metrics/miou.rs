@@ -13,7 +13,7 @@ use crate::{
     accuracy::{Change, Figure},
     answers::integers,
     error::EvaluateError,
-    meter::{Found, Meter, Note, Output, Runs, Seen},
+    meter::{Meter, MetricFigures, Note, Output, Runs, Seen},
     resample,
 };
 
@@ -131,7 +131,7 @@ impl Meter for Miou {
         ))
     }
 
-    fn measure(&self, runs: Runs<'_>) -> Found {
+    fn measure(&self, runs: Runs<'_>) -> MetricFigures {
         // Without a pixel that counts there is nothing to state.
         let figure = |notes: &[Note]| {
             let value = value(notes, None);
@@ -149,7 +149,7 @@ impl Meter for Miou {
                 .then(|| Change::new(change, resample::drawn(float.len(), drawn)))
         });
         let integer = figure(runs.integer);
-        Found {
+        MetricFigures {
             parts: Vec::new(),
             float: runs.float.and_then(figure),
             integer,

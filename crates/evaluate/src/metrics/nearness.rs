@@ -18,7 +18,7 @@ use strait_execute::Tensor;
 use crate::{
     accuracy::{Change, Figure, PartFigure},
     error::EvaluateError,
-    meter::{Found, Meter, Note, Runs, Seen, floats},
+    meter::{Meter, MetricFigures, Note, Runs, Seen, floats},
     parts::Parts,
     resample,
 };
@@ -77,7 +77,7 @@ impl Meter for Nearness {
         }
     }
 
-    fn measure(&self, runs: Runs<'_>) -> Found {
+    fn measure(&self, runs: Runs<'_>) -> MetricFigures {
         let pairs = |which: usize| -> Option<Vec<[f64; 2]>> {
             let pair = |note: &Note| match note {
                 Note::Compared(pairs) | Note::InParts(pairs, _) => pairs.get(which).copied().flatten(),
@@ -103,7 +103,7 @@ impl Meter for Nearness {
         });
         let parts = parts.collect();
         let float = pairs(0);
-        Found {
+        MetricFigures {
             parts,
             integer: float.as_deref().map(|pairs| self.figure(pairs)),
             simulated: pairs(1).map(|pairs| self.figure(&pairs)),
@@ -111,7 +111,7 @@ impl Meter for Nearness {
                 let cosines: Vec<f64> = pairs.iter().map(|[cosine, _]| *cosine).collect();
                 Change::of_means(&vec![1.0; cosines.len()], &cosines)
             }),
-            ..Found::default()
+            ..MetricFigures::default()
         }
     }
 }
@@ -200,7 +200,7 @@ pub fn ratio(power: f64, error: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn measured(of: Of, float: &[[f32; 2]], integer: &[[f32; 2]]) -> Found {
+    fn measured(of: Of, float: &[[f32; 2]], integer: &[[f32; 2]]) -> MetricFigures {
         let meter = Nearness {
             index: 0,
             name: "y".into(),

@@ -7,7 +7,7 @@ use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
     interval::Spread,
-    meter::{Found, Meter, Note, Runs, Seen, numbers},
+    meter::{Meter, MetricFigures, Note, Runs, Seen, numbers},
 };
 
 /// Reads what a command prints.
@@ -53,7 +53,7 @@ impl Meter for Own {
         Ok(notes)
     }
 
-    fn measure(&self, runs: Runs<'_>) -> Found {
+    fn measure(&self, runs: Runs<'_>) -> MetricFigures {
         // The first note is the figure, the others are those of the samples.
         let parts = |notes: &[Note]| {
             let numbers = numbers(notes);
@@ -75,13 +75,13 @@ impl Meter for Own {
                 Change::new(value - before, Spread::of_mean(&differences).1)
             });
         let note = "the command gives one number for all samples, which has no interval";
-        Found {
+        MetricFigures {
             change,
             float: float.as_ref().map(figure),
             integer: integer.as_ref().map(figure),
             simulated: runs.simulated.and_then(parts).as_ref().map(figure),
             note: self.each.is_none().then(|| note.to_owned()),
-            ..Found::default()
+            ..MetricFigures::default()
         }
     }
 }

@@ -13,7 +13,7 @@ use strait_samples::Array;
 use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
-    meter::{Found, Meter, Note, Runs, Seen, numbers},
+    meter::{Meter, MetricFigures, Note, Runs, Seen, numbers},
 };
 
 use super::ratio;
@@ -57,15 +57,15 @@ impl Meter for Psnr {
         Ok(Note::Number(ratio(self.peak * self.peak * found.len() as f64, error)))
     }
 
-    fn measure(&self, runs: Runs<'_>) -> Found {
+    fn measure(&self, runs: Runs<'_>) -> MetricFigures {
         let integer = numbers(runs.integer);
         let float = runs.float.map(numbers);
-        Found {
+        MetricFigures {
             change: float.as_ref().map(|float| Change::of_means(float, &integer)),
             float: float.map(|float| Figure::mean(&float)),
             integer: Some(Figure::mean(&integer)),
             simulated: runs.simulated.map(|notes| Figure::mean(&numbers(notes))),
-            ..Found::default()
+            ..MetricFigures::default()
         }
     }
 }

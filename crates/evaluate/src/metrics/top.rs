@@ -5,8 +5,8 @@ use crate::{
     answers::Question,
     error::EvaluateError,
     interval::Spread,
-    meter::{Found, Meter, Note, Runs, Seen},
-    share::{Paired, Share},
+    meter::{Meter, MetricFigures, Note, Runs, Seen},
+    proportion::{Paired, Proportion},
 };
 
 /// Counts right answers of one output.
@@ -32,17 +32,17 @@ impl Meter for Top {
         Ok(Note::Right(right))
     }
 
-    fn measure(&self, runs: Runs<'_>) -> Found {
+    fn measure(&self, runs: Runs<'_>) -> MetricFigures {
         let change = runs.float.map(|float| {
             let paired = paired(&right(float), &right(runs.integer));
             Change::new(paired.points(), Spread::Counted(paired))
         });
-        Found {
+        MetricFigures {
             float: runs.float.map(|notes| share(notes).into()),
             integer: Some(share(runs.integer).into()),
             simulated: runs.simulated.map(|notes| Figure::from(share(notes))),
             change,
-            ..Found::default()
+            ..MetricFigures::default()
         }
     }
 }
@@ -51,8 +51,8 @@ fn right(notes: &[Note]) -> Vec<bool> {
     notes.iter().map(|note| matches!(note, Note::Right(true))).collect()
 }
 
-fn share(notes: &[Note]) -> Share {
-    Share {
+fn share(notes: &[Note]) -> Proportion {
+    Proportion {
         count: right(notes).iter().filter(|&&right| right).count() as u64,
         samples: notes.len() as u64,
     }

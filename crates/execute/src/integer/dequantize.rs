@@ -5,7 +5,7 @@ use crate::error::StepError;
 use crate::reference::{self, Grid, Grids};
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
-use strait_kernels::mixed::{self, Codes};
+use strait_kernels::mixed::{self, CodeSlice};
 use strait_requantize::IntType;
 
 struct Dequantize {
@@ -44,11 +44,11 @@ impl Step for Wide {
 impl Step for Dequantize {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let codes = match self.from {
-            IntType::I8 | IntType::I4 => Codes::I8(io.input(0)?),
-            IntType::U8 | IntType::U4 => Codes::U8(io.input(0)?),
-            IntType::I16 => Codes::I16(io.input(0)?),
-            IntType::U16 => Codes::U16(io.input(0)?),
-            IntType::I32 => Codes::I32(io.input(0)?),
+            IntType::I8 | IntType::I4 => CodeSlice::I8(io.input(0)?),
+            IntType::U8 | IntType::U4 => CodeSlice::U8(io.input(0)?),
+            IntType::I16 => CodeSlice::I16(io.input(0)?),
+            IntType::U16 => CodeSlice::U16(io.input(0)?),
+            IntType::I32 => CodeSlice::I32(io.input(0)?),
         };
         Ok(self.kernel.run(io.context, self.extents, codes, io.output()?)?)
     }

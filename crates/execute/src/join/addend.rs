@@ -8,7 +8,7 @@ use strait_core::{Carrier, Elem, NodeId, Op, ValueId};
 use strait_requantize::{IntType, Requantization};
 
 /// `requantize((code − zero)·2^bits)`
-pub(super) struct Codes {
+pub(super) struct ShiftedOperand {
     pub(super) base: ValueId,
     pub(super) element: IntType,
     pub(super) zero: i32,
@@ -20,8 +20,12 @@ pub(super) struct Codes {
 }
 
 /// An operand of 32 bits as a function of codes; `None` where it is none, or where others use what is in between.
-pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, operand: ValueId) -> Result<Option<Codes>, ExecuteError> {
-    let mut found = Codes {
+pub(super) fn behind(
+    scope: &Scope<'_>,
+    joins: &Joins,
+    operand: ValueId,
+) -> Result<Option<ShiftedOperand>, ExecuteError> {
+    let mut found = ShiftedOperand {
         base: operand,
         element: IntType::I32,
         zero: 0,
@@ -50,5 +54,5 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, operand: ValueId) -> Resu
         found.base = operand;
     }
     let element = codes(&scope.slot(found.base)?);
-    Ok(element.map(|element| Codes { element, ..found }))
+    Ok(element.map(|element| ShiftedOperand { element, ..found }))
 }

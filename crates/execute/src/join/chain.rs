@@ -1,11 +1,11 @@
 //! Two and more functions of eight bits one after the other: one table.
 
-use super::{Found, Join, Joins, Scope, table};
+use super::{FoundJoin, Join, Joins, Scope, table};
 use crate::integer::{eight_bits, lookup::Lookup};
 use crate::reference::write;
 use strait_core::NodeId;
 
-pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
+pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let Some(&Some(base)) = scope.node(id).and_then(|node| node.inputs.first()) else {
         return Ok(None);
     };

@@ -1,6 +1,6 @@
 //! `producer → requantize → clamp`: the loops take the requantization and the clamp as their last step.
 
-use super::{Found, Join, Joins, Scope};
+use super::{FoundJoin, Join, Joins, Scope};
 use crate::integer;
 use crate::site::Slot;
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ pub(super) struct Epilogue {
     pub(super) nodes: Vec<NodeId>,
 }
 
-pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
+pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let Some(node) = scope.node(id) else {
         return Ok(None);
     };

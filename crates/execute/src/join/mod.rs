@@ -38,7 +38,7 @@ pub(crate) struct Joins {
 }
 
 /// Replacement of a node.
-pub(crate) enum Place {
+pub(crate) enum Replacement {
     /// The node itself.
     Alone,
     /// Nothing: a join computes it elsewhere.
@@ -86,17 +86,17 @@ impl Joins {
     }
 
     /// Replacement of a node; a join is handed out once.
-    pub(crate) fn take(&mut self, node: NodeId) -> Place {
+    pub(crate) fn take(&mut self, node: NodeId) -> Replacement {
         match self.by_tail.remove(&node) {
-            Some(join) => Place::Here(join),
-            None if self.taken[node.index()] => Place::Elsewhere,
-            None => Place::Alone,
+            Some(join) => Replacement::Here(join),
+            None if self.taken[node.index()] => Replacement::Elsewhere,
+            None => Replacement::Alone,
         }
     }
 }
 
 /// A join with its nodes, the last one in whose place it runs; `None` where there is none.
-type Found = Result<Option<(Join, Vec<NodeId>)>, ExecuteError>;
+type FoundJoin = Result<Option<(Join, Vec<NodeId>)>, ExecuteError>;
 
 /// The graph that is looked at.
 struct Scope<'a> {

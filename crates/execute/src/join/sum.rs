@@ -1,10 +1,10 @@
 //! `f(a) ± g(b) → requantize → clamp`, where f and g are tables or shift and requantize codes: how all ways of adding end
 //! up, over a common shift or over a common grid.
 
-use super::addend::{self, Codes};
+use super::addend::{self, ShiftedOperand};
 use super::epilogue;
 use super::table::{self, Table};
-use super::{Found, Join, Joins, Scope};
+use super::{FoundJoin, Join, Joins, Scope};
 use crate::error::{ExecuteError, StepError};
 use crate::step::{Io, Step};
 use strait_core::{NodeId, Op, ValueId};
@@ -39,7 +39,7 @@ struct Origin {
     operand: Operand,
 }
 
-pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
+pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let Some(node) = scope.node(id) else {
         return Ok(None);
     };
@@ -97,7 +97,7 @@ fn origin(scope: &Scope<'_>, joins: &Joins, value: ValueId, sign: i64) -> Result
             operand: Operand::Table(entries),
         }));
     }
-    let Some(Codes {
+    let Some(ShiftedOperand {
         base,
         element,
         zero,

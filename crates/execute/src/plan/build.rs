@@ -1,6 +1,6 @@
 //! From a graph to a plan: prepare each node, then give each value its place.
 
-use super::{Constant, Piece, Place, Plan, PlanOptions, PlannedStep, Port, Shown, Source, Work};
+use super::{Constant, Piece, Plan, PlanOptions, PlannedStep, Port, Shown, Source, Storage, Work};
 use crate::aligned::AlignedBytes;
 use crate::error::ExecuteError;
 use crate::join::{self, Joins};
@@ -49,9 +49,9 @@ pub(super) fn build(
     };
     for node in order {
         match joins.take(node) {
-            join::Place::Alone => builder.draft(node)?,
-            join::Place::Elsewhere => {}
-            join::Place::Here(join) => builder.drafts.push(Draft {
+            join::Replacement::Alone => builder.draft(node)?,
+            join::Replacement::Elsewhere => {}
+            join::Replacement::Here(join) => builder.drafts.push(Draft {
                 node: join.node,
                 inputs: join.inputs,
                 outputs: smallvec![join.output],
@@ -308,7 +308,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A value as an observer sees it; an extent that a run finds is 0 here.
-    fn shown(&self, value: ValueId, place: Place) -> Result<Shown, ExecuteError> {
+    fn shown(&self, value: ValueId, place: Storage) -> Result<Shown, ExecuteError> {
         let found = self.graph.value(value);
         let found = found.ok_or_else(|| ExecuteError::Ours(format!("{value} was removed")))?;
         let extent = |dim: &Dim| dim.fixed().unwrap_or(0) as usize;
@@ -320,16 +320,16 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn place(&self, value: ValueId, offsets: &[usize], constants: &mut Constants) -> Result<Place, ExecuteError> {
+    fn place(&self, value: ValueId, offsets: &[usize], constants: &mut Constants) -> Result<Storage, ExecuteError> {
         let root = self.root(value);
         if let Some(&index) = self.open.get(&ValueId::new(root)) {
-            return Ok(Place::Owned(index));
+            return Ok(Storage::Owned(index));
         }
         if let (Some(tensor), Some(data)) = (self.constant(root), self.graph.data_of(ValueId::new(root))) {
-            return Ok(Place::Constant(constants.add(data, tensor)));
+            return Ok(Storage::Constant(constants.add(data, tensor)));
         }
         let buffer = self.buffers[root].ok_or_else(|| ExecuteError::Ours(format!("{value} has no buffer")))?;
-        Ok(Place::Arena {
+        Ok(Storage::Arena {
             offset: offsets[buffer],
             bytes: self.bytes(root),
         })
@@ -346,7 +346,7 @@ impl<'a> Builder<'a> {
         let mut shown = SmallVec::new();
         for (position, &value) in draft.outputs.iter().enumerate() {
             let place = self.place(value, offsets, constants)?;
-            if let (Drafted::Step(_), Place::Arena { offset, bytes }) = (&draft.work, place) {
+            if let (Drafted::Step(_), Storage::Arena { offset, bytes }) = (&draft.work, place) {
                 pieces.push(Piece {
                     offset,
                     bytes,
@@ -355,7 +355,7 @@ impl<'a> Builder<'a> {
             }
             shown.push(self.shown(value, place)?);
         }
-        let mut places: SmallVec<[Option<Place>; 3]> = SmallVec::new();
+        let mut places: SmallVec<[Option<Storage>; 3]> = SmallVec::new();
         for (operand, value) in draft.inputs.iter().enumerate() {
             let place = value
                 .filter(|_| in_place != Some(operand))
@@ -363,7 +363,7 @@ impl<'a> Builder<'a> {
             places.push(place.transpose()?);
         }
         for place in places.iter().flatten() {
-            if let Place::Arena { offset, bytes } = *place {
+            if let Storage::Arena { offset, bytes } = *place {
                 pieces.push(Piece {
                     offset,
                     bytes,
@@ -374,21 +374,21 @@ impl<'a> Builder<'a> {
         // One piece serves all operands that lie there; results, which came first, stay.
         pieces.sort_by_key(|piece| piece.offset);
         pieces.dedup_by(|later, earlier| later.result.is_none() && later.offset == earlier.offset);
-        let source = |(operand, place): (usize, &Option<Place>)| match *place {
+        let source = |(operand, place): (usize, &Option<Storage>)| match *place {
             _ if in_place == Some(operand) => Source::InPlace,
             None => Source::Absent,
-            Some(Place::Constant(index)) => Source::Constant(index),
+            Some(Storage::Constant(index)) => Source::Constant(index),
             // Late steps alone read these, by their places.
-            Some(Place::Owned(_)) => Source::Absent,
+            Some(Storage::Owned(_)) => Source::Absent,
             // Found: it was put there above.
-            Some(Place::Arena { offset, .. }) => Source::Piece(pieces.partition_point(|p| p.offset < offset)),
+            Some(Storage::Arena { offset, .. }) => Source::Piece(pieces.partition_point(|p| p.offset < offset)),
         };
         let node = self.graph.node(draft.node);
         let work = match draft.work {
             Drafted::Shares => Work::Shares,
             Drafted::Step(step) => Work::Step(step),
             Drafted::Late(late) => {
-                let operand = |(value, place): (&Option<ValueId>, &Option<Place>)| {
+                let operand = |(value, place): (&Option<ValueId>, &Option<Storage>)| {
                     value
                         .zip(*place)
                         .map(|(value, place)| self.shown(value, place))

@@ -61,8 +61,8 @@ pub struct Plan {
     context: Context,
     steps: Vec<PlannedStep>,
     constants: Vec<Constant>,
-    inputs: Vec<(Port, Place)>,
-    outputs: Vec<(Port, Place)>,
+    inputs: Vec<(Port, Storage)>,
+    outputs: Vec<(Port, Storage)>,
     arena_bytes: usize,
     /// The number of values outside of the arena.
     owned: usize,
@@ -71,9 +71,9 @@ pub struct Plan {
 /// Is shown a value of a graph as it is made, and answers with what takes its place.
 pub(crate) type Replace<'r> = dyn FnMut(GraphId, ValueId, TensorView<'_>) -> Option<Tensor> + Send + 'r;
 
-/// Place of a value.
+/// Storage of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Storage {
     Arena {
         offset: usize,
         bytes: usize,
@@ -143,7 +143,7 @@ struct Shown {
     value: ValueId,
     elem: Elem,
     shape: Dims,
-    place: Place,
+    place: Storage,
 }
 
 impl Plan {
@@ -279,9 +279,9 @@ impl Plan {
         let mut owned: Vec<Option<Tensor>> = vec![None; self.owned];
         for ((port, place), input) in self.inputs.iter().zip(inputs) {
             match *place {
-                Place::Arena { offset, bytes } => arena[offset..offset + bytes].copy_from_slice(input.bytes()),
-                Place::Owned(index) => owned[index] = Some(input.to_tensor()),
-                Place::Constant(_) => {}
+                Storage::Arena { offset, bytes } => arena[offset..offset + bytes].copy_from_slice(input.bytes()),
+                Storage::Owned(index) => owned[index] = Some(input.to_tensor()),
+                Storage::Constant(_) => {}
             }
             replace(self.graph, port.value, *input);
         }
@@ -299,7 +299,7 @@ impl Plan {
                 }
             }
         }
-        let output = |(port, place): &(Port, Place)| {
+        let output = |(port, place): &(Port, Storage)| {
             let shown = Shown {
                 value: port.value,
                 elem: port.elem,
@@ -319,9 +319,9 @@ impl Plan {
         owned: &'a [Option<Tensor>],
     ) -> Result<TensorView<'a>, ExecuteError> {
         let bytes = match shown.place {
-            Place::Arena { offset, bytes } => &arena[offset..offset + bytes],
-            Place::Constant(index) => self.constants[index].bytes(),
-            Place::Owned(index) => {
+            Storage::Arena { offset, bytes } => &arena[offset..offset + bytes],
+            Storage::Constant(index) => self.constants[index].bytes(),
+            Storage::Owned(index) => {
                 let tensor = owned.get(index).and_then(Option::as_ref);
                 let missing = || ExecuteError::Ours(format!("{} was not made", shown.value));
                 return Ok(tensor.ok_or_else(missing)?.view());
@@ -421,11 +421,11 @@ impl Plan {
 fn put(tensor: Tensor, result: &Shown, arena: &mut [u8], owned: &mut [Option<Tensor>]) -> Result<(), ExecuteError> {
     let same = tensor.elem() == result.elem && tensor.shape().len() == result.shape.len();
     match result.place {
-        Place::Arena { offset, bytes } if same && tensor.shape() == &result.shape[..] => {
+        Storage::Arena { offset, bytes } if same && tensor.shape() == &result.shape[..] => {
             arena[offset..offset + bytes].copy_from_slice(tensor.view().bytes());
             Ok(())
         }
-        Place::Owned(index) if same => {
+        Storage::Owned(index) if same => {
             owned[index] = Some(tensor);
             Ok(())
         }

@@ -15,13 +15,13 @@ use strait_requantize::{IntType, Per, Requantization, Rounding, form, quantize::
 
 /// A value with the extents that ops choose by.
 #[derive(Clone)]
-struct Known {
+struct KnownValue {
     id: ValueId,
     dims: Vec<u64>,
     elem: Elem,
 }
 
-impl Known {
+impl KnownValue {
     fn codes(&self) -> IntType {
         self.elem.int_type().unwrap()
     }
@@ -40,7 +40,7 @@ impl Known {
 pub struct Maker {
     pub random: Random,
     builder: Builder,
-    values: Vec<Known>,
+    values: Vec<KnownValue>,
     /// Requantize and clamp as nodes of their own, or fused into their producers.
     fuse: bool,
 }
@@ -89,7 +89,7 @@ impl Maker {
         let zero = zero.clamp(codes.min(), codes.max());
         let id = self.builder.op(op, &[id]);
         self.builder.quant(id, QuantParams::tensor(0.03, zero));
-        self.values.push(Known { id, dims, elem: to });
+        self.values.push(KnownValue { id, dims, elem: to });
     }
 
     /// Whatever nobody uses is an output, as floats.
@@ -123,7 +123,7 @@ impl Maker {
         }
         // Values that later ops take: codes.
         if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
-            self.values.push(Known { id, dims, elem });
+            self.values.push(KnownValue { id, dims, elem });
         }
         id
     }
@@ -210,7 +210,7 @@ impl Maker {
     }
 
     /// A softmax along any axis, where there is one of the operand's type.
-    fn softmax(&mut self, x: &Known) {
+    fn softmax(&mut self, x: &KnownValue) {
         let axis = self.random.range(0, x.dims.len() as i64 - 1);
         let (scale, beta) = (self.random.range(1, 1000) as f32 / 4096.0, 1.0);
         let definitions = Definition::ALL.into_iter().filter(|definition| {
@@ -230,7 +230,7 @@ impl Maker {
     }
 
     /// A layer normalization over the last axes, with biases or without.
-    fn layer_normalization(&mut self, x: &Known) {
+    fn layer_normalization(&mut self, x: &KnownValue) {
         let axis = self.random.range(0, x.dims.len() as i64 - 1) as usize;
         let row = x.dims[axis..].to_vec();
         let length = row.iter().product::<u64>();
@@ -340,7 +340,7 @@ impl Maker {
     }
 
     /// Code that padding of `x` reads as: its zero point where it has a grid, any code where it has none.
-    fn pad_value(&mut self, x: &Known) -> i32 {
+    fn pad_value(&mut self, x: &KnownValue) -> i32 {
         let value = self.builder.module.main().value(x.id).unwrap();
         let zero = value.quant.as_ref().and_then(|q| q.as_tensor()).map(|(_, zero)| zero);
         zero.unwrap_or_else(|| {
@@ -349,7 +349,7 @@ impl Maker {
         })
     }
 
-    fn conv(&mut self, x: &Known) {
+    fn conv(&mut self, x: &KnownValue) {
         let pad_value = self.pad_value(x);
         let r = &mut self.random;
         let codes = r.codes();
@@ -386,7 +386,7 @@ impl Maker {
         self.accumulate(op, &inputs, bits, Some((outputs as usize, 1)));
     }
 
-    fn gemm(&mut self, x: &Known) {
+    fn gemm(&mut self, x: &KnownValue) {
         let (depth, columns) = (*x.dims.last().unwrap(), self.random.range(1, 40) as u64);
         let transpose_b = self.random.flip();
         let codes = self.random.codes();
@@ -412,7 +412,7 @@ impl Maker {
         );
     }
 
-    fn matmul(&mut self, x: &Known) {
+    fn matmul(&mut self, x: &KnownValue) {
         let mut permutation: Vec<u32> = (0..x.dims.len() as u32).collect();
         let rank = permutation.len();
         permutation.swap(rank - 1, rank - 2);
@@ -432,7 +432,7 @@ impl Maker {
         self.accumulate(op, &[x.id, turned], 2 * x.bits(), Some((columns, rank as u32 - 1)));
     }
 
-    fn pool(&mut self, x: &Known) {
+    fn pool(&mut self, x: &KnownValue) {
         let r = &mut self.random;
         let size: Vec<u32> = (0..2).map(|a| r.range(1, 3).min(x.dims[a + 2] as i64) as u32).collect();
         let stride: Vec<u32> = (0..2).map(|_| r.range(1, 2) as u32).collect();
@@ -471,7 +471,7 @@ impl Maker {
     }
 
     /// x + y over a common grid: shift left and requantize each, or requantize alone, or as the codes are.
-    fn sum(&mut self, x: &Known) {
+    fn sum(&mut self, x: &KnownValue) {
         let other = self.same_shape(x);
         let way = self.random.range(0, 2);
         let accumulator = self.random.carrier(30);
@@ -523,7 +523,7 @@ impl Maker {
         }
     }
 
-    fn shape(&mut self, x: &Known) {
+    fn shape(&mut self, x: &KnownValue) {
         let rank = x.dims.len() as u32;
         match self.random.range(0, 4) {
             0 => drop(self.add(op::Flatten { axis: 1 }, &[x.id], None)),
@@ -565,7 +565,7 @@ impl Maker {
     }
 
     /// Another value of the same extents, or a row of constants that broadcasts.
-    fn same_shape(&mut self, x: &Known) -> Known {
+    fn same_shape(&mut self, x: &KnownValue) -> KnownValue {
         let others: Vec<_> = self.values.iter().filter(|v| v.dims == x.dims).cloned().collect();
         if self.random.range(0, 3) > 0 {
             return others[self.random.range(0, others.len() as i64 - 1) as usize].clone();
@@ -574,9 +574,9 @@ impl Maker {
     }
 
     /// A row of constants that broadcasts.
-    fn row_of(&mut self, x: &Known) -> Known {
+    fn row_of(&mut self, x: &KnownValue) -> KnownValue {
         let dims = vec![*x.dims.last().unwrap()];
-        Known {
+        KnownValue {
             id: self.weights(x.codes(), &dims),
             dims,
             elem: x.elem,
@@ -584,7 +584,7 @@ impl Maker {
     }
 
     /// Another value of the same extents and type, perhaps itself.
-    fn same_type(&mut self, x: &Known) -> Known {
+    fn same_type(&mut self, x: &KnownValue) -> KnownValue {
         let others: Vec<_> = self
             .values
             .iter()

@@ -1,7 +1,7 @@
 //! The loops without a requantization.
 
 use super::{
-    finish::{Finish, Place},
+    finish::{Finish, OutputTile},
     loops::Loops,
     sums::{Carrier, Sums},
 };
@@ -35,7 +35,7 @@ impl Finish for Accumulators {
         None
     }
 
-    fn finish(&self, _: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
+    fn finish(&self, _: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError> {
         for row in 0..place.rows {
             let (from, width) = (row * stride, self.width(sums.carrier()));
             // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.

@@ -3,7 +3,7 @@
 use super::{
     bytes::{check_code, check_codes, flip, width},
     depthwise,
-    finish::{Axis, Finish, Place, check_channels},
+    finish::{Axis, Finish, OutputTile, check_channels},
     lane::Lane,
     planes::{Bias, Planes, Starts, Weights},
     product::{COLUMNS, STRIP, Strip, StripStarts},
@@ -320,7 +320,7 @@ impl<T: Lane> Job for StripTask<'_, '_, T> {
                 },
             },
             carrier: planes.carrier,
-            place: Place {
+            place: OutputTile {
                 out,
                 at: self.base + first_channel * positions + self.first,
                 row_stride: positions,

@@ -4,7 +4,7 @@
 use super::{
     bytes::width,
     conv::ConvWeights,
-    finish::{Axis, Finish, Place, narrow},
+    finish::{Axis, Finish, OutputTile, narrow},
     lane::Lane,
     planes::Starts,
     sums::{Carrier, Room},
@@ -59,7 +59,7 @@ pub(super) fn depthwise<T: Lane>(
                     rows,
                     sums: &mut sums,
                 });
-                let place = Place {
+                let place = OutputTile {
                     out: &out,
                     at: (index * per_channel + output - channel * per_channel) * layout.positions() + first * width,
                     row_stride: 0,

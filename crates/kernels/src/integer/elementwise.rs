@@ -2,7 +2,7 @@
 
 use super::{
     bytes::{check_8_bits, check_codes, flip, widen, width},
-    finish::{Axis, Finish, Place, check_channels},
+    finish::{Axis, Finish, OutputTile, check_channels},
     sums::{Carrier, Room, Sums},
     tiles::{Array, PIECE},
 };
@@ -133,7 +133,7 @@ pub(super) fn each_piece(
     shape: &Broadcast,
     carrier: Carrier,
     out: &mut [u8],
-    task: impl Fn([usize; 2], [usize; 2], &Place<'_>) -> Result<(), KernelError> + Sync,
+    task: impl Fn([usize; 2], [usize; 2], &OutputTile<'_>) -> Result<(), KernelError> + Sync,
 ) -> Result<(), KernelError> {
     check_channels(finish, 1)?;
     expect_len(
@@ -220,8 +220,8 @@ impl Job for Products<'_> {
 }
 
 /// A tile of one row.
-fn line<'a>(out: &'a Shared<'_, u8>, at: usize, columns: usize, axis: Axis, first_channel: usize) -> Place<'a> {
-    Place {
+fn line<'a>(out: &'a Shared<'_, u8>, at: usize, columns: usize, axis: Axis, first_channel: usize) -> OutputTile<'a> {
+    OutputTile {
         out,
         at,
         row_stride: 0,
@@ -320,7 +320,7 @@ fn fill_and_finish(
     finish: &dyn Finish,
     cx: &Context,
     source: &impl Source,
-    place: &Place<'_>,
+    place: &OutputTile<'_>,
 ) -> Result<(), KernelError> {
     let mut accumulators = [0; PIECE];
     cx.run(Fill {

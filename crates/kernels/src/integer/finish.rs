@@ -26,7 +26,7 @@ pub enum Axis {
 
 /// A tile of the output: rows of consecutive elements.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct OutputTile<'a> {
     pub(crate) out: &'a Shared<'a, u8>,
     /// Element of the output where the tile starts, and elements from one row to the next.
     pub(crate) at: usize,
@@ -37,12 +37,12 @@ pub struct Place<'a> {
     pub(crate) first_channel: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> OutputTile<'a> {
     /// The rows `from..from + rows` of this tile.
     #[inline(always)]
-    pub(crate) fn rows(self, from: usize, rows: usize) -> Place<'a> {
+    pub(crate) fn rows(self, from: usize, rows: usize) -> OutputTile<'a> {
         let first_channel = self.first_channel + if self.axis == Axis::Rows { from } else { 0 };
-        Place {
+        OutputTile {
             at: self.at + from * self.row_stride,
             rows,
             first_channel,
@@ -66,7 +66,7 @@ impl<'a> Place<'a> {
 }
 
 /// Takes the accumulators of a loop. [`InRegisters`], [`ThroughTile`](super::ThroughTile) and
-/// [`accumulators`](super::accumulators) are all there are, since only this crate can write to a [`Place`]. The loops are
+/// [`accumulators`](super::accumulators) are all there are, since only this crate can write to a [`OutputTile`]. The loops are
 /// compiled once for all of them and call them for each tile.
 pub trait Finish: Send + Sync {
     /// The element type of the results; I32 where they are the accumulators of either carrier.
@@ -95,7 +95,7 @@ pub trait Finish: Send + Sync {
     ///
     /// # Errors
     /// [`KernelError::Tile`] from a target's batch kernel.
-    fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError>;
+    fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError>;
 }
 
 /// Finishes accumulators that are known to fit into 32 bits, whatever their carrier.
@@ -105,7 +105,7 @@ pub(crate) fn narrow(
     carrier: Carrier,
     accumulators: &[i32],
     stride: usize,
-    place: &Place<'_>,
+    place: &OutputTile<'_>,
 ) -> Result<(), KernelError> {
     if carrier == Carrier::I64 && finish.keeps() {
         let wide: Vec<i64> = accumulators.iter().map(|&x| x.into()).collect();
@@ -166,7 +166,7 @@ impl<E: Epilogue> InRegisters<E> {
     }
 
     /// A tile of 32 bits.
-    fn narrow(&self, cx: Context, accumulators: &[i32], stride: usize, place: &Place<'_>) {
+    fn narrow(&self, cx: Context, accumulators: &[i32], stride: usize, place: &OutputTile<'_>) {
         let on_vectors = |batch: &Batch| batch.run(cx, [self.low, self.high], accumulators, stride, place);
         if !self.batch.as_ref().is_some_and(on_vectors) {
             cx.run(Lanes {
@@ -188,7 +188,7 @@ impl<E: Epilogue> Finish for InRegisters<E> {
         self.epilogue.constants().channels()
     }
 
-    fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
+    fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError> {
         match (sums, &self.wide) {
             (Sums::I32(accumulators), _) => self.narrow(cx, accumulators, stride, place),
             (Sums::I64(accumulators), Some(wide)) => {
@@ -214,7 +214,7 @@ struct Lanes<'a, E> {
     finish: &'a InRegisters<E>,
     accumulators: &'a [i32],
     stride: usize,
-    place: &'a Place<'a>,
+    place: &'a OutputTile<'a>,
 }
 
 impl<E: Epilogue> Job for Lanes<'_, E> {
@@ -243,7 +243,7 @@ pub(crate) fn by_lane<T: Copy, C>(
     out: IntType,
     bounds: [i32; 2],
     (elements, stride): (&[T], usize),
-    place: &Place<'_>,
+    place: &OutputTile<'_>,
     constants: &PerChannel<C>,
     lane: impl Fn(&C, T) -> i32,
 ) {
@@ -270,7 +270,7 @@ pub(crate) fn by_lane<T: Copy, C>(
 fn row_by_lane<N: Narrow, T: Copy, C>(
     [low, high]: [i32; 2],
     elements: &[T],
-    place: &Place<'_>,
+    place: &OutputTile<'_>,
     row: usize,
     out: &mut [u8],
     constants: &PerChannel<C>,

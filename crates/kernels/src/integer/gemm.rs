@@ -2,7 +2,7 @@
 
 use super::{
     bytes::{check_codes, flip, width},
-    finish::{Axis, Finish, Place, check_channels},
+    finish::{Axis, Finish, OutputTile, check_channels},
     lane::{word, word_offset},
     planes::{Bias, Planes, Starts, Weights},
     product::{Bytes, COLUMNS, STRIP, Strip, StripStarts, Words},
@@ -300,7 +300,7 @@ impl Job for ProductTask<'_, '_> {
                 },
             },
             carrier: planes.carrier,
-            place: Place {
+            place: OutputTile {
                 out: self.out,
                 at: first_row * n + first_column,
                 row_stride: n,

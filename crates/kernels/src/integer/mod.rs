@@ -76,7 +76,7 @@ pub use batch::Batch;
 pub use conv::ConvWeights;
 pub use elementwise::Broadcast;
 pub use epilogue::{Epilogue, PerChannel, per_channel};
-pub use finish::{Axis, Finish, InRegisters, Place};
+pub use finish::{Axis, Finish, InRegisters, OutputTile};
 pub use gemm::{Activation, GemmWeights};
 pub use layer_norm::IntegerLayerNorm;
 pub use lookup::{clamp, lookup};

@@ -2,7 +2,7 @@
 
 use super::{
     bytes::{Code, check_code, check_codes, origin, width},
-    finish::{Axis, Finish, Place, check_channels},
+    finish::{Axis, Finish, OutputTile, check_channels},
     sums::{Carrier, Room},
 };
 use crate::{
@@ -246,7 +246,7 @@ impl Sum<'_> {
         // A window of a global pool is long: only few planes make a task then.
         try_for_each(pool.input.batch * channels, steps, &|index| {
             let image = &input[index * pool.input.plane()..(index + 1) * pool.input.plane()];
-            let place = Place {
+            let place = OutputTile {
                 out: &out,
                 at: index * pool.out_plane(),
                 row_stride: 0,
@@ -279,7 +279,7 @@ impl Sum<'_> {
                     Axis::Rows => place.first_channel,
                     Axis::Columns => first,
                 };
-                let place = Place {
+                let place = OutputTile {
                     at: place.at + first,
                     columns,
                     first_channel,

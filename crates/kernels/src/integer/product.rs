@@ -10,7 +10,7 @@
 //! `u16` are read as `u16 − 2^15`. What that adds or takes away is in the starts.
 
 use super::{
-    finish::{Finish, Place, narrow},
+    finish::{Finish, OutputTile, narrow},
     sums::{Carrier, Sums},
 };
 use crate::{
@@ -32,7 +32,7 @@ pub(crate) struct Strip<'a> {
     pub(crate) carrier: Carrier,
     /// Destination of the results. Its columns are those of the panels, but for the last one's that are beyond the
     /// output.
-    pub(crate) place: Place<'a>,
+    pub(crate) place: OutputTile<'a>,
 }
 
 /// The operands of a product.

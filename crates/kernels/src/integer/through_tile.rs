@@ -3,7 +3,7 @@
 use super::{
     bytes::{clamp, width},
     epilogue::bounds,
-    finish::{Axis, Finish, Place},
+    finish::{Axis, Finish, OutputTile},
     sums::Sums,
     tiles::LONG_PIECE,
 };
@@ -122,7 +122,7 @@ impl<K: TileKernel> Finish for ThroughTile<K> {
         self.kernel.piece().max(2)
     }
 
-    fn finish(&self, _: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
+    fn finish(&self, _: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError> {
         let out = self.form.out();
         let (rows, columns) = (place.rows, place.columns);
         let row_bytes = columns * width(out);

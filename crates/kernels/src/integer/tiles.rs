@@ -1,6 +1,6 @@
 //! Division of an array of elements into tiles.
 
-use super::finish::{Axis, Place};
+use super::finish::{Axis, OutputTile};
 use crate::{
     error::{KernelError, product},
     parallel::{Shared, try_for_each},
@@ -62,7 +62,7 @@ impl Array {
         &self,
         piece: usize,
         out: &Shared<'_, u8>,
-        task: impl Fn(usize, &Place<'_>) -> Result<(), KernelError> + Sync,
+        task: impl Fn(usize, &OutputTile<'_>) -> Result<(), KernelError> + Sync,
     ) -> Result<(), KernelError> {
         let &Array {
             matrices,
@@ -79,7 +79,7 @@ impl Array {
             let (matrix, row) = (index / pieces / groups, index / pieces % groups * lines);
             let column = index % pieces * piece;
             let at = (matrix * rows + row) * columns + column;
-            let place = Place {
+            let place = OutputTile {
                 out,
                 at,
                 row_stride: columns,

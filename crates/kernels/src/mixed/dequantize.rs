@@ -2,7 +2,7 @@ use super::per_channel;
 use crate::{
     error::{KernelError, expect_len},
     integer::{
-        Axis, PerChannel, Place,
+        Axis, OutputTile, PerChannel,
         batch::{Constants, Element, Elements, Kernel, One, Tile, TileJob},
         tiles::{Array, LONG_PIECE},
     },
@@ -25,7 +25,7 @@ pub struct Dequantize {
 
 /// Codes of one of the types.
 #[derive(Clone, Copy, Debug)]
-pub enum Codes<'a> {
+pub enum CodeSlice<'a> {
     /// 8 bits with a sign
     I8(&'a [i8]),
     /// 8 bits
@@ -74,13 +74,19 @@ impl Dequantize {
     ///
     /// # Errors
     /// [`KernelError::Shape`] where slices, extents and channels do not fit together.
-    pub fn run(&self, cx: &Context, extents: [usize; 3], codes: Codes<'_>, out: &mut [f32]) -> Result<(), KernelError> {
+    pub fn run(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        codes: CodeSlice<'_>,
+        out: &mut [f32],
+    ) -> Result<(), KernelError> {
         match codes {
-            Codes::I8(codes) => self.codes(*cx, extents, (codes, IntType::I8), out),
-            Codes::U8(codes) => self.codes(*cx, extents, (codes, IntType::U8), out),
-            Codes::I16(codes) => self.codes(*cx, extents, (codes, IntType::I16), out),
-            Codes::U16(codes) => self.codes(*cx, extents, (codes, IntType::U16), out),
-            Codes::I32(codes) => self.codes(*cx, extents, (codes, IntType::I32), out),
+            CodeSlice::I8(codes) => self.codes(*cx, extents, (codes, IntType::I8), out),
+            CodeSlice::U8(codes) => self.codes(*cx, extents, (codes, IntType::U8), out),
+            CodeSlice::I16(codes) => self.codes(*cx, extents, (codes, IntType::I16), out),
+            CodeSlice::U16(codes) => self.codes(*cx, extents, (codes, IntType::U16), out),
+            CodeSlice::I32(codes) => self.codes(*cx, extents, (codes, IntType::I32), out),
         }
     }
 
@@ -121,7 +127,7 @@ impl Dequantize {
     }
 
     /// A tile, one element after the other.
-    fn by_lane<T: Copy + Into<i32>>(&self, codes: &[T], place: &Place<'_>) {
+    fn by_lane<T: Copy + Into<i32>>(&self, codes: &[T], place: &OutputTile<'_>) {
         for row in 0..place.rows {
             let codes = &codes[row * place.columns..][..place.columns];
             // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.

@@ -23,7 +23,7 @@ mod dequantize;
 mod qlinear_add;
 mod quantize;
 
-pub use dequantize::{Codes, Dequantize};
+pub use dequantize::{CodeSlice, Dequantize};
 pub use qlinear_add::QLinearAdd;
 pub use quantize::Quantize;
 

@@ -2,7 +2,7 @@ use super::per_channel;
 use crate::{
     error::{KernelError, expect_len, product},
     integer::{
-        PerChannel, Place,
+        OutputTile, PerChannel,
         batch::{Constants, Elements, Kernel, Tile, TileJob},
         bytes::width,
         finish::by_lane,
@@ -116,7 +116,7 @@ impl Quantize {
         })
     }
 
-    fn tile(&self, cx: Context, x: &[f32], place: &Place<'_>) {
+    fn tile(&self, cx: Context, x: &[f32], place: &OutputTile<'_>) {
         let bounds = [self.out.min(), self.out.max()];
         let tile = Tile {
             out: Elements::Codes(self.out),

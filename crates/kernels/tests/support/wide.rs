@@ -16,14 +16,14 @@ pub(crate) fn width(element: IntType) -> usize {
 }
 
 /// Codes, and their bytes.
-pub(crate) struct Codes {
+pub(crate) struct CodeBytes {
     pub(crate) element: IntType,
     pub(crate) values: Vec<i64>,
     pub(crate) bytes: Vec<u8>,
 }
 
 /// Codes of a type, many of them its ends.
-pub(crate) fn codes(element: IntType, count: usize, numbers: &mut Numbers) -> Codes {
+pub(crate) fn codes(element: IntType, count: usize, numbers: &mut Numbers) -> CodeBytes {
     let values: Vec<i32> = (0..count)
         .map(|_| match numbers.below(4) {
             0 => element.min(),
@@ -32,7 +32,7 @@ pub(crate) fn codes(element: IntType, count: usize, numbers: &mut Numbers) -> Co
         })
         .collect();
     let width = width(element);
-    Codes {
+    CodeBytes {
         element,
         bytes: values.iter().flat_map(|v| v.to_ne_bytes()[..width].to_vec()).collect(),
         values: values.into_iter().map(i64::from).collect(),

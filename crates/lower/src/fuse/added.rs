@@ -1,6 +1,6 @@
 //! A sum of a product with other codes, as rows with a second op see it: the product with an operand more.
 
-use super::site::{Found, Producer};
+use super::site::{Producer, RequantizationSite};
 use strait_core::{Addend, Carrier, Graph, Node, NodeId, Op, Reason, ReasonCode, ValueId};
 use strait_requantize::IntType;
 use strait_target::spec::{FusionRow, With};
@@ -59,7 +59,7 @@ impl<'a> Added<'a> {
     }
 }
 
-impl Found<'_> {
+impl RequantizationSite<'_> {
     /// Checks that a row with a second op is for a sum like this one.
     pub(super) fn matches_sum(&self, row: &FusionRow, with: &With) -> Result<(), Reason> {
         let refuse = |text: String| Err(Reason::new(ReasonCode::Producer, text));

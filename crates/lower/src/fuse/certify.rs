@@ -2,29 +2,29 @@
 
 use super::grounds;
 use super::plan::{Becomes, Planned};
-use super::site::Found;
+use super::site::RequantizationSite;
 use strait_core::{Reason, ReasonCode, TensorData};
 use strait_requantize::{Argument, Certificate, DecideError, certificate::ordered};
 
 /// The claim that what is planned equals what stands there, on all that can occur.
-pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certificate, Reason> {
-    let before = found.steps(planned.links);
+pub(super) fn certificate(site: &RequantizationSite<'_>, planned: &Planned) -> Result<Certificate, Reason> {
+    let before = site.steps(planned.links);
     let undecided = |error: DecideError| Reason::new(ReasonCode::Undecided, error.to_string());
     let certificate = match &planned.becomes {
         Becomes::Step(after) => {
-            let argument = found.argument()?;
-            found.commutes(after)?;
-            let interval = match found.by_channel(planned.links) {
+            let argument = site.argument()?;
+            site.commutes(after)?;
+            let interval = match site.by_channel(planned.links) {
                 Some(each) => each.into_iter().map(|(interval, _)| interval).collect(),
-                None => found.accumulators()?,
+                None => site.accumulators()?,
             };
             Certificate::derive(argument, before, Some(after.clone()), interval).map_err(undecided)?
         }
         Becomes::Entries(after) => {
-            let entries = found
+            let entries = site
                 .entries()
                 .ok_or_else(|| Reason::new(ReasonCode::Table, "it has no constant table"))?;
-            let channels = found.channels(planned.links, entries.shape())?;
+            let channels = site.channels(planned.links, entries.shape())?;
             let values = |tensor: &TensorData| {
                 tensor
                     .to_i64()
@@ -36,7 +36,7 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
         }
         Becomes::Quantize(after) => {
             let argument = Argument::OrderedFloats {
-                before: found.quantization()?,
+                before: site.quantization()?,
                 after: *after,
             };
             let every = (ordered(f32::NEG_INFINITY), ordered(f32::INFINITY));
@@ -46,9 +46,9 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
     let because = match certificate.argument {
         Argument::EveryEntry { .. } => certificate.because.clone(),
         Argument::OrderedFloats { .. } => vec![strait_requantize::Because::EveryFloat],
-        Argument::SameAccumulator | Argument::Commutes => grounds::because(found, planned.inside, planned.links),
+        Argument::SameAccumulator | Argument::Commutes => grounds::because(site, planned.inside, planned.links),
     };
-    let digest = grounds::digest(found, (planned.inside, planned.links), &certificate, &because);
+    let digest = grounds::digest(site, (planned.inside, planned.links), &certificate, &because);
     let digest = digest.ok_or_else(|| Reason::new(ReasonCode::Undecided, "it has no digest"))?;
     Ok(certificate.grounded(because, digest))
 }

@@ -1,12 +1,12 @@
 //! Conditions at a site that are checked before a row looks at the forms.
 
-use super::site::{Found, Producer};
+use super::site::{Producer, RequantizationSite};
 use crate::interval::may_be_empty;
 use strait_core::{Channels, Elem, Kind, Node, Op, Reason, ReasonCode, Term, ValueId};
 use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
-impl Found<'_> {
+impl RequantizationSite<'_> {
     /// Checks that the row is for producers like this one.
     pub(super) fn matches_op(&self, row: &FusionRow) -> Result<(), Reason> {
         if let Some(with) = &row.with {

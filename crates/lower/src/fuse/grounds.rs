@@ -1,6 +1,6 @@
 //! Grounds of a certificate: the facts that its interval follows from, and the digest of all of them.
 
-use super::site::{Found, Producer};
+use super::site::{Producer, RequantizationSite};
 use sha2::{Digest as _, Sha256};
 use strait_core::op::Reduction;
 use strait_core::shape::window_elements;
@@ -10,16 +10,16 @@ use strait_requantize::{Because, Certificate};
 
 /// The facts behind the bounds of the producer's result. They name what
 /// [`Bounds`](crate::interval::Bounds) looked at.
-pub(super) fn because(found: &Found<'_>, inside: bool, links: usize) -> Vec<Because> {
-    let by_channel = found.by_channel(links);
-    let Some(node) = found.reads(inside) else {
+pub(super) fn because(site: &RequantizationSite<'_>, inside: bool, links: usize) -> Vec<Because> {
+    let by_channel = site.by_channel(links);
+    let Some(node) = site.reads(inside) else {
         return vec![Because::Entries];
     };
-    let added = found.added.as_ref().filter(|_| inside);
-    let added = added.and_then(|added| operand(found, Addend::OPERAND, added.codes));
+    let added = site.added.as_ref().filter(|_| inside);
+    let added = added.and_then(|added| operand(site, Addend::OPERAND, added.codes));
     let operands = |count: usize| -> Vec<Because> {
         let each = node.inputs.iter().take(count).enumerate();
-        each.filter_map(|(index, value)| operand(found, index, (*value)?))
+        each.filter_map(|(index, value)| operand(site, index, (*value)?))
             .collect()
     };
     let padding = |pad: &[u32], value: i32| pad.iter().any(|&p| p > 0).then_some(Because::Padding { value });
@@ -43,7 +43,7 @@ pub(super) fn because(found: &Found<'_>, inside: bool, links: usize) -> Vec<Beca
             .chain(weight_zero(&op.weight_zero))
             .collect(),
         Op::MatMul(op) => {
-            let elements = found.extents().last().copied().unwrap_or(1);
+            let elements = site.extents().last().copied().unwrap_or(1);
             let facts = operands(2).into_iter().chain(zero_points([op.a_zero, op.b_zero]));
             facts.chain([Because::Window { elements }]).collect()
         }
@@ -63,22 +63,22 @@ pub(super) fn because(found: &Found<'_>, inside: bool, links: usize) -> Vec<Beca
             facts.chain(padding(&op.pad, op.pad_value)).collect()
         }
         Op::Reduce(op) if op.reduction == Reduction::Sum => {
-            let dims = found.extents();
+            let dims = site.extents();
             let axes = op.reduced(dims.len()).unwrap_or_default();
             let elements = axes.iter().filter_map(|&axis| dims.get(axis)).product();
             operands(1).into_iter().chain([Because::Window { elements }]).collect()
         }
         Op::Clamp(_) | Op::MaxPool(_) | Op::Reduce(_) | Op::Reshape(_) | Op::Transpose(_) => operands(1),
         Op::Lookup(_) => vec![Because::Entries],
-        _ => found.wide_type().map(Because::Type).into_iter().collect(),
+        _ => site.wide_type().map(Because::Type).into_iter().collect(),
     };
     facts.extend(added);
     facts
 }
 
 /// The interval of an operand as a fact.
-fn operand(found: &Found<'_>, index: usize, value: ValueId) -> Option<Because> {
-    let all = found.bounds(value)?;
+fn operand(site: &RequantizationSite<'_>, index: usize, value: ValueId) -> Option<Because> {
+    let all = site.bounds(value)?;
     let low = all.values().iter().map(|ends| ends.0).min()?;
     let high = all.values().iter().map(|ends| ends.1).max()?;
     let index = index as u32;
@@ -95,7 +95,7 @@ const PICKS: usize = 1;
 ///
 /// Numbers are 8 bytes, little endian.
 pub(super) fn digest(
-    found: &Found<'_>,
+    site: &RequantizationSite<'_>,
     (inside, links): (bool, usize),
     certificate: &Certificate,
     because: &[Because],
@@ -114,10 +114,10 @@ pub(super) fn digest(
         hasher.update((tensor.bytes().len() as u64).to_le_bytes());
         hasher.update(&tensor.bytes()[..]);
     };
-    match (found.producer, found.reads(inside)) {
+    match (site.producer, site.reads(inside)) {
         (Producer::Node(..), Some(node)) => {
             for (position, value) in node.inputs.iter().enumerate() {
-                if let Some(tensor) = value.and_then(|v| found.module.constant(found.graph, v)) {
+                if let Some(tensor) = value.and_then(|v| site.module.constant(site.graph, v)) {
                     add(position, tensor);
                 }
             }
@@ -125,11 +125,11 @@ pub(super) fn digest(
         (Producer::Constant(tensor), _) => add(0, tensor),
         (Producer::Node(..), None) => {}
     }
-    let codes = found.added.as_ref().filter(|_| inside).map(|added| added.codes);
-    if let Some(tensor) = codes.and_then(|v| found.module.constant(found.graph, v)) {
+    let codes = site.added.as_ref().filter(|_| inside).map(|added| added.codes);
+    if let Some(tensor) = codes.and_then(|v| site.module.constant(site.graph, v)) {
         add(Addend::OPERAND, tensor);
     }
-    if let Some(tensor) = found.picks(links).and_then(|v| found.module.constant(found.graph, v)) {
+    if let Some(tensor) = site.picks(links).and_then(|v| site.module.constant(site.graph, v)) {
         add(PICKS, tensor);
     }
     Some(Digest(hasher.finalize().into()))

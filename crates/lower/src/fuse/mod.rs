@@ -17,9 +17,9 @@ mod verbs;
 
 pub use merge::Merged;
 
-use crate::interval::Known;
+use crate::interval::KnownBounds;
 use plan::Planned;
-use site::{Found, Producer};
+use site::{Producer, RequantizationSite};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Graph, GraphId, Module, NodeId, Op, Patch, PatchError, Reason, ReasonCode, ValueId};
 use strait_requantize::{Certificate, Verdict};
@@ -300,22 +300,22 @@ impl Table<'_> {
     fn fuse(&self, module: &mut Module, graph: GraphId, constants: bool, done: &mut Fusion) -> Result<(), FuseError> {
         let mut clones: BTreeMap<ValueId, usize> = BTreeMap::new();
         let mut left = BTreeSet::new();
-        let mut known = Known::default();
+        let mut known = KnownBounds::default();
         for at in requantizations(module, graph)? {
             if left.contains(&at) {
                 continue;
             }
-            let Some(found) = Found::at(module, graph, at, &mut known) else {
+            let Some(site) = RequantizationSite::at(module, graph, at, &mut known) else {
                 continue;
             };
-            if constants != matches!(found.producer, Producer::Constant(_)) {
-                known = found.into_known();
+            if constants != matches!(site.producer, Producer::Constant(_)) {
+                known = site.into_known();
                 continue;
             }
-            let count = clones.entry(found.wide).or_default();
-            let clone = format!("{}_requant_{count}", found.name());
+            let count = clones.entry(site.wide).or_default();
+            let clone = format!("{}_requant_{count}", site.name());
             *count += 1;
-            let decided = self.decide(found, &clone, &mut known, done);
+            let decided = self.decide(site, &clone, &mut known, done);
             if let Some(fires) = decided {
                 left.extend(fires.apply(module, graph, done)?);
             }
@@ -324,9 +324,15 @@ impl Table<'_> {
     }
 
     /// One site: of the rows that can, the first that takes most of the chain fires, or all of them are refused.
-    fn decide(&self, found: Found<'_>, clone: &str, known: &mut Known, done: &mut Fusion) -> Option<Fires> {
-        let node = found.name();
-        let all = found.links.len();
+    fn decide(
+        &self,
+        site: RequantizationSite<'_>,
+        clone: &str,
+        known: &mut KnownBounds,
+        done: &mut Fusion,
+    ) -> Option<Fires> {
+        let node = site.name();
+        let all = site.links.len();
         let mut tried = Vec::new();
         let mut made: Option<Made> = None;
         for row in &self.target.spec().fusion {
@@ -334,7 +340,7 @@ impl Table<'_> {
             if taken == all {
                 break;
             }
-            match self.attempt(&found, row, clone, taken) {
+            match self.attempt(&site, row, clone, taken) {
                 Ok(fires) => {
                     tried.extend(made.replace(fires).map(|shorter| Attempt {
                         row: shorter.row,
@@ -355,21 +361,18 @@ impl Table<'_> {
         tried.reverse();
         tried.sort_by_key(|attempt| std::cmp::Reverse(attempt.until));
         let fires = made.map(|made| {
-            let result = found.taken(made.links).map(|(_, result)| result);
+            let result = site.taken(made.links).map(|(_, result)| result);
             // A sum inside of the accumulator goes into the product.
-            let into = found.added.as_ref().filter(|_| made.added.is_some());
+            let into = site.added.as_ref().filter(|_| made.added.is_some());
             Fires {
-                node: into.map_or_else(
-                    || node.clone(),
-                    |added| found.module.name(added.product.name).to_owned(),
-                ),
+                node: into.map_or_else(|| node.clone(), |added| site.module.name(added.product.name).to_owned()),
                 added: made.added.clone(),
                 // Behind what fires, a second requantization may be left.
-                left: found.requantized(made.links..all),
-                behind: found.links[made.links..].iter().map(|link| link.node).collect(),
-                name: result.map(|value| found.name_of(value)).unwrap_or_default(),
-                is_output: result.is_some_and(|value| found.graph.is_output(value)),
-                is_constant: matches!(found.producer, Producer::Constant(_)),
+                left: site.requantized(made.links..all),
+                behind: site.links[made.links..].iter().map(|link| link.node).collect(),
+                name: result.map(|value| site.name_of(value)).unwrap_or_default(),
+                is_output: result.is_some_and(|value| site.graph.is_output(value)),
+                is_constant: matches!(site.producer, Producer::Constant(_)),
                 tried: std::mem::take(&mut tried),
                 made,
             }
@@ -379,11 +382,11 @@ impl Table<'_> {
             let (row, reason) = match nearest {
                 Some(attempt) => (Some(attempt.row.clone()), attempt.reason.clone()),
                 None => {
-                    let text = format!("no row of the table fuses into {}", found.term());
+                    let text = format!("no row of the table fuses into {}", site.term());
                     (None, Reason::new(ReasonCode::NoRow, text))
                 }
             };
-            let value = found.requantized(0..all).unwrap_or_default();
+            let value = site.requantized(0..all).unwrap_or_default();
             done.refused.push(Refused {
                 node,
                 value,
@@ -392,16 +395,21 @@ impl Table<'_> {
                 tried,
             });
         }
-        *known = found.into_known();
+        *known = site.into_known();
         fires
     }
 
     /// Work of `row` at a site with more than `taken` links, or the stage at which it fails. A row takes as many links
     /// as it can.
-    fn attempt(&self, found: &Found<'_>, row: &FusionRow, clone: &str, taken: usize) -> Result<Made, (Until, Reason)> {
-        found.matches_op(row).map_err(Until::Producer.failed())?;
-        found
-            .conditions(row, &self.target.spec().chosen)
+    fn attempt(
+        &self,
+        site: &RequantizationSite<'_>,
+        row: &FusionRow,
+        clone: &str,
+        taken: usize,
+    ) -> Result<Made, (Until, Reason)> {
+        site.matches_op(row).map_err(Until::Producer.failed())?;
+        site.conditions(row, &self.target.spec().chosen)
             .map_err(Until::Conditions.failed())?;
         let mut nearest: Option<(Until, Reason)> = None;
         let mut failed = |failure: (Until, Reason)| {
@@ -409,8 +417,8 @@ impl Table<'_> {
                 nearest = Some(failure);
             }
         };
-        for links in found.prefixes().filter(|&links| links > taken) {
-            let (plans, refused) = match self.plans(found, row, links) {
+        for links in site.prefixes().filter(|&links| links > taken) {
+            let (plans, refused) = match self.plans(site, row, links) {
                 Ok(plans) => plans,
                 Err(failure) => {
                     failed(failure);
@@ -421,11 +429,11 @@ impl Table<'_> {
                 failed((Until::Form, reason));
             }
             for planned in plans {
-                match self.prove(found, row, &planned, clone) {
+                match self.prove(site, row, &planned, clone) {
                     Ok((patch, certificate)) => {
-                        let added = found.added.as_ref().filter(|_| row.with.is_some());
+                        let added = site.added.as_ref().filter(|_| row.with.is_some());
                         let added =
-                            added.and_then(|added| Some(found.name_of(found.result_of(*added.between.first()?)?)));
+                            added.and_then(|added| Some(site.name_of(site.result_of(*added.between.first()?)?)));
                         let row = row.name.to_string();
                         return Ok(Made {
                             added,
@@ -445,40 +453,39 @@ impl Table<'_> {
     /// Plans of the row for the first `links` links.
     fn plans(
         &self,
-        found: &Found<'_>,
+        site: &RequantizationSite<'_>,
         row: &FusionRow,
         links: usize,
     ) -> Result<(Vec<Planned>, Option<Reason>), (Until, Reason)> {
         let custom = site::decides(row);
         let into_step = custom.is_some() || site::does(row, &Verb::SetRequantize);
-        if let (true, Producer::Node(_, node)) = (into_step, found.producer) {
-            verbs::is_accumulator(found, node).map_err(Until::Conditions.failed())?;
-            found
-                .channels_fit(row.with.is_some(), links)
+        if let (true, Producer::Node(_, node)) = (into_step, site.producer) {
+            verbs::is_accumulator(site, node).map_err(Until::Conditions.failed())?;
+            site.channels_fit(row.with.is_some(), links)
                 .map_err(Until::Conditions.failed())?;
         }
         if site::does(row, &Verb::RequantizeZeroPoint) || site::does(row, &Verb::RescaleQuantize) {
-            found.zero_points_meet(links).map_err(Until::Conditions.failed())?;
+            site.zero_points_meet(links).map_err(Until::Conditions.failed())?;
         }
         match custom {
             Some(name) => {
-                let planned = verbs::decided(found, row, name, self.target, links);
+                let planned = verbs::decided(site, row, name, self.target, links);
                 Ok((vec![planned.map_err(Until::Form.failed())?], None))
             }
-            None => Ok(plan::plans(found, row, self.target.spec(), links)),
+            None => Ok(plan::plans(site, row, self.target.spec(), links)),
         }
     }
 
     /// The patch of what is planned, if it can be proved to be within the policy.
     fn prove(
         &self,
-        found: &Found<'_>,
+        site: &RequantizationSite<'_>,
         row: &FusionRow,
         planned: &Planned,
         clone: &str,
     ) -> Result<(Patch, Certificate), (Until, Reason)> {
-        let certificate = certify::certificate(found, planned).map_err(Until::Proof.failed())?;
-        let patch = verbs::patch(found, row, planned, clone).map_err(Until::Proof.failed())?;
+        let certificate = certify::certificate(site, planned).map_err(Until::Proof.failed())?;
+        let patch = verbs::patch(site, row, planned, clone).map_err(Until::Proof.failed())?;
         self.policy.allows(&certificate).map_err(Until::Policy.failed())?;
         Ok((patch, certificate))
     }

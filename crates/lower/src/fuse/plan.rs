@@ -1,7 +1,7 @@
 //! Plans of a row for a site.
 
 use super::accepts;
-use super::site::{Found, Producer, does};
+use super::site::{Producer, RequantizationSite, does};
 use crate::lowering::integers;
 use strait_core::{Elem, Op, Reason, ReasonCode, TensorData};
 use strait_requantize::decide::{Activation, Behind, Wanted, compose_steps, move_behind, weaken};
@@ -30,7 +30,7 @@ pub(super) enum Becomes {
 
 /// Plans of a row for the first `links` links, the preferred one first; or the reason why there are none.
 pub(super) fn plans(
-    found: &Found<'_>,
+    site: &RequantizationSite<'_>,
     row: &FusionRow,
     spec: &TargetSpec,
     links: usize,
@@ -41,19 +41,19 @@ pub(super) fn plans(
         Err(reason) => (Vec::new(), Some(reason)),
     };
     if does(row, &Verb::RequantizeData) || does(row, &Verb::BurnIntoTable) {
-        return one(accepted(found, row, spec, links)
-            .and_then(|()| entries(found, links))
+        return one(accepted(site, row, spec, links)
+            .and_then(|()| entries(site, links))
             .map(Becomes::Entries));
     }
     if does(row, &Verb::RescaleQuantize) {
-        return one(accepted(found, row, spec, links)
-            .and_then(|()| rescaled(found, links))
+        return one(accepted(site, row, spec, links)
+            .and_then(|()| rescaled(site, links))
             .map(Becomes::Quantize));
     }
-    match joined(found, row, links) {
+    match joined(site, row, links) {
         Err(reason) => (Vec::new(), Some(reason)),
         Ok(joined) => {
-            let (steps, refused) = forms(found, &joined, row, spec);
+            let (steps, refused) = forms(site, &joined, row, spec);
             let plans = steps.into_iter().map(|step| Planned {
                 links,
                 inside,
@@ -66,8 +66,8 @@ pub(super) fn plans(
 
 /// Checks that the row accepts the form of each requantization; one that names none accepts any. What is computed ahead
 /// of time needs no clamp of the form's.
-fn accepted(found: &Found<'_>, row: &FusionRow, spec: &TargetSpec, links: usize) -> Result<(), Reason> {
-    let requantizations = found.requantizations(links).filter(|_| row.accept.is_some());
+fn accepted(site: &RequantizationSite<'_>, row: &FusionRow, spec: &TargetSpec, links: usize) -> Result<(), Reason> {
+    let requantizations = site.requantizations(links).filter(|_| row.accept.is_some());
     for (form, _) in requantizations {
         let mut last = Reason::new(ReasonCode::NoForm, "the row accepts no form");
         let mut any = false;
@@ -93,7 +93,12 @@ fn named(form: &str, reason: Reason) -> Reason {
 
 /// The step as it is, or else weakened, and with its scales merged where the row does that, as far as the row accepts
 /// its form. What was composed is in no form of the table yet: it is spelled in one that the row accepts.
-fn forms(found: &Found<'_>, joined: &Joined, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<Reason>) {
+fn forms(
+    site: &RequantizationSite<'_>,
+    joined: &Joined,
+    row: &FusionRow,
+    spec: &TargetSpec,
+) -> (Vec<Step>, Option<Reason>) {
     let step = &joined.step;
     let (mut steps, mut refused) = (Vec::<Step>::new(), None);
     for name in row.accepted().map(String::as_str) {
@@ -105,7 +110,7 @@ fn forms(found: &Found<'_>, joined: &Joined, row: &FusionRow, spec: &TargetSpec)
     let composed = row.accepted().filter(|_| joined.composed);
     let spellings: Vec<&str> = composed.chain(&row.weaken_to).map(String::as_str).collect();
     if steps.is_empty() && !spellings.is_empty() {
-        match weakened(found, step, &spellings, spec) {
+        match weakened(site, step, &spellings, spec) {
             Ok(weaker) => steps.extend(weaker),
             Err(reason) => refused = Some(reason),
         }
@@ -125,8 +130,13 @@ fn forms(found: &Found<'_>, joined: &Joined, row: &FusionRow, spec: &TargetSpec)
 
 /// The step by the first of these forms that is equal on the accumulators that can occur; the reason is of the last one
 /// that was looked for.
-fn weakened(found: &Found<'_>, step: &Step, forms: &[&str], spec: &TargetSpec) -> Result<Option<Step>, Reason> {
-    let mut interval = found.accumulators()?;
+fn weakened(
+    site: &RequantizationSite<'_>,
+    step: &Step,
+    forms: &[&str],
+    spec: &TargetSpec,
+) -> Result<Option<Step>, Reason> {
+    let mut interval = site.accumulators()?;
     if step.form.channels().is_none() {
         // What is the same for all channels stays so.
         interval = Per::Tensor(hull(&interval));
@@ -175,9 +185,9 @@ struct Joined {
 /// The first links as one step. A clamp in front of a requantization moves behind it, its ends requantized, or goes
 /// where it changes nothing; two requantizations become one where they are one form, and what the first of them
 /// saturates to is such a clamp.
-fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Joined, Reason> {
+fn joined(site: &RequantizationSite<'_>, row: &FusionRow, links: usize) -> Result<Joined, Reason> {
     let mut joined: Option<Joined> = None;
-    for step in found.steps(links) {
+    for step in site.steps(links) {
         let Some(Joined { step: before, composed }) = joined else {
             joined = Some(Joined { step, composed: false });
             continue;
@@ -189,7 +199,7 @@ fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Joined, Re
             ));
         }
         joined = Some(if before.form.is_identity() && before.form.out() == IntType::I32 {
-            let moved = before.clamp.map(|ends| moved(found, ends, &step.form)).transpose()?;
+            let moved = before.clamp.map(|ends| moved(site, ends, &step.form)).transpose()?;
             let clamp = clamp_twice(moved.flatten(), step.clamp);
             let form = step.form;
             Joined {
@@ -197,7 +207,7 @@ fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Joined, Re
                 composed,
             }
         } else {
-            let step = composed_steps(found, &before, &step)?;
+            let step = composed_steps(site, &before, &step)?;
             Joined { step, composed: true }
         });
     }
@@ -205,8 +215,8 @@ fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Joined, Re
 }
 
 /// Two steps as one on the accumulators that can occur.
-fn composed_steps(found: &Found<'_>, before: &Step, step: &Step) -> Result<Step, Reason> {
-    let interval = found.accumulators()?;
+fn composed_steps(site: &RequantizationSite<'_>, before: &Step, step: &Step) -> Result<Step, Reason> {
+    let interval = site.accumulators()?;
     let composed = compose_steps(before, step, &interval);
     let composed = composed.map_err(|error| Reason::new(ReasonCode::Undecided, error.to_string()))?;
     composed.ok_or_else(|| {
@@ -218,8 +228,12 @@ fn composed_steps(found: &Found<'_>, before: &Step, step: &Step) -> Result<Step,
 }
 
 /// A clamp of the accumulators in front of a form, as one behind it; none if it changes nothing.
-fn moved(found: &Found<'_>, [low, high]: [i32; 2], form: &Requantization) -> Result<Option<[i32; 2]>, Reason> {
-    let interval = found.accumulators()?;
+fn moved(
+    site: &RequantizationSite<'_>,
+    [low, high]: [i32; 2],
+    form: &Requantization,
+) -> Result<Option<[i32; 2]>, Reason> {
+    let interval = site.accumulators()?;
     let clamp = Activation::Clamp {
         low: low.into(),
         high: high.into(),
@@ -240,22 +254,22 @@ fn moved(found: &Found<'_>, [low, high]: [i32; 2], form: &Requantization) -> Res
 }
 
 /// The elements of the constant, or of the lookup's table, each through the links.
-fn entries(found: &Found<'_>, links: usize) -> Result<TensorData, Reason> {
-    let tensor = found
+fn entries(site: &RequantizationSite<'_>, links: usize) -> Result<TensorData, Reason> {
+    let tensor = site
         .entries()
         .ok_or_else(|| Reason::new(ReasonCode::Table, "it has no constant table"))?;
-    let is_table = matches!(found.producer, Producer::Node(..));
-    if is_table && found.requantizations(links).any(|(form, _)| form.channels().is_some()) {
+    let is_table = matches!(site.producer, Producer::Node(..));
+    if is_table && site.requantizations(links).any(|(form, _)| form.channels().is_some()) {
         return Err(Reason::new(
             ReasonCode::Table,
             "a lookup has one table for all channels",
         ));
     }
-    let out = found.out(links).unwrap_or(Elem::I32);
+    let out = site.out(links).unwrap_or(Elem::I32);
     let parameter = |e: &dyn std::fmt::Display| Reason::new(ReasonCode::Parameter, e.to_string());
     let mut codes = tensor.to_i64().map_err(|e| parameter(&e))?;
-    let channels = found.channels(links, tensor.shape())?;
-    for step in found.steps(links) {
+    let channels = site.channels(links, tensor.shape())?;
+    for step in site.steps(links) {
         for (index, code) in codes.iter_mut().enumerate() {
             let eval = step.eval(channels.of(index), *code);
             *code = eval
@@ -271,16 +285,16 @@ fn entries(found: &Found<'_>, links: usize) -> Result<TensorData, Reason> {
 
 /// The quantization from floats to the grid behind the links. Its zero point is the one that the result was given,
 /// which is what the requantizations make of the first one, rounded once
-/// ([`zero_points_meet`](super::site::Found::zero_points_meet)), and not what is left of it after two truncations.
-fn rescaled(found: &Found<'_>, links: usize) -> Result<FromFloat, Reason> {
-    if found.requantizations(links).any(|(form, _)| form.channels().is_some()) {
+/// ([`zero_points_meet`](super::site::RequantizationSite::zero_points_meet)), and not what is left of it after two truncations.
+fn rescaled(site: &RequantizationSite<'_>, links: usize) -> Result<FromFloat, Reason> {
+    if site.requantizations(links).any(|(form, _)| form.channels().is_some()) {
         return Err(Reason::new(
             ReasonCode::Channels,
             "a quantization has one grid for all channels",
         ));
     }
-    let before = found.quantization()?;
-    let result = found.taken(links).and_then(|(_, result)| found.graph.value(result));
+    let before = site.quantization()?;
+    let result = site.taken(links).and_then(|(_, result)| site.graph.value(result));
     let grid = result.and_then(|v| Some((v.ty.elem.int_type()?, v.quant.as_deref()?.as_tensor()?)));
     let (out, (scale, zero_point)) =
         grid.ok_or_else(|| Reason::new(ReasonCode::NoGrid, "the result has no single grid"))?;
@@ -292,7 +306,7 @@ fn rescaled(found: &Found<'_>, links: usize) -> Result<FromFloat, Reason> {
     })
 }
 
-impl Found<'_> {
+impl RequantizationSite<'_> {
     /// The quantization that the producer is.
     pub(super) fn quantization(&self) -> Result<FromFloat, Reason> {
         let wide = self.graph.value(self.wide);

@@ -1,7 +1,7 @@
 //! Finding a site: a producer and the requantizations and clamps behind it.
 
 use super::added::Added;
-use crate::interval::{Bounds, Interval, Known};
+use crate::interval::{Bounds, Interval, KnownBounds};
 use std::cell::RefCell;
 use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, ReasonCode, TensorData, ValueId};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, clamp_twice, form};
@@ -37,7 +37,7 @@ pub(super) enum What<'a> {
 
 /// A producer and the chain behind it, down to the first value that something else reads. The chain holds at least one
 /// requantization; clamps of accumulators may stand in front of it.
-pub(super) struct Found<'a> {
+pub(super) struct RequantizationSite<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
     pub(super) producer: Producer<'a>,
@@ -51,10 +51,15 @@ pub(super) struct Found<'a> {
     bounds: RefCell<Bounds<'a>>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> RequantizationSite<'a> {
     /// The site whose first requantization is the node `at`. `None` for a later one of a chain, which belongs to the
     /// same site, and for a value that nothing produces (an input of the graph).
-    pub(super) fn at(module: &'a Module, graph: GraphId, at: NodeId, known: &mut Known) -> Option<Found<'a>> {
+    pub(super) fn at(
+        module: &'a Module,
+        graph: GraphId,
+        at: NodeId,
+        known: &mut KnownBounds,
+    ) -> Option<RequantizationSite<'a>> {
         let graph = module.graph(graph)?;
         let mut links = vec![link(at, graph.node(at)?)?];
         let mut wide = graph.node(at)?.inputs.first().copied().flatten()?;
@@ -82,7 +87,7 @@ impl<'a> Found<'a> {
             Producer::Node(_, node) => Added::of(graph, node),
             Producer::Constant(_) => None,
         };
-        Some(Found {
+        Some(RequantizationSite {
             added,
             module,
             graph,
@@ -94,7 +99,7 @@ impl<'a> Found<'a> {
     }
 
     /// Bounds that are known by now, for the next site.
-    pub(super) fn into_known(self) -> Known {
+    pub(super) fn into_known(self) -> KnownBounds {
         self.bounds.into_inner().into_known()
     }
 

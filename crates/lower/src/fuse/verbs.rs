@@ -2,7 +2,7 @@
 
 use super::added::Added;
 use super::plan::{Becomes, Planned};
-use super::site::{Found, Producer, decides, does};
+use super::site::{Producer, RequantizationSite, decides, does};
 use smallvec::smallvec;
 use strait_core::{
     Addend, Elem, Fused, NewNode, Node, NodeId, Op, Patch, QuantParams, Reason, ReasonCode, Source, TensorData,
@@ -10,14 +10,19 @@ use strait_core::{
 };
 use strait_requantize::Step;
 use strait_target::spec::{FusionRow, Verb};
-use strait_target::{Decision, Site, Target};
+use strait_target::{Decision, FusionSite, Target};
 
 /// The patch that makes what is planned. A constant is called `clone`.
-pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone: &str) -> Result<Patch, Reason> {
+pub(super) fn patch(
+    site: &RequantizationSite<'_>,
+    row: &FusionRow,
+    planned: &Planned,
+    clone: &str,
+) -> Result<Patch, Reason> {
     let nothing = || Reason::new(ReasonCode::Verb, "nothing stands behind the producer");
-    let (gone, result) = found.taken(planned.links).ok_or_else(nothing)?;
+    let (gone, result) = site.taken(planned.links).ok_or_else(nothing)?;
     let does = |verb| does(row, &verb);
-    match (found.producer, &planned.becomes) {
+    match (site.producer, &planned.becomes) {
         (Producer::Constant(_), Becomes::Entries(data)) if does(Verb::RequantizeData) => Ok(Patch {
             data: vec![(clone.to_string(), data.clone())],
             replace: vec![(result, Source::Data(0))],
@@ -33,7 +38,7 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
                         node.inputs.first().copied().flatten().map(Source::Old),
                         Some(Source::Data(0)),
                     ];
-                    let name = format!("{}_table", found.name());
+                    let name = format!("{}_table", site.name());
                     (of_op(node.op.clone(), &inputs), vec![(name, table.clone())])
                 }
                 Becomes::Quantize(to) if does(Verb::RescaleQuantize) => {
@@ -46,9 +51,9 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
                     (of_op(quantize.into(), &operands()), Vec::new())
                 }
                 Becomes::Step(step) if planned.inside => {
-                    return match &found.added {
+                    return match &site.added {
                         Some(added) if does(Verb::AddInAccumulator) => {
-                            Ok(summed(found, added, step, (result, gone, id)))
+                            Ok(summed(site, added, step, (result, gone, id)))
                         }
                         _ => Err(no_meaning(row)),
                     };
@@ -57,7 +62,7 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
                     let mut inputs = operands();
                     if let Some(position) = node.op.channel_operand() {
                         inputs.truncate(position);
-                        let picks = found.picks(planned.links).filter(|_| step.form.channels().is_some());
+                        let picks = site.picks(planned.links).filter(|_| step.form.channels().is_some());
                         inputs.extend(picks.map(|picks| Some(Source::Old(picks))));
                     }
                     let mut new = of_op(node.op.clone(), &inputs);
@@ -66,7 +71,7 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
                 }
                 _ => return Err(no_meaning(row)),
             };
-            new.quant = smallvec![found.graph.value(result).and_then(|v| v.quant.clone())];
+            new.quant = smallvec![site.graph.value(result).and_then(|v| v.quant.clone())];
             Ok(node_patch(new, data, result, gone, id))
         }
         _ => Err(no_meaning(row)),
@@ -75,7 +80,7 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
 
 /// The patch that puts the product with the addend inside in place of the product, the sum `at` and what is `gone` behind it.
 fn summed(
-    found: &Found<'_>,
+    site: &RequantizationSite<'_>,
     added: &Added<'_>,
     step: &Step,
     (result, gone, at): (ValueId, Vec<NodeId>, NodeId),
@@ -90,7 +95,7 @@ fn summed(
         requant: step.form.clone(),
         clamp: step.clamp,
     });
-    new.quant = smallvec![found.graph.value(result).and_then(|v| v.quant.clone())];
+    new.quant = smallvec![site.graph.value(result).and_then(|v| v.quant.clone())];
     node_patch(new, Vec::new(), result, gone, added.id)
 }
 
@@ -125,23 +130,23 @@ fn no_meaning(row: &FusionRow) -> Reason {
 /// Decision of the target's code at a site: the step that is to stand there, certified like any other. The op stays:
 /// the certificate compares what stands behind the accumulators, and says nothing of an op that makes other ones.
 pub(super) fn decided(
-    found: &Found<'_>,
+    site: &RequantizationSite<'_>,
     row: &FusionRow,
     verb: &str,
     target: &dyn Target,
     links: usize,
 ) -> Result<Planned, Reason> {
-    let (Producer::Node(_, node), Some((form, _))) = (found.producer, found.requantizations(links).next()) else {
+    let (Producer::Node(_, node), Some((form, _))) = (site.producer, site.requantizations(links).next()) else {
         return Err(Reason::new(
             ReasonCode::Verb,
             format!("custom:{verb} is not for constants"),
         ));
     };
     let operands: Vec<(Elem, Option<&QuantParams>)> = (node.inputs.iter().flatten())
-        .filter_map(|&v| found.graph.value(v))
+        .filter_map(|&v| site.graph.value(v))
         .map(|v| (v.ty.elem, v.quant.as_deref()))
         .collect();
-    let site = Site::new(&row.name, &node.op, &operands, form);
+    let site = FusionSite::new(&row.name, &node.op, &operands, form);
     let decision = target.custom(verb, &site);
     match decision.map_err(|error| Reason::new(ReasonCode::CustomVerb, error.to_string()))? {
         Decision::Refuse(reason) => Err(reason),
@@ -165,8 +170,8 @@ pub(super) fn decided(
 }
 
 /// Checks that the fused node keeps what the invariants of a graph ask of it.
-pub(super) fn is_accumulator(found: &Found<'_>, node: &Node) -> Result<(), Reason> {
-    let wide = found.graph.value(found.wide).map(|v| v.ty.elem);
+pub(super) fn is_accumulator(site: &RequantizationSite<'_>, node: &Node) -> Result<(), Reason> {
+    let wide = site.graph.value(site.wide).map(|v| v.ty.elem);
     if matches!(wide, Some(Elem::I32 | Elem::I64)) {
         return Ok(());
     }

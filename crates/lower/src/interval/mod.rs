@@ -96,14 +96,14 @@ fn held(found: Option<Reach>, whole: Interval) -> Reach {
 pub struct Bounds<'a> {
     module: &'a Module,
     graph: &'a Graph,
-    known: Known,
+    known: KnownBounds,
 }
 
 /// Bounds of values by their index, kept while a graph grows: what was found of a value stays true.
 #[derive(Default)]
-pub(crate) struct Known(Vec<Option<Reach>>);
+pub(crate) struct KnownBounds(Vec<Option<Reach>>);
 
-impl Known {
+impl KnownBounds {
     /// Keeps the interval that every element of a value lies in.
     pub(crate) fn set(&mut self, value: ValueId, interval: Interval) {
         self.keep(value, Reach::tensor(interval));
@@ -119,16 +119,16 @@ impl Known {
 impl<'a> Bounds<'a> {
     /// Bounds over one graph without cycles.
     pub fn new(module: &'a Module, graph: &'a Graph) -> Bounds<'a> {
-        Bounds::knowing(module, graph, Known::default())
+        Bounds::knowing(module, graph, KnownBounds::default())
     }
 
     /// Bounds over one graph of which some are known.
-    pub(crate) fn knowing(module: &'a Module, graph: &'a Graph, known: Known) -> Bounds<'a> {
+    pub(crate) fn knowing(module: &'a Module, graph: &'a Graph, known: KnownBounds) -> Bounds<'a> {
         Bounds { module, graph, known }
     }
 
     /// Intervals that are known by now.
-    pub(crate) fn into_known(self) -> Known {
+    pub(crate) fn into_known(self) -> KnownBounds {
         self.known
     }
 

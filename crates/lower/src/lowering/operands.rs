@@ -16,7 +16,7 @@ use strait_target::spec::OpRow;
 
 /// Codes of a value on one grid.
 #[derive(Clone, Debug)]
-pub(crate) struct Codes {
+pub(crate) struct QuantizedValue {
     /// The value of the new module.
     pub(crate) value: ValueId,
     /// Their type and grid.
@@ -139,7 +139,7 @@ impl Lowering<'_> {
     /// The codes of an operand on the grid that its node wants: as the producer leaves them, requantized from there, narrowed
     /// from the sum that it leaves, baked from a constant, or quantized from float. They are made once for each grid and type, and shared by the readers that
     /// agree.
-    pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<Codes, Failure> {
+    pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<QuantizedValue, Failure> {
         let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
         let codes = self.constant(value).map(|_| self.baked(site.id, index)).transpose()?;
         let made = match (self.walk.found(value, &grid, codes), self.sums.get(&value)) {
@@ -151,7 +151,7 @@ impl Lowering<'_> {
             }
             _ => self.on(value, &grid, codes)?,
         };
-        Ok(Codes { value: made, grid })
+        Ok(QuantizedValue { value: made, grid })
     }
 
     /// Codes of a sum that a node reads behind another grid of the model, which has left less of it.
@@ -179,7 +179,7 @@ impl Lowering<'_> {
     }
 
     /// The codes of `value` on another grid than its producer leaves them on, by the table's row for that.
-    pub(super) fn requantize(&mut self, value: ValueId, left: &Codes, to: &Grid) -> Result<ValueId, Failure> {
+    pub(super) fn requantize(&mut self, value: ValueId, left: &QuantizedValue, to: &Grid) -> Result<ValueId, Failure> {
         let (graph, spec) = (self.graph(), self.spec);
         let wants = |at: &Use| self.grid(at.node, Port::Operand(at.operand.into())).as_ref() == Some(to);
         // Of an input, the first reader that wants it answers for it.

@@ -21,14 +21,14 @@ use strait_target::TargetSpec;
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
     baked: Baked,
-    known: Option<Known>,
+    cache: Option<TurnCache>,
     touched: BTreeSet<NodeId>,
     /// The number of nodes that the last turn tried.
     visited: usize,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct TurnCache {
     order: Vec<NodeId>,
     /// By node: its place in the order.
     positions: Vec<u32>,
@@ -85,7 +85,7 @@ impl Turns {
     /// [`LowerError::Nodes`] with every node of which a parameter does not fit its type; else with every node that its recipe
     /// refuses. In each case all at once.
     pub fn lower(&mut self, module: &mut Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
-        match self.known {
+        match self.cache {
             Some(_) => bake_nodes(module, spec, &mut self.baked, self.touched.iter().copied())?,
             None => bake(module, spec, &mut self.baked)?,
         }
@@ -96,25 +96,25 @@ impl Turns {
     pub(super) fn lower_baked(&mut self, source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
         let touched = std::mem::take(&mut self.touched);
         self.visited = 0;
-        if let Some(known) = &mut self.known {
-            known.attempt(source, spec, touched, &mut self.visited)?;
+        if let Some(cache) = &mut self.cache {
+            cache.attempt(source, spec, touched, &mut self.visited)?;
         }
         let mut lowering = Lowering::new(source, spec);
         let part = Part::whole(source.main())?;
         lowering.run(&part).map_err(ours)?;
-        if self.known.is_none() {
+        if self.cache.is_none() {
             self.visited = part.nodes.len();
         }
         if !lowering.refused.is_empty() {
-            self.known = Some(Known::new(&mut lowering, part.nodes));
+            self.cache = Some(TurnCache::new(&mut lowering, part.nodes));
         }
         lowering.finished()
     }
 }
 
-impl Known {
+impl TurnCache {
     /// Knowledge from a walk over the whole graph.
-    fn new(lowering: &mut Lowering<'_>, order: Vec<NodeId>) -> Known {
+    fn new(lowering: &mut Lowering<'_>, order: Vec<NodeId>) -> TurnCache {
         let graph = lowering.graph();
         let mut positions = vec![u32::MAX; graph.node_bound()];
         for (position, id) in order.iter().enumerate() {
@@ -124,7 +124,7 @@ impl Known {
         for value in graph.nodes().flat_map(|(_, node)| &node.outputs) {
             left[value.index()] = Some(lowering.left_as(*value));
         }
-        Known { order, positions, left }
+        TurnCache { order, positions, left }
     }
 
     /// Tries the nodes that are touched, and those behind them for which that makes a difference.

@@ -3,16 +3,16 @@
 //! two the finer operand is shifted right, as ESP-DL's ADD and SUB do it.
 
 use super::{NodeToLower, sum};
-use crate::lowering::{Codes, Lowering};
+use crate::lowering::{Lowering, QuantizedValue};
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
 use strait_core::{Carrier, Failure, QuantParams};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let operands = [walk.operand(site, 0)?, walk.operand(site, 1)?];
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+    let operands = [lowering.operand(site, 0)?, lowering.operand(site, 1)?];
     let step = operands[0].grid.scale.max(operands[1].grid.scale);
     let mut terms = operands.each_ref().map(|codes| codes.value);
-    for (term, Codes { grid, .. }) in terms.iter_mut().zip(&operands) {
+    for (term, QuantizedValue { grid, .. }) in terms.iter_mut().zip(&operands) {
         *term = if grid.scale == step {
             let centred = ShiftLeft {
                 zero: grid.zero,
@@ -21,10 +21,10 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
                 accumulator: Carrier::I32,
             };
             let coarser = Arc::new(QuantParams::tensor(step, 0));
-            walk.shift_left(site.node, centred, *term, Some(coarser), "operand")?
+            lowering.shift_left(site.node, centred, *term, Some(coarser), "operand")?
         } else {
-            sum::operand(walk, site, *term, (grid.scale.into(), grid.zero), step)?
+            sum::operand(lowering, site, *term, (grid.scale.into(), grid.zero), step)?
         };
     }
-    sum::total(walk, site, &terms, step)
+    sum::total(lowering, site, &terms, step)
 }

@@ -7,24 +7,24 @@
 //! halves the resolution of the sum.
 
 use super::{NodeToLower, sum};
-use crate::lowering::{Codes, Lowering};
+use crate::lowering::{Lowering, QuantizedValue};
 use strait_core::Failure;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
-    let operands = [walk.operand(site, 0)?, walk.operand(site, 1)?];
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
+    let operands = [lowering.operand(site, 0)?, lowering.operand(site, 1)?];
     let [a, b] = operands.each_ref().map(|codes| codes.grid.scale);
-    let scale = walk.result_grid(site).map_or(a.max(b), |y| y.scale);
+    let scale = lowering.result_grid(site).map_or(a.max(b), |y| y.scale);
     let step = |shift: u8| scale * (-f32::from(shift)).exp2();
     let reached = |shift: &u8| {
         operands
             .iter()
-            .all(|codes| sum::reaches(walk, site, codes, step(*shift)))
+            .all(|codes| sum::reaches(lowering, site, codes, step(*shift)))
     };
     // Where no grid is reached, the coarsest one's reason is told.
     let shift = (0..=left_shift).rev().find(reached).unwrap_or(0);
     let mut terms = operands.each_ref().map(|codes| codes.value);
-    for (term, Codes { grid, .. }) in terms.iter_mut().zip(&operands) {
-        *term = sum::operand(walk, site, *term, (grid.scale.into(), grid.zero), step(shift))?;
+    for (term, QuantizedValue { grid, .. }) in terms.iter_mut().zip(&operands) {
+        *term = sum::operand(lowering, site, *term, (grid.scale.into(), grid.zero), step(shift))?;
     }
-    sum::total(walk, site, &terms, step(shift))
+    sum::total(lowering, site, &terms, step(shift))
 }

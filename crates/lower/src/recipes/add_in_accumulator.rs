@@ -14,18 +14,18 @@ use strait_core::{Failure, Port, Reason, ReasonCode};
 use strait_requantize::range::Accumulator;
 use strait_requantize::range::{Terms, prove};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, operand: usize) -> Result<(), Failure> {
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, operand: usize) -> Result<(), Failure> {
     let value = site.input(operand)?;
     let missing = || Failure::defect("what it adds to is no sum of a product");
-    let Some(sum) = walk.sum(value) else {
+    let Some(sum) = lowering.sum(value) else {
         // The product was refused just now, and what is made here is thrown away.
-        return walk.on_reals(site.id, site.node, None).map(drop);
+        return lowering.on_reals(site.id, site.node, None).map(drop);
     };
-    let (id, node) = walk.graph().producer(value).ok_or_else(missing)?;
-    let (name, row) = walk.row(id, node).ok_or_else(missing)?;
-    let read = walk.grid(id, Port::Operand(0)).ok_or_else(missing)?.ty;
-    let grid = walk.grid_of(sum.acc).ok_or_else(missing)?;
-    let codes = walk.operand(site, 1 - operand)?;
+    let (id, node) = lowering.graph().producer(value).ok_or_else(missing)?;
+    let (name, row) = lowering.row(id, node).ok_or_else(missing)?;
+    let read = lowering.grid(id, Port::Operand(0)).ok_or_else(missing)?.ty;
+    let grid = lowering.grid_of(sum.acc).ok_or_else(missing)?;
+    let codes = lowering.operand(site, 1 - operand)?;
     let (Product::Convolution(input, weight) | Product::FullyConnected(input, weight)) = &sum.product else {
         return Err(missing());
     };
@@ -35,21 +35,21 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, operand: us
         product: Product::Onto(codes.grid.scale, *input, weight.clone()),
         channels: sum.channels,
     };
-    let added = onto(walk, site, added, grid.clone(), &site.row.in_accumulator)?;
+    let added = onto(lowering, site, added, grid.clone(), &site.row.in_accumulator)?;
     let total = Terms {
-        first: walk.term(sum.acc)?,
-        second: walk.term(added)?,
+        first: lowering.term(sum.acc)?,
+        second: lowering.term(added)?,
     };
-    let sums = accumulator(walk.spec, row, read);
+    let sums = accumulator(lowering.spec, row, read);
     let bits = sums.bits.min(32);
     prove(0, &total, Accumulator { bits, ..sums })
         .map_err(|overflow| Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()))?;
     let mut terms = [added; 2];
     terms[operand] = sum.acc;
-    let acc = walk.emit(site.node, Add {}, &terms, Some(grid), "accumulate")?;
+    let acc = lowering.emit(site.node, Add {}, &terms, Some(grid), "accumulate")?;
     // The product is what narrows.
-    let before = walk.row.replace(name);
-    let made = narrow(walk, &NodeToLower { row, ..*site }, Wide { acc, ..sum });
-    walk.row = before;
+    let before = lowering.row.replace(name);
+    let made = narrow(lowering, &NodeToLower { row, ..*site }, Wide { acc, ..sum });
+    lowering.row = before;
     made
 }

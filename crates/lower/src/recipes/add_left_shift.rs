@@ -4,29 +4,29 @@
 //! difference is requantized by m·2^−L / s_y.
 
 use super::{NodeToLower, sum};
-use crate::lowering::{Codes, Lowering};
+use crate::lowering::{Lowering, QuantizedValue};
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
 use strait_core::{Failure, QuantParams};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
-    let operands = [walk.operand(site, 0)?, walk.operand(site, 1)?];
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
+    let operands = [lowering.operand(site, 0)?, lowering.operand(site, 1)?];
     let fine = (-f32::from(left_shift)).exp2();
     // Twice an f32 is exact; so is a product with a power of two.
     let common = 2.0 * operands[0].grid.scale.max(operands[1].grid.scale);
     let step = common * fine;
     let mut terms = operands.each_ref().map(|codes| codes.value);
-    for (term, Codes { grid, .. }) in terms.iter_mut().zip(&operands) {
+    for (term, QuantizedValue { grid, .. }) in terms.iter_mut().zip(&operands) {
         let fine = Arc::new(QuantParams::tensor(grid.scale * fine, 0));
         let shift = ShiftLeft {
             zero: grid.zero,
             bits: left_shift,
-            accumulator: walk.carrier(site)?,
+            accumulator: lowering.carrier(site)?,
         };
-        let shifted = walk.shift_left(site.node, shift, *term, Some(fine), "shift")?;
+        let shifted = lowering.shift_left(site.node, shift, *term, Some(fine), "shift")?;
         // The factor s/m, the ratio of the grids s·2^−L and m·2^−L, with one rounding to f64.
         let scale = f64::from(grid.scale) * f64::from(step) / f64::from(common);
-        *term = sum::operand(walk, site, shifted, (scale, 0), step)?;
+        *term = sum::operand(lowering, site, shifted, (scale, 0), step)?;
     }
-    sum::total(walk, site, &terms, step)
+    sum::total(lowering, site, &terms, step)
 }

@@ -12,21 +12,21 @@ use strait_core::{Carrier, Channels, Failure, Reason, ReasonCode};
 use strait_requantize::{IntType, Per};
 use strait_target::spec::Arithmetic;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     let missing = || {
         Reason::new(
             ReasonCode::NoGrid,
             "it does not add two products that nothing else reads",
         )
     };
-    let (first, second) = (walk.sum(site.input(0)?), walk.sum(site.input(1)?));
+    let (first, second) = (lowering.sum(site.input(0)?), lowering.sum(site.input(1)?));
     let (first, second) = first.zip(second).ok_or_else(missing)?;
-    let bits = walk.bits_off(site, 0).ok_or_else(missing)?;
-    let sums = walk.grid_of(first.acc).ok_or_else(missing)?;
-    if walk.grid_of(second.acc).as_ref() != Some(&sums) || walk.bits_off(site, 1) != Some(bits) {
+    let bits = lowering.bits_off(site, 0).ok_or_else(missing)?;
+    let sums = lowering.grid_of(first.acc).ok_or_else(missing)?;
+    if lowering.grid_of(second.acc).as_ref() != Some(&sums) || lowering.bits_off(site, 1) != Some(bits) {
         return Err(Failure::defect("the sums that it adds are on two grids"));
     }
-    let rows = site.row.inputs.iter().filter_map(|name| walk.spec.form.get(name));
+    let rows = site.row.inputs.iter().filter_map(|name| lowering.spec.form.get(name));
     let mut rows = rows.filter(|row| row.kind == Arithmetic::DequantS16);
     let row = rows
         .next()
@@ -43,20 +43,20 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
             form: form.clone(),
             axis,
         };
-        *term = walk.emit(site.node, narrowed, &[*term], grid.clone(), "short")?;
+        *term = lowering.emit(site.node, narrowed, &[*term], grid.clone(), "short")?;
         let widened = ShiftLeft {
             zero: 0,
             bits: 0,
             accumulator: Carrier::I32,
         };
-        *term = walk.shift_left(site.node, widened, *term, grid.clone(), "wide")?;
+        *term = lowering.shift_left(site.node, widened, *term, grid.clone(), "wide")?;
     }
-    let total = walk.emit(site.node, Add {}, &terms, grid.clone(), "accumulate")?;
+    let total = lowering.emit(site.node, Add {}, &terms, grid.clone(), "accumulate")?;
     let saturated = Clamp {
         min: i16::MIN.into(),
         max: i16::MAX.into(),
     };
-    let acc = walk.emit(site.node, saturated, &[total], grid, "saturate")?;
+    let acc = lowering.emit(site.node, saturated, &[total], grid, "saturate")?;
     // A power of two, so that scales are exact.
     let step = f32::from(bits).exp2();
     let product = match first.product {
@@ -64,5 +64,5 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
         Product::FullyConnected(x, weights) => Product::FullyConnected(x, weights.map(|w| w * step)),
         _ => return Err(Failure::defect("its operands are no sums of weights' products")),
     };
-    narrow(walk, site, Wide { acc, product, ..first })
+    narrow(lowering, site, Wide { acc, product, ..first })
 }

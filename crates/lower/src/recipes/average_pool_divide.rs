@@ -10,11 +10,11 @@ use strait_core::op::{AveragePool, GlobalAveragePool, Pad, PadMode, Reshape};
 use strait_core::shape::window_elements;
 use strait_core::{Failure, Op};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let codes = walk.operand(site, 0)?.value;
-    let dims = walk.dims(codes);
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+    let codes = lowering.operand(site, 0)?.value;
+    let dims = lowering.dims(codes);
     prove_window(
-        walk,
+        lowering,
         site,
         match &site.node.op {
             Op::AveragePool(pool) => window_elements(&pool.size),
@@ -22,23 +22,28 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
         },
     )?;
     match &site.node.op {
-        Op::AveragePool(pool) if pool.count_include_pad && pool.pad.iter().any(|&p| p > 0) => counted(walk, site, pool),
-        Op::Reduce(mean) if mean.keep_dims => pass_through::lower_as(walk, site, GlobalAveragePool {}.into()),
-        Op::Reduce(_) => {
-            let grid = Some(walk.needed_grid(site)?.params());
-            let means = walk.emit(site.node, GlobalAveragePool {}, &[codes], grid.clone(), "means")?;
-            let shape = dims.iter().take(2).map(|&extent| extent as i64).collect();
-            let made = walk.emit(site.node, Reshape { shape }, &[means], grid, "codes")?;
-            walk.set_codes(site, 0, made)
+        Op::AveragePool(pool) if pool.count_include_pad && pool.pad.iter().any(|&p| p > 0) => {
+            counted(lowering, site, pool)
         }
-        op => pass_through::lower_as(walk, site, op.clone()),
+        Op::Reduce(mean) if mean.keep_dims => pass_through::lower_as(lowering, site, GlobalAveragePool {}.into()),
+        Op::Reduce(_) => {
+            let grid = Some(lowering.needed_grid(site)?.params());
+            let means = lowering.emit(site.node, GlobalAveragePool {}, &[codes], grid.clone(), "means")?;
+            let shape = dims.iter().take(2).map(|&extent| extent as i64).collect();
+            let made = lowering.emit(site.node, Reshape { shape }, &[means], grid, "codes")?;
+            lowering.set_codes(site, 0, made)
+        }
+        op => pass_through::lower_as(lowering, site, op.clone()),
     }
 }
 
 /// The means of windows that count their padding. Placing has seen that none reaches past it.
-fn counted(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &AveragePool) -> Result<(), Failure> {
-    let (x, grid) = (walk.operand_grid(site, 0)?, Some(walk.needed_grid(site)?.params()));
-    let codes = walk.operand(site, 0)?.value;
+fn counted(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &AveragePool) -> Result<(), Failure> {
+    let (x, grid) = (
+        lowering.operand_grid(site, 0)?,
+        Some(lowering.needed_grid(site)?.params()),
+    );
+    let codes = lowering.operand(site, 0)?.value;
     let (begins, ends) = pool.pad.split_at(pool.pad.len() / 2);
     let axes = |pads: &[u32]| -> Vec<i64> { [0, 0].into_iter().chain(pads.iter().map(|&p| p.into())).collect() };
     let around = Pad {
@@ -46,12 +51,12 @@ fn counted(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &AveragePool) 
         amounts: axes(begins).into_iter().chain(axes(ends)).collect(),
         value: x.zero as f32,
     };
-    let padded = walk.emit(site.node, around, &[codes], grid.clone(), "padded")?;
+    let padded = lowering.emit(site.node, around, &[codes], grid.clone(), "padded")?;
     let inside = AveragePool {
         pad: pool.pad.iter().map(|_| 0).collect(),
         count_include_pad: false,
         ..pool.clone()
     };
-    let made = walk.emit(site.node, inside, &[padded], grid, "mean")?;
-    walk.set_codes(site, 0, made)
+    let made = lowering.emit(site.node, inside, &[padded], grid, "mean")?;
+    lowering.set_codes(site, 0, made)
 }

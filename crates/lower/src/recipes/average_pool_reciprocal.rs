@@ -9,9 +9,9 @@ use crate::lowering::Lowering;
 use strait_core::Failure;
 use strait_target::spec::Reciprocal;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, numbers: Reciprocal) -> Result<(), Failure> {
-    let y = walk.needed_grid(site)?;
-    let (wide, counts) = window_sum(walk, site)?;
-    let codes = reciprocal(walk, site, wide, (&y).into(), &counts, numbers)?;
-    walk.set_codes(site, 0, codes)
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, numbers: Reciprocal) -> Result<(), Failure> {
+    let y = lowering.needed_grid(site)?;
+    let (wide, counts) = window_sum(lowering, site)?;
+    let codes = reciprocal(lowering, site, wide, (&y).into(), &counts, numbers)?;
+    lowering.set_codes(site, 0, codes)
 }

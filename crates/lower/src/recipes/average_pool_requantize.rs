@@ -14,16 +14,16 @@ use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode};
 use strait_requantize::Per;
 use strait_requantize::range::Pairs;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let (wide, _) = window_sum(walk, site)?;
-    narrow(walk, site, wide)
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+    let (wide, _) = window_sum(lowering, site)?;
+    narrow(lowering, site, wide)
 }
 
 /// The sums of the windows of a pool or of a mean, and the counts that they are to be divided by: of each channel.
-pub(super) fn window_sum(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Wide, Per<u32>), Failure> {
-    let x = walk.operand(site, 0)?;
+pub(super) fn window_sum(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Wide, Per<u32>), Failure> {
+    let x = lowering.operand(site, 0)?;
     let (x_scale, x_zero, codes) = (x.grid.scale, x.grid.zero, x.value);
-    let dims = walk.dims(codes);
+    let dims = lowering.dims(codes);
     let all = |axes: &[usize]| axes.iter().map(|&a| dims[a]).product::<u64>();
     let (op, (taps, counts, picks)): (Op, (u64, Vec<u64>, Vec<u32>)) = match &site.node.op {
         Op::AveragePool(pool) => {
@@ -34,9 +34,9 @@ pub(super) fn window_sum(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Res
                 dilation: pool.dilation.clone(),
                 ceil: pool.ceil,
                 pad_value: x_zero,
-                accumulator: walk.carrier(site)?,
+                accumulator: lowering.carrier(site)?,
             };
-            let result = walk.graph().value(site.output()?).and_then(|v| v.ty.dims());
+            let result = lowering.graph().value(site.output()?).and_then(|v| v.ty.dims());
             let positions = result.unwrap_or_default();
             let divisors = pool.divisors(
                 dims.get(2..).unwrap_or_default(),
@@ -60,13 +60,13 @@ pub(super) fn window_sum(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Res
                 reduction: Reduction::Sum,
                 axes: axes.iter().map(|&a| a as i64).collect(),
                 keep_dims: true,
-                accumulator: walk.carrier(site)?,
+                accumulator: lowering.carrier(site)?,
             };
             let taps = all(&axes);
             (sum.into(), (taps, vec![taps], Vec::new()))
         }
     };
-    prove_window(walk, site, taps)?;
+    prove_window(lowering, site, taps)?;
     let zero = zero_of(taps, x_zero)?;
     let too_many = |_| Reason::new(ReasonCode::PoolCount, "more than 2^32 elements count in a mean");
     let counts: Vec<u32> = { counts.iter().map(|&n| u32::try_from(n)) }
@@ -78,14 +78,14 @@ pub(super) fn window_sum(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Res
         _ => (counts.into_iter().collect(), x_scale),
     };
     let grid = Arc::new(QuantParams::tensor(scale, zero));
-    let acc = walk.emit(site.node, op, &[codes], Some(grid), "accumulate")?;
+    let acc = lowering.emit(site.node, op, &[codes], Some(grid), "accumulate")?;
     let channels = match count {
         Per::Tensor(_) => Channels::Axis(0),
         Per::Channel(_) => {
-            let shape = walk.dims(acc).into_iter().enumerate();
+            let shape = lowering.dims(acc).into_iter().enumerate();
             let shape: Vec<u64> = shape.map(|(axis, extent)| if axis < 2 { 1 } else { extent }).collect();
             let picks: Vec<i32> = picks.into_iter().map(|pick| pick as i32).collect();
-            Channels::Picked(walk.data("divisors", integers(&shape, &picks, Elem::I32)?, None))
+            Channels::Picked(lowering.data("divisors", integers(&shape, &picks, Elem::I32)?, None))
         }
     };
     let product = Product::Mean(x_scale, count.clone());
@@ -99,19 +99,19 @@ pub(super) fn window_sum(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Res
 }
 
 /// Shows that the sum of a window of so many codes of the operand stays within the target's accumulator.
-pub(super) fn prove_window(walk: &Lowering<'_>, site: &NodeToLower<'_>, taps: u64) -> Result<(), Failure> {
+pub(super) fn prove_window(lowering: &Lowering<'_>, site: &NodeToLower<'_>, taps: u64) -> Result<(), Failure> {
     if taps == 0 {
         let text = "a window has no element to take the mean of";
         return Err(Reason::new(ReasonCode::PoolCount, text).into());
     }
-    let codes = walk.operand_grid(site, 0)?.ty;
+    let codes = lowering.operand_grid(site, 0)?.ty;
     let sum = Pairs {
         count: taps,
         first: (any_code(codes), 0),
         second: ((1, 1), 0),
-        any_pattern: walk.input_behind(site, 0).is_some(),
+        any_pattern: lowering.input_behind(site, 0).is_some(),
     };
-    walk.prove(site, &sum)
+    lowering.prove(site, &sum)
 }
 
 /// k·z, the code of real zero of a sum of k codes. It is itself a sum of codes, so that it fits where all sums do; an

@@ -8,14 +8,14 @@ use strait_core::op::Clamp;
 use strait_core::{Failure, Op, Reason, ReasonCode};
 use strait_requantize::certificate::FromFloat;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let grid = walk.needed_grid(site)?;
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+    let grid = lowering.needed_grid(site)?;
     let (low, high) = match &site.node.op {
         Op::Relu(_) => (0.0, f32::INFINITY),
         Op::Clip(clip) => (clip.min, clip.max),
         other => return Err(Failure::Defect(format!("{} is no clamp", other.term()))),
     };
-    let how = quantize(walk.spec, grid.ty);
+    let how = quantize(lowering.spec, grid.ty);
     let quantization = FromFloat {
         scale: grid.scale,
         zero_point: grid.zero,
@@ -30,7 +30,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
     if low.is_nan() || high.is_nan() || min > max {
         return Err(Reason::new(ReasonCode::Clip, format!("[{low}, {high}] holds no number")).into());
     }
-    let codes = walk.operand(site, 0)?.value;
-    let made = walk.emit(site.node, Clamp { min, max }, &[codes], Some(grid.params()), "clamp")?;
-    walk.set_codes(site, 0, made)
+    let codes = lowering.operand(site, 0)?.value;
+    let made = lowering.emit(site.node, Clamp { min, max }, &[codes], Some(grid.params()), "clamp")?;
+    lowering.set_codes(site, 0, made)
 }

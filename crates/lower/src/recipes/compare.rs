@@ -7,11 +7,11 @@ use super::NodeToLower;
 use crate::lowering::Lowering;
 use strait_core::Failure;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let [a, b] = [walk.operand(site, 0)?, walk.operand(site, 1)?];
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+    let [a, b] = [lowering.operand(site, 0)?, lowering.operand(site, 1)?];
     if a.grid != b.grid {
         return Err(Failure::defect("what it compares is on two grids"));
     }
-    let made = walk.emit(site.node, site.node.op.clone(), &[a.value, b.value], None, "codes")?;
-    walk.set_truth(site, made)
+    let made = lowering.emit(site.node, site.node.op.clone(), &[a.value, b.value], None, "codes")?;
+    lowering.set_truth(site, made)
 }

@@ -8,14 +8,18 @@ use strait_core::op::IntegerLayerNormalization;
 use strait_core::{DataId, Failure, Op, Port, QuantParams, Reason, ReasonCode, TensorData, TensorType, ValueId};
 use strait_requantize::function::{Definition, LayerNorm, LayerNormScales};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, definition: Definition) -> Result<(), Failure> {
+pub(super) fn lower(
+    lowering: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    definition: Definition,
+) -> Result<(), Failure> {
     let (centred, axis, epsilon) = match (&site.node.op, definition) {
         (Op::LayerNormalization(op), Definition::LayerNorm) => (true, op.axis, op.epsilon),
         (Op::RmsNormalization(op), Definition::RmsNorm) => (false, op.axis, op.epsilon),
         _ => return Err(Failure::defect("it is no layer normalization")),
     };
-    let (x, y) = (walk.operand_grid(site, 0)?, walk.needed_grid(site)?);
-    let (grid, gains) = walk.weights(site.id)?;
+    let (x, y) = (lowering.operand_grid(site, 0)?, lowering.needed_grid(site)?);
+    let (grid, gains) = lowering.weights(site.id)?;
     let missing = || Failure::defect("its gains have no single grid");
     if !centred && x.zero != 0 {
         let text = format!(
@@ -30,24 +34,24 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, definition:
         output: (y.scale, y.zero),
         result: y.ty,
     };
-    let row = walk.graph().value(site.input(0)?).and_then(|x| row(&x.ty, axis));
+    let row = lowering.graph().value(site.input(0)?).and_then(|x| row(&x.ty, axis));
     let row = row.ok_or_else(|| Failure::defect("its rows have no length"))?;
     let length = usize::try_from(row.iter().product::<u64>()).unwrap_or(usize::MAX);
     let norm = LayerNorm::of(centred, length, epsilon, scales);
     let norm = norm.map_err(|error| Reason::new(ReasonCode::LayerNormalizationDomain, error.to_string()))?;
     let mut operands = vec![
-        walk.operand(site, 0)?.value,
-        along(walk, "gain:codes", gains, grid, &row)?,
+        lowering.operand(site, 0)?.value,
+        along(lowering, "gain:codes", gains, grid, &row)?,
     ];
     if site.node.inputs.get(2).copied().flatten().is_some() {
-        let grid = walk.graph().quant.params_of(site.id, Port::Operand(2));
+        let grid = lowering.graph().quant.params_of(site.id, Port::Operand(2));
         let grid = grid.ok_or_else(|| Failure::defect("its bias has no grid"))?;
-        let biases = walk.baked(site.id, 2)?;
-        operands.push(along(walk, "bias:codes", biases, grid, &row)?);
+        let biases = lowering.baked(site.id, 2)?;
+        operands.push(along(lowering, "bias:codes", biases, grid, &row)?);
     }
     let primitive = IntegerLayerNormalization::new(axis, &norm);
-    let made = walk.emit(site.node, primitive, &operands, Some(y.params()), "layer-normalization")?;
-    walk.set_codes(site, 0, made)
+    let made = lowering.emit(site.node, primitive, &operands, Some(y.params()), "layer-normalization")?;
+    lowering.set_codes(site, 0, made)
 }
 
 /// Extents of the axes from `axis` to the last.
@@ -59,15 +63,15 @@ fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
 
 /// Codes with one number for each element of a row: as they stand, or repeated along it.
 fn along(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     base: &str,
     codes: DataId,
     grid: Arc<QuantParams>,
     row: &[u64],
 ) -> Result<ValueId, Failure> {
-    let tensor = walk.parameter(codes)?;
+    let tensor = lowering.parameter(codes)?;
     if tensor.shape() == row {
-        return walk.shared(base, codes, grid);
+        return lowering.shared(base, codes, grid);
     }
     let mut extents = vec![1u64; row.len()];
     let own = tensor.shape().iter().rev();
@@ -86,5 +90,5 @@ fn along(
     let repeated: Option<Vec<i64>> = (0..length).map(place).collect();
     let repeated = repeated.ok_or_else(|| Failure::defect("its codes are not those of a row"))?;
     let repeated = TensorData::from_integers(tensor.elem(), row, &repeated)?;
-    Ok(walk.data(base, repeated, Some(grid)))
+    Ok(lowering.data(base, repeated, Some(grid)))
 }

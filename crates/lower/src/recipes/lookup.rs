@@ -19,36 +19,36 @@ use strait_requantize::{IntType, Per};
 use strait_target::spec::Lines;
 
 pub(super) fn lower(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     definition: Definition,
     left_shift: u8,
 ) -> Result<(), Failure> {
-    let (x, y) = grids(walk, site)?;
+    let (x, y) = grids(lowering, site)?;
     if x.ty.bits() > 16 || y.ty.bits() > 16 {
         let text = format!("a table from {} to {} is not one of codes", x.ty, y.ty);
         return Err(Reason::new(ReasonCode::TableType, text).into());
     }
     if let Some(wide) = finer(&y, left_shift) {
         let codes = evaluated(&site.node.op, &x, &wide)?;
-        let acc = look_up(walk, site, &codes, &wide)?;
+        let acc = look_up(lowering, site, &codes, &wide)?;
         let from = Wide {
             acc,
             zero: wide.zero,
             product: Product::Grid(wide.scale.into()),
             channels: Channels::Axis(0),
         };
-        let made = shift(walk, site, from, (&y).into(), Per::Tensor(left_shift))?;
-        return walk.set_codes(site, 0, made);
+        let made = shift(lowering, site, from, (&y).into(), Per::Tensor(left_shift))?;
+        return lowering.set_codes(site, 0, made);
     }
     let codes = defined(&site.node.op, definition, &x, &y)?;
-    let made = look_up(walk, site, &codes, &y)?;
-    walk.set_codes(site, 0, made)
+    let made = look_up(lowering, site, &codes, &y)?;
+    lowering.set_codes(site, 0, made)
 }
 
 /// The function by straight lines between the entries for evenly spaced codes, each correctly rounded.
-pub(super) fn interpolate(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, lines: Lines) -> Result<(), Failure> {
-    let (x, y) = grids(walk, site)?;
+pub(super) fn interpolate(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, lines: Lines) -> Result<(), Failure> {
+    let (x, y) = grids(lowering, site)?;
     let text = || format!("{} entries are not on evenly spaced codes of {}", lines.entries, x.ty);
     let step = lines.step(x.ty.bits()).filter(|_| y.ty.bits() <= 16);
     let step = step.ok_or_else(|| Reason::new(ReasonCode::TableType, text()))?;
@@ -56,24 +56,24 @@ pub(super) fn interpolate(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, lines
     let entries = entries.map_err(|error| Reason::new(ReasonCode::LookupDomain, error.to_string()))?;
     let codes: Vec<i32> = entries.into_iter().map(|code| within(&y, code)).collect();
     let table = integers(&[codes.len() as u64], &codes, Elem::from(y.ty))?;
-    let table = walk.data("table", table, Some(y.params()));
-    let operands = [walk.operand(site, 0)?.value, table];
+    let table = lowering.data("table", table, Some(y.params()));
+    let operands = [lowering.operand(site, 0)?.value, table];
     let rounding = lines.rounding;
-    let made = walk.emit(
+    let made = lowering.emit(
         site.node,
         Interpolate { step, rounding },
         &operands,
         Some(y.params()),
         "lookup",
     )?;
-    walk.set_codes(site, 0, made)
+    lowering.set_codes(site, 0, made)
 }
 
 /// The operand's grid, and the result's with the rounding that entries have.
-fn grids(walk: &Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Grid, Grid), Failure> {
-    let y = walk.needed_grid(site)?;
+fn grids(lowering: &Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Grid, Grid), Failure> {
+    let y = lowering.needed_grid(site)?;
     let rounding = site.row.rounding.unwrap_or(y.rounding);
-    Ok((walk.operand_grid(site, 0)?, Grid { rounding, ..y }))
+    Ok((lowering.operand_grid(site, 0)?, Grid { rounding, ..y }))
 }
 
 /// The grid of so many bits more, where codes of 8 bits are to have some: at most 23, so that none is past 32 bits.
@@ -90,11 +90,16 @@ fn finer(grid: &Grid, bits: u8) -> Option<Grid> {
 }
 
 /// The primitive with a table of these entries.
-fn look_up(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, codes: &[i32], grid: &Grid) -> Result<ValueId, Failure> {
+fn look_up(
+    lowering: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    codes: &[i32],
+    grid: &Grid,
+) -> Result<ValueId, Failure> {
     let table = integers(&[codes.len() as u64], codes, Elem::from(grid.ty))?;
-    let table = walk.data("table", table, Some(grid.params()));
-    let operands = [walk.operand(site, 0)?.value, table];
-    walk.emit(site.node, Lookup {}, &operands, Some(grid.params()), "lookup")
+    let table = lowering.data("table", table, Some(grid.params()));
+    let operands = [lowering.operand(site, 0)?.value, table];
+    lowering.emit(site.node, Lookup {}, &operands, Some(grid.params()), "lookup")
 }
 
 /// The codes that a definition makes.

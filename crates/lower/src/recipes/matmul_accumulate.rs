@@ -8,9 +8,9 @@ use crate::lowering::Lowering;
 use strait_core::Failure;
 use strait_core::op::MatMul;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let rows = walk.operand(site, 0)?.value;
-    let count = walk.dims(rows).last().copied().unwrap_or(1);
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+    let rows = lowering.operand(site, 0)?.value;
+    let count = lowering.dims(rows).last().copied().unwrap_or(1);
     let op = |[a_zero, b_zero]: [i32; 2], accumulator| {
         let product = MatMul {
             a_zero,
@@ -19,5 +19,5 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
         };
         product.into()
     };
-    of_activations(walk, site, count, op, Product::Matrices)
+    of_activations(lowering, site, count, op, Product::Matrices)
 }

@@ -15,45 +15,45 @@ use strait_core::{Carrier, Channels, Failure, Op, Reason, ReasonCode};
 use strait_requantize::Per;
 use strait_target::spec::Padding;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let (x, y) = (walk.operand_grid(site, 0)?, walk.needed_grid(site)?);
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+    let (x, y) = (lowering.operand_grid(site, 0)?, lowering.needed_grid(site)?);
     let (bits, Op::MaxPool(pool)) = (x.ty.bits().saturating_sub(y.ty.bits()), &site.node.op) else {
-        return pass_through::lower(walk, site);
+        return pass_through::lower(lowering, site);
     };
     if bits == 0 {
         let padded = site.row.padding() == Some(Padding::ZeroPoint) && pool.pad.iter().any(|&p| p > 0);
         return if padded {
-            around(walk, site, pool)
+            around(lowering, site, pool)
         } else {
-            pass_through::lower(walk, site)
+            pass_through::lower(lowering, site)
         };
     }
-    let (codes, grid) = (walk.operand(site, 0)?.value, Some(x.params()));
+    let (codes, grid) = (lowering.operand(site, 0)?.value, Some(x.params()));
     let widened = ShiftLeft {
         zero: 0,
         bits: 0,
         accumulator: Carrier::I32,
     };
-    let wide = walk.shift_left(site.node, widened, codes, grid.clone(), "wide")?;
-    let acc = walk.emit(site.node, (**pool).clone(), &[wide], grid, "maximum")?;
+    let wide = lowering.shift_left(site.node, widened, codes, grid.clone(), "wide")?;
+    let acc = lowering.emit(site.node, (**pool).clone(), &[wide], grid, "maximum")?;
     let wide = Wide {
         acc,
         zero: x.zero,
         product: Product::Grid(x.scale.into()),
         channels: Channels::Axis(1),
     };
-    let codes = shift(walk, site, wide, (&y).into(), Per::Tensor(bits))?;
-    walk.set_codes(site, 0, codes)
+    let codes = shift(lowering, site, wide, (&y).into(), Per::Tensor(bits))?;
+    lowering.set_codes(site, 0, codes)
 }
 
 /// The maximum over windows that read padding as real zero: it is put around the operand, and takes part.
-fn around(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &MaxPool) -> Result<(), Failure> {
+fn around(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &MaxPool) -> Result<(), Failure> {
     if pool.ceil {
         let text = "windows reach past the padding, which is real zero on the target";
         return Err(Reason::new(ReasonCode::PadValue, text).into());
     }
-    let x = walk.operand_grid(site, 0)?;
-    let codes = walk.operand(site, 0)?.value;
+    let x = lowering.operand_grid(site, 0)?;
+    let codes = lowering.operand(site, 0)?.value;
     let (begins, ends) = pool.pad.split_at(pool.pad.len() / 2);
     let axes = |pads: &[u32]| {
         [0, 0]
@@ -66,11 +66,11 @@ fn around(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &MaxPool) -> Re
         amounts: axes(begins).into_iter().chain(axes(ends)).collect(),
         value: x.zero as f32,
     };
-    let padded = walk.emit(site.node, pad, &[codes], Some(x.params()), "padded")?;
+    let padded = lowering.emit(site.node, pad, &[codes], Some(x.params()), "padded")?;
     let inside = MaxPool {
         pad: pool.pad.iter().map(|_| 0).collect(),
         ..pool.clone()
     };
-    let made = walk.emit(site.node, inside, &[padded], Some(x.params()), "maximum")?;
-    walk.set_codes(site, 0, made)
+    let made = lowering.emit(site.node, inside, &[padded], Some(x.params()), "maximum")?;
+    lowering.set_codes(site, 0, made)
 }

@@ -27,7 +27,7 @@ mod resample;
 mod softmax;
 mod sum;
 
-use crate::lowering::{Codes, Grid, Lowering};
+use crate::lowering::{Grid, Lowering, QuantizedValue};
 use narrow::requantize;
 pub(crate) use narrow::{Product, Wide};
 use std::sync::Arc;
@@ -63,41 +63,41 @@ impl NodeToLower<'_> {
 }
 
 /// Lowers a node of the accelerator.
-pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<(), Failure> {
+pub(crate) fn lower(lowering: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<(), Failure> {
     let missing = || Failure::Defect(format!("{} has no recipe", node.op.term()));
-    let (_, row) = walk.row(id, node).ok_or_else(missing)?;
+    let (_, row) = lowering.row(id, node).ok_or_else(missing)?;
     let recipe = row.recipe().ok_or_else(missing)?;
     let site = NodeToLower { id, node, row };
-    if let Some(operand) = walk.added_to(id, node, row) {
-        return add_in_accumulator::lower(walk, &site, operand);
+    if let Some(operand) = lowering.added_to(id, node, row) {
+        return add_in_accumulator::lower(lowering, &site, operand);
     }
     match recipe {
-        Recipe::MultiplyAccumulate { weight_grid } => multiply_accumulate::lower(walk, &site, weight_grid),
-        Recipe::DequantizeWeights => dequantize_weights::lower(walk, id, node),
-        Recipe::MatmulAccumulate => matmul_accumulate::lower(walk, &site),
-        Recipe::AddLeftShift { left_shift } => add_left_shift::lower(walk, &site, left_shift),
-        Recipe::AddCommonGrid { left_shift } => add_common_grid::lower(walk, &site, left_shift),
-        Recipe::AddCoarserGrid => add_coarser_grid::lower(walk, &site),
-        Recipe::AddShifted => add_shifted::lower(walk, &site),
-        Recipe::Multiply => multiply::lower(walk, &site),
-        Recipe::MaxPool => max_pool::lower(walk, &site),
-        Recipe::AveragePoolDivide => average_pool_divide::lower(walk, &site),
-        Recipe::AveragePoolRequantize => average_pool_requantize::lower(walk, &site),
-        Recipe::AveragePoolReciprocal { reciprocal } => average_pool_reciprocal::lower(walk, &site, reciprocal),
-        Recipe::Lookup { lines: Some(lines), .. } => lookup::interpolate(walk, &site, lines),
+        Recipe::MultiplyAccumulate { weight_grid } => multiply_accumulate::lower(lowering, &site, weight_grid),
+        Recipe::DequantizeWeights => dequantize_weights::lower(lowering, id, node),
+        Recipe::MatmulAccumulate => matmul_accumulate::lower(lowering, &site),
+        Recipe::AddLeftShift { left_shift } => add_left_shift::lower(lowering, &site, left_shift),
+        Recipe::AddCommonGrid { left_shift } => add_common_grid::lower(lowering, &site, left_shift),
+        Recipe::AddCoarserGrid => add_coarser_grid::lower(lowering, &site),
+        Recipe::AddShifted => add_shifted::lower(lowering, &site),
+        Recipe::Multiply => multiply::lower(lowering, &site),
+        Recipe::MaxPool => max_pool::lower(lowering, &site),
+        Recipe::AveragePoolDivide => average_pool_divide::lower(lowering, &site),
+        Recipe::AveragePoolRequantize => average_pool_requantize::lower(lowering, &site),
+        Recipe::AveragePoolReciprocal { reciprocal } => average_pool_reciprocal::lower(lowering, &site, reciprocal),
+        Recipe::Lookup { lines: Some(lines), .. } => lookup::interpolate(lowering, &site, lines),
         Recipe::Lookup {
             definition, left_shift, ..
-        } => lookup::lower(walk, &site, definition, left_shift),
-        Recipe::Softmax { definition } => softmax::lower(walk, &site, definition),
-        Recipe::LayerNormalization { definition } => layer_normalization::lower(walk, &site, definition),
-        Recipe::Clamp => clamp::lower(walk, &site),
+        } => lookup::lower(lowering, &site, definition, left_shift),
+        Recipe::Softmax { definition } => softmax::lower(lowering, &site, definition),
+        Recipe::LayerNormalization { definition } => layer_normalization::lower(lowering, &site, definition),
+        Recipe::Clamp => clamp::lower(lowering, &site),
         Recipe::PassThrough { fraction } => match (&node.op, fraction) {
             (Op::Resize(resize), Some(fraction)) if resize.mode == ResizeMode::Linear => {
-                resample::lower(walk, &site, resize, fraction)
+                resample::lower(lowering, &site, resize, fraction)
             }
-            _ => pass_through::lower(walk, &site),
+            _ => pass_through::lower(lowering, &site),
         },
-        Recipe::Compare => compare::lower(walk, &site),
+        Recipe::Compare => compare::lower(lowering, &site),
     }
 }
 
@@ -107,9 +107,9 @@ const SHIFTED_AS_FAR: f64 = 1024.0;
 /// Codes of one grid on another, by one of the forms of the row. Codes of 8 bits are shifted left first, where the row says so:
 /// a form that rounds twice rounds them to halves and quarters of a step before it rounds these, away from zero.
 pub(crate) fn between(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
-    left: &Codes,
+    left: &QuantizedValue,
     to: &Grid,
     suffix: &str,
 ) -> Result<ValueId, Failure> {
@@ -125,7 +125,7 @@ pub(crate) fn between(
             accumulator: Carrier::I32,
         };
         let fine = Arc::new(QuantParams::tensor(scale, 0));
-        acc = walk.shift_left(site.node, shift, acc, Some(fine), "shift")?;
+        acc = lowering.shift_left(site.node, shift, acc, Some(fine), "shift")?;
         zero = 0;
     }
     let wide = Wide {
@@ -134,18 +134,18 @@ pub(crate) fn between(
         product: Product::Grid(scale.into()),
         channels: Channels::Axis(0),
     };
-    narrowed(walk, site, wide, to, suffix)
+    narrowed(lowering, site, wide, to, suffix)
 }
 
 /// A sum, or codes, on the grid of a reader, by one of the forms of the row.
 pub(crate) fn narrowed(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     wide: Wide,
     to: &Grid,
     suffix: &str,
 ) -> Result<ValueId, Failure> {
-    let made = requantize(walk, site, wide, to.into(), &site.row.requantize, suffix);
+    let made = requantize(lowering, site, wide, to.into(), &site.row.requantize, suffix);
     made.map_err(|failure| match failure {
         // The grid is another node's, which a coarser grid of this one's result would not change.
         Failure::TooFine { reason, .. } => reason.into(),

@@ -8,7 +8,7 @@ use crate::lowering::Lowering;
 use strait_core::Failure;
 use strait_core::op::Mul;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     let op = |[a_zero, b_zero]: [i32; 2], accumulator| {
         let mul = Mul {
             a_zero,
@@ -17,5 +17,5 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
         };
         mul.into()
     };
-    of_activations(walk, site, 1, op, Product::Activations)
+    of_activations(lowering, site, 1, op, Product::Activations)
 }

@@ -15,9 +15,13 @@ use strait_core::{Channels, Failure, Op, QuantParams, Reason, ReasonCode, Tensor
 use strait_requantize::{Per, range};
 use strait_target::spec::{Padding, WeightGrid};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid: WeightGrid) -> Result<(), Failure> {
+pub(super) fn lower(
+    lowering: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    weight_grid: WeightGrid,
+) -> Result<(), Failure> {
     let x = site.input(0)?;
-    let activation = walk.operand_grid(site, 0)?;
+    let activation = lowering.operand_grid(site, 0)?;
     let (x_scale, x_zero) = (activation.scale, activation.zero);
     if let (Some(Padding::ZeroCode), Op::Conv(conv)) = (site.row.padding(), &site.node.op)
         && x_zero != 0
@@ -26,15 +30,15 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         let text = format!("the target pads with the code 0, and real zero is the code {x_zero}");
         return Err(Reason::new(ReasonCode::PadValue, text).into());
     }
-    let (grid, weight) = walk.weights(site.id)?;
+    let (grid, weight) = lowering.weights(site.id)?;
     // The grid that a shift leads to: there is one where the result has codes.
-    let target = walk.result_grid(site).filter(|_| weight_grid.leaves_a_shift());
-    let baked = walk.parameter(weight)?;
+    let target = lowering.result_grid(site).filter(|_| weight_grid.leaves_a_shift());
+    let baked = lowering.parameter(weight)?;
     let channels = baked.shape().first().copied().unwrap_or(1) as usize;
     let weight_zero = WeightZero(grid.zero_point.clone());
     let codes = less(&baked.to_i64()?, channels, Some(&weight_zero));
     let bias = match site.node.inputs.get(2).copied().flatten() {
-        Some(_) => walk.parameter(walk.baked(site.id, 2)?)?.to_i64()?,
+        Some(_) => lowering.parameter(lowering.baked(site.id, 2)?)?.to_i64()?,
         None => vec![0; channels],
     };
     let mut biases = folded(&bias, &codes, x_zero, channels);
@@ -51,7 +55,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
             i32::try_from(z).map_err(|_| Reason::new(ReasonCode::AccumulatorOverflow, text()))
         })?;
     }
-    let bits = walk
+    let bits = lowering
         .spec
         .types
         .bias
@@ -63,7 +67,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
             format!("the bias of channel {channel}, with all that is folded into it, is {bias}: past {bits} bits");
         return Err(Reason::new(ReasonCode::BiasWidth, text).into());
     }
-    let dims = |value| walk.graph().value(value).and_then(|v| v.ty.dims());
+    let dims = |value| lowering.graph().value(value).and_then(|v| v.ty.dims());
     let taps = match &site.node.op {
         Op::Conv(conv) => {
             let (operand, result) = (dims(x).unwrap_or_default(), dims(site.output()?).unwrap_or_default());
@@ -72,11 +76,11 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         _ => None,
     };
     let read = range::Input {
-        any_pattern: walk.input_behind(site, 0).is_some(),
+        any_pattern: lowering.input_behind(site, 0).is_some(),
         ..input(any_code(activation.ty), taps.as_ref(), x_zero)
     };
-    let (accumulator, carrier) = (walk.accumulator(site)?, walk.carrier(site)?);
-    let block = walk.block(site)?;
+    let (accumulator, carrier) = (lowering.accumulator(site)?, lowering.carrier(site)?);
+    let block = lowering.block(site)?;
     // The weights of one input channel stand together.
     let each = baked
         .shape()
@@ -98,7 +102,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
             range::prove(channel, &part, within).map_err(|overflow| in_block(channels, &overflow))?;
         }
     }
-    let rank = walk.graph().value(site.output()?).map_or(1, |v| v.ty.shape.len());
+    let rank = lowering.graph().value(site.output()?).map_or(1, |v| v.ty.shape.len());
     let axis = if matches!(site.node.op, Op::Conv(_)) {
         1
     } else {
@@ -113,10 +117,10 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         axis: per_channel.then_some(axis as u8),
         ..products
     };
-    let weights = walk.shared("weight:codes", weight, grid.clone())?;
+    let weights = lowering.shared("weight:codes", weight, grid.clone())?;
     let biases = TensorData::from_integers(carrier.elem(), &[channels as u64], &biases)?;
-    let biases = walk.data("bias:codes", biases, None);
-    let operands = [walk.operand(site, 0)?.value, weights, biases];
+    let biases = lowering.data("bias:codes", biases, None);
+    let operands = [lowering.operand(site, 0)?.value, weights, biases];
     let op: Op = match &site.node.op {
         Op::Conv(conv) => Conv {
             pad_value: x_zero,
@@ -132,7 +136,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         }
         .into(),
     };
-    let acc = walk.emit(site.node, op, &operands, Some(Arc::new(acc_grid)), "accumulate")?;
+    let acc = lowering.emit(site.node, op, &operands, Some(Arc::new(acc_grid)), "accumulate")?;
     let product = match &site.node.op {
         Op::Conv(_) => Product::Convolution(x_scale, grid.scale.clone()),
         _ => Product::FullyConnected(x_scale, grid.scale.clone()),
@@ -144,10 +148,10 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         channels: Channels::Axis(axis),
     };
     let Some((shifts, y)) = shifts else {
-        return narrow(walk, site, wide);
+        return narrow(lowering, site, wide);
     };
-    let codes = shift(walk, site, wide, (&y).into(), shifts)?;
-    walk.set_codes(site, 0, codes)
+    let codes = shift(lowering, site, wide, (&y).into(), shifts)?;
+    lowering.set_codes(site, 0, codes)
 }
 
 /// The biases with the zero point of the operand folded in:

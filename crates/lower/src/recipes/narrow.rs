@@ -82,25 +82,25 @@ impl From<&Grid> for Narrow {
 
 /// Requantizes `wide` to the grid of the node's first result. Where that has none, it stays a sum: who reads codes narrows
 /// it, and who reads real numbers finds these.
-pub(super) fn narrow(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide) -> Result<(), Failure> {
+pub(super) fn narrow(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide) -> Result<(), Failure> {
     let y = site.output()?;
-    let Some(grid) = walk.result_grid(site) else {
-        let is_real = walk.is_read_in_float(site)?;
+    let Some(grid) = lowering.result_grid(site) else {
+        let is_real = lowering.is_read_in_float(site)?;
         if let (true, Channels::Picked(_)) = (is_real, wide.channels) {
             let text = "its result is read as real numbers, and sums with different divisors have no scale in common";
             return Err(Reason::new(ReasonCode::NoGrid, text).into());
         }
         if is_real {
-            walk.dequantize_accumulator(site.node, y, wide.acc)?;
+            lowering.dequantize_accumulator(site.node, y, wide.acc)?;
         }
         // A shift leads to the one grid that the weights were made for.
         if !site.row.weight_grid.is_some_and(WeightGrid::leaves_a_shift) {
-            walk.set_sum(y, wide);
+            lowering.set_sum(y, wide);
         }
         return Ok(());
     };
-    let codes = requantize(walk, site, wide, (&grid).into(), &site.row.requantize, "requantize")?;
-    walk.set_codes(site, 0, codes)
+    let codes = requantize(lowering, site, wide, (&grid).into(), &site.row.requantize, "requantize")?;
+    lowering.set_codes(site, 0, codes)
 }
 
 /// An f32 of 1 that doubles more often is infinite.
@@ -109,20 +109,20 @@ const MOST_DOUBLINGS: u32 = 127;
 /// A requantize node by the first of `forms` that fits. Where none of them takes in the accumulator's zero point, it is
 /// taken away first, which costs one more sum.
 pub(super) fn requantize(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     mut wide: Wide,
     to: Narrow,
     forms: &[String],
     suffix: &str,
 ) -> Result<ValueId, Failure> {
-    let spec = walk.spec;
+    let spec = lowering.spec;
     let per_channel = wide.product.scales(to.scale).factor().channels().is_some();
     if wide.zero != 0 && !rows(spec, forms).any(|row| row.takes_input_zero(per_channel)) {
-        wide.acc = centre(walk, site, wide.acc, wide.zero)?;
+        wide.acc = centre(lowering, site, wide.acc, wide.zero)?;
         wide.zero = 0;
     }
-    let accumulators = walk.bounds(wide.acc);
+    let accumulators = lowering.bounds(wide.acc);
     let built = |to| form(spec, forms, &wide.product, wide.zero, to, accumulators.as_ref());
     // Every doubling halves the factor, and with it what the form has to cover.
     let coarser = |doublings: &u32| {
@@ -133,22 +133,22 @@ pub(super) fn requantize(
         Some(doublings) => Failure::TooFine { reason, doublings },
         None => reason.into(),
     })?;
-    let codes = emit(walk, site, wide, to.grid(), built.form, suffix)?;
+    let codes = emit(lowering, site, wide, to.grid(), built.form, suffix)?;
     if let Some(nearness) = built.nearness {
-        walk.set_nearness(codes, nearness);
+        lowering.set_nearness(codes, nearness);
     }
     Ok(codes)
 }
 
 /// Codes on the grid of the sums of a product, in 32 bits, by the first of `forms` that fits.
 pub(super) fn onto(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     mut codes: Wide,
     grid: Arc<QuantParams>,
     forms: &[String],
 ) -> Result<ValueId, Failure> {
-    let spec = walk.spec;
+    let spec = lowering.spec;
     // The factor has both grids in it.
     let to = Narrow {
         scale: 1.0,
@@ -157,12 +157,12 @@ pub(super) fn onto(
     };
     let per_channel = codes.product.scales(to.scale).factor().channels().is_some();
     if codes.zero != 0 && !rows(spec, forms).any(|row| row.takes_input_zero(per_channel)) {
-        codes.acc = centre(walk, site, codes.acc, codes.zero)?;
+        codes.acc = centre(lowering, site, codes.acc, codes.zero)?;
         codes.zero = 0;
     }
-    let bounds = walk.bounds(codes.acc);
+    let bounds = lowering.bounds(codes.acc);
     let built = form(spec, forms, &codes.product, codes.zero, to, bounds.as_ref())?;
-    emit(walk, site, codes, grid, built.form, "operand")
+    emit(lowering, site, codes, grid, built.form, "operand")
 }
 
 fn rows<'a>(spec: &'a TargetSpec, forms: &'a [String]) -> impl Iterator<Item = &'a FormRow> {
@@ -194,22 +194,22 @@ pub(super) fn form(
 
 /// A requantize node by the row's form that shifts: `wide` without its lowest bits.
 pub(super) fn shift(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     wide: Wide,
     to: Narrow,
     bits: Per<u8>,
 ) -> Result<ValueId, Failure> {
-    let row = rows(walk.spec, &site.row.requantize).find(|row| row.kind == Arithmetic::Shift);
+    let row = rows(lowering.spec, &site.row.requantize).find(|row| row.kind == Arithmetic::Shift);
     let row = row.ok_or_else(|| Reason::new(ReasonCode::NoForm, "the row has no form that shifts"))?;
     let form = row.build_shift(bits, to.out)?;
-    emit(walk, site, wide, to.grid(), form, "requantize")
+    emit(lowering, site, wide, to.grid(), form, "requantize")
 }
 
 /// A requantize node by the first of the row's forms that multiplies by the reciprocals of counts: sums, less their zero
 /// point, as means.
 pub(super) fn reciprocal(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     wide: Wide,
     to: Narrow,
@@ -218,13 +218,13 @@ pub(super) fn reciprocal(
 ) -> Result<ValueId, Failure> {
     let acc = match wide.zero {
         0 => wide.acc,
-        zero => centre(walk, site, wide.acc, zero)?,
+        zero => centre(lowering, site, wide.acc, zero)?,
     };
-    let accumulators = walk.bounds(acc);
+    let accumulators = lowering.bounds(acc);
     let mut refused = Reason::new(ReasonCode::NoForm, "the row has no form that multiplies and shifts");
-    for row in rows(walk.spec, &site.row.requantize) {
+    for row in rows(lowering.spec, &site.row.requantize) {
         match row.build_reciprocal(counts, numbers, to.zero, to.out, accumulators.as_ref()) {
-            Ok(form) => return emit(walk, site, Wide { acc, ..wide }, to.grid(), form, "requantize"),
+            Ok(form) => return emit(lowering, site, Wide { acc, ..wide }, to.grid(), form, "requantize"),
             Err(reason) => refused = reason,
         }
     }
@@ -233,7 +233,7 @@ pub(super) fn reciprocal(
 
 /// The requantize node of a form that was made elsewhere.
 fn emit(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     wide: Wide,
     grid: Arc<QuantParams>,
@@ -244,21 +244,21 @@ fn emit(
     match wide.channels {
         Channels::Axis(axis) => {
             let axis = axis as u32;
-            walk.emit(site.node, Requantize { form, axis }, &[wide.acc], grid, suffix)
+            lowering.emit(site.node, Requantize { form, axis }, &[wide.acc], grid, suffix)
         }
         Channels::Picked(picks) => {
             let axis = 0;
-            walk.emit(site.node, Requantize { form, axis }, &[wide.acc, picks], grid, suffix)
+            lowering.emit(site.node, Requantize { form, axis }, &[wide.acc, picks], grid, suffix)
         }
     }
 }
 
 /// acc − zero: a sum, or, for codes that are requantized as they are, a shift by nothing.
-fn centre(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Failure> {
-    let (elem, scale) = walk.made(acc)?;
+fn centre(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Failure> {
+    let (elem, scale) = lowering.made(acc)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));
     if !matches!(elem, Elem::I32 | Elem::I64) {
-        return walk.shift_left(
+        return lowering.shift_left(
             site.node,
             ShiftLeft {
                 zero,
@@ -273,15 +273,15 @@ fn centre(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i
     let negated = zero
         .checked_neg()
         .ok_or_else(|| Reason::new(ReasonCode::ZeroPoint, "its zero point cannot be taken away"))?;
-    let first = walk.term(acc)?;
+    let first = lowering.term(acc)?;
     let sum = Terms {
         first,
         second: (negated.into(), negated.into()),
     };
-    walk.prove(site, &sum)?;
+    lowering.prove(site, &sum)?;
     // One number, which leaves a scalar a scalar.
-    let shape: &[u64] = if walk.dims(acc).is_empty() { &[] } else { &[1] };
+    let shape: &[u64] = if lowering.dims(acc).is_empty() { &[] } else { &[1] };
     let offset = TensorData::from_integers(elem, shape, &[negated.into()])?;
-    let offset = walk.data("offset", offset, None);
-    walk.emit(site.node, Add {}, &[acc, offset], grid, "centre")
+    let offset = lowering.data("offset", offset, None);
+    lowering.emit(site.node, Add {}, &[acc, offset], grid, "centre")
 }

@@ -6,18 +6,18 @@ use crate::walk::Build;
 use strait_core::op::{Pad, PadMode};
 use strait_core::{Elem, Failure, Op};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+pub(super) fn lower(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     match &site.node.op {
         // Codes that are already there.
         Op::Identity(_) => {
-            let codes = walk.operand(site, 0)?;
-            walk.set_codes(site, 0, codes.value)
+            let codes = lowering.operand(site, 0)?;
+            lowering.set_codes(site, 0, codes.value)
         }
         Op::Pad(pad) if pad.mode == PadMode::Constant => {
             // The padding is a real number; on codes it is that number's code.
-            let value = walk.needed_grid(site)?.code(pad.value) as f32;
+            let value = lowering.needed_grid(site)?.code(pad.value) as f32;
             lower_as(
-                walk,
+                lowering,
                 site,
                 Pad {
                     value,
@@ -26,25 +26,25 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
                 .into(),
             )
         }
-        op => lower_as(walk, site, op.clone()),
+        op => lower_as(lowering, site, op.clone()),
     }
 }
 
 /// The primitive `op` on the codes of the node's float operands; operands of other types (indices) go as they are.
-pub(super) fn lower_as(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, op: Op) -> Result<(), Failure> {
-    let grid = walk.needed_grid(site)?;
+pub(super) fn lower_as(lowering: &mut Lowering<'_>, site: &NodeToLower<'_>, op: Op) -> Result<(), Failure> {
+    let grid = lowering.needed_grid(site)?;
     let mut operands = Vec::with_capacity(site.node.inputs.len());
     for index in 0..site.node.inputs.len() {
         let value = site.input(index)?;
-        let float = walk.graph().value(value).is_some_and(|v| v.ty.elem == Elem::F32);
+        let float = lowering.graph().value(value).is_some_and(|v| v.ty.elem == Elem::F32);
         operands.push(match float {
-            true => walk.operand(site, index)?.value,
-            false => walk.real(value)?,
+            true => lowering.operand(site, index)?.value,
+            false => lowering.real(value)?,
         });
     }
-    let made = walk.emit_all(site.node, op, &operands, Some(grid.params()), "codes")?;
+    let made = lowering.emit_all(site.node, op, &operands, Some(grid.params()), "codes")?;
     for (position, &codes) in made.iter().enumerate() {
-        walk.set_codes(site, position, codes)?;
+        lowering.set_codes(site, position, codes)?;
     }
     Ok(())
 }

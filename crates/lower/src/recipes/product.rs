@@ -12,23 +12,23 @@ use strait_requantize::range::{self, Overflow, Pairs};
 /// Lowers a node whose accumulators are sums of `count` products. `op` is the primitive for the zero points of both operands,
 /// `product` the rule of the runtime for both scales.
 pub(super) fn of_activations(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     count: u64,
     op: impl FnOnce([i32; 2], Carrier) -> Op,
     product: fn(f32, f32) -> Product,
 ) -> Result<(), Failure> {
-    let [a, b] = [walk.operand(site, 0)?, walk.operand(site, 1)?];
+    let [a, b] = [lowering.operand(site, 0)?, lowering.operand(site, 1)?];
     let ([a_scale, b_scale], zeros) = ([a.grid.scale, b.grid.scale], [a.grid.zero, b.grid.zero]);
     let operands = [a.value, b.value];
     let sum = Pairs {
         count,
         first: (any_code(a.grid.ty), zeros[0].into()),
         second: (any_code(b.grid.ty), zeros[1].into()),
-        any_pattern: walk.are_two_inputs(site),
+        any_pattern: lowering.are_two_inputs(site),
     };
-    walk.prove(site, &sum)?;
-    if let Some((channels, within)) = walk.block(site)? {
+    lowering.prove(site, &sum)?;
+    if let Some((channels, within)) = lowering.block(site)? {
         let part = Pairs {
             count: count.min(channels.into()),
             ..sum
@@ -36,8 +36,8 @@ pub(super) fn of_activations(
         range::prove(0, &part, within).map_err(|overflow| in_block(channels, &overflow))?;
     }
     let grid = a.grid.params().product(&b.grid.params(), None);
-    let carrier = walk.carrier(site)?;
-    let acc = walk.emit(
+    let carrier = lowering.carrier(site)?;
+    let acc = lowering.emit(
         site.node,
         op(zeros, carrier),
         &operands,
@@ -50,7 +50,7 @@ pub(super) fn of_activations(
         product: product(a_scale, b_scale),
         channels: Channels::Axis(0),
     };
-    narrow(walk, site, wide)
+    narrow(lowering, site, wide)
 }
 
 /// Reason why the sums that a target forms first, of the products of so many channels, do not hold.

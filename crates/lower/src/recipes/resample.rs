@@ -8,12 +8,12 @@ use strait_core::op::{IntegerResize, Resize};
 use strait_target::spec::Fraction;
 
 pub(super) fn lower(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     resize: &Resize,
     fraction: Fraction,
 ) -> Result<(), Failure> {
-    let dims = walk.graph().value(site.output()?).and_then(|y| y.ty.dims());
+    let dims = lowering.graph().value(site.output()?).and_then(|y| y.ty.dims());
     let sizes = dims.unwrap_or_default().into_iter().map(|extent| extent as i64);
     let made = IntegerResize {
         sizes: sizes.collect(),
@@ -21,5 +21,5 @@ pub(super) fn lower(
         fraction: fraction.bits,
         rounding: fraction.rounding,
     };
-    pass_through::lower_as(walk, site, made.into())
+    pass_through::lower_as(lowering, site, made.into())
 }

@@ -10,11 +10,15 @@ use strait_requantize::function::{Definition, Softmax};
 /// A softmax of the float graph has no factor beside the scale.
 const BETA: f32 = 1.0;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, definition: Definition) -> Result<(), Failure> {
+pub(super) fn lower(
+    lowering: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    definition: Definition,
+) -> Result<(), Failure> {
     let Op::Softmax(op) = &site.node.op else {
         return Err(Failure::defect("it is no softmax"));
     };
-    let (x, y) = (walk.operand_grid(site, 0)?, walk.needed_grid(site)?);
+    let (x, y) = (lowering.operand_grid(site, 0)?, lowering.needed_grid(site)?);
     let softmax = Softmax::of(definition, x.scale, BETA);
     let softmax = softmax.map_err(|error| Reason::new(ReasonCode::SoftmaxDomain, error.to_string()))?;
     if (y.scale, y.zero, y.ty) != (softmax.output().0, softmax.output().1, softmax.elements()) {
@@ -27,7 +31,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, definition:
         multiplier,
         exponent,
     };
-    let operand = walk.operand(site, 0)?.value;
-    let made = walk.emit(site.node, primitive, &[operand], Some(y.params()), "softmax")?;
-    walk.set_codes(site, 0, made)
+    let operand = lowering.operand(site, 0)?.value;
+    let made = lowering.emit(site.node, primitive, &[operand], Some(y.params()), "softmax")?;
+    lowering.set_codes(site, 0, made)
 }

@@ -3,7 +3,7 @@
 use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, form, narrow, requantize};
 use crate::interval::any_code;
-use crate::lowering::{Codes, Grid, Lowering};
+use crate::lowering::{Grid, Lowering, QuantizedValue};
 use std::sync::Arc;
 use strait_core::op::{Add, Sub};
 use strait_core::{Channels, Failure, Op, QuantParams, ValueId};
@@ -12,7 +12,7 @@ use strait_requantize::{IntType, Per};
 
 /// An operand, in steps of `scale` with real zero at `zero`, on the common grid: steps of `step` and zero point 0.
 pub(super) fn operand(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     acc: ValueId,
     (scale, zero): (f64, i32),
@@ -24,7 +24,7 @@ pub(super) fn operand(
         product: Product::Grid(scale),
         channels: Channels::Axis(0),
     };
-    let made = requantize(walk, site, wide, common(step), &site.row.inputs, "operand");
+    let made = requantize(lowering, site, wide, common(step), &site.row.inputs, "operand");
     made.map_err(|failure| match failure {
         // Its grid is the common one, whatever that of the result is.
         Failure::TooFine { reason, .. } => reason.into(),
@@ -33,14 +33,14 @@ pub(super) fn operand(
 }
 
 /// True if a form of the row leads from the grid of an operand to the common one.
-pub(super) fn reaches(walk: &Lowering<'_>, site: &NodeToLower<'_>, operand: &Codes, step: f32) -> bool {
+pub(super) fn reaches(lowering: &Lowering<'_>, site: &NodeToLower<'_>, operand: &QuantizedValue, step: f32) -> bool {
     let Grid { ty, scale, zero, .. } = operand.grid;
     let forms = &site.row.inputs;
     // With the zero point taken away or not: a form that is defined on both serves.
     let (low, high) = any_code(ty);
     let codes = Per::Tensor((low.min(low - i64::from(zero)), high.max(high - i64::from(zero))));
     form(
-        walk.spec,
+        lowering.spec,
         forms,
         &Product::Grid(scale.into()),
         zero,
@@ -61,23 +61,23 @@ fn common(step: f32) -> Narrow {
 
 /// The sum or difference of two operands on the common grid, narrowed.
 pub(super) fn total(
-    walk: &mut Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     operands: &[ValueId; 2],
     step: f32,
 ) -> Result<(), Failure> {
-    let [first, second] = [walk.term(operands[0])?, walk.term(operands[1])?];
+    let [first, second] = [lowering.term(operands[0])?, lowering.term(operands[1])?];
     let negative = matches!(site.node.op, Op::Sub(_));
     let second = if negative { subtract((0, 0), second) } else { second };
     // The common grid has 32 bits, whatever the target adds in.
     let sum = Terms { first, second };
-    let bits = walk.accumulator(site)?.bits.min(32);
-    walk.prove_within(site, &sum, bits)?;
+    let bits = lowering.accumulator(site)?.bits.min(32);
+    lowering.prove_within(site, &sum, bits)?;
     let grid = Arc::new(QuantParams::tensor(step, 0));
     let op: Op = if negative { Sub {}.into() } else { Add {}.into() };
-    let acc = walk.emit(site.node, op, operands, Some(grid), "accumulate")?;
+    let acc = lowering.emit(site.node, op, operands, Some(grid), "accumulate")?;
     narrow(
-        walk,
+        lowering,
         site,
         Wide {
             acc,

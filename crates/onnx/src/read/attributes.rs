@@ -1,12 +1,12 @@
 //! The attributes of a node, typed. What is not asked for is refused in the end, as it could change the meaning.
 
-use super::site::{NodeReader, Refusal};
+use super::operator_reader::{OperatorReader, Refusal};
 use super::tensor::{TensorFault, tensor};
 use crate::proto::{AttributeProto, GraphProto, kind};
 use strait_core::ReasonCode;
 use strait_core::TensorData;
 
-impl<'a> NodeReader<'_, 'a> {
+impl<'a> OperatorReader<'_, 'a> {
     fn attribute(&mut self, key: &'static str, expected: i32) -> Result<Option<&'a AttributeProto>, Refusal> {
         self.asked.push(key);
         let Some(attribute) = self.node.attribute.iter().find(|a| a.name == key) else {

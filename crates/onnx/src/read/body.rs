@@ -4,7 +4,7 @@
 use super::index::{Index, captured};
 use super::inline::Versions;
 use super::nodes::Nodes;
-use super::site::{Arg, NodeReader, Refusal};
+use super::operator_reader::{Arg, OperatorReader, Refusal};
 use super::types::Tensors;
 use crate::proto::GraphProto;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,7 @@ impl Body {
     }
 }
 
-impl<'a> NodeReader<'_, 'a> {
+impl<'a> OperatorReader<'_, 'a> {
     /// The tensors around them that graphs inside of the node read.
     pub(crate) fn captures(&self, graphs: &[&'a GraphProto]) -> BTreeSet<&'a str> {
         let mut outer = BTreeSet::new();

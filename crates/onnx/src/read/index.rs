@@ -28,12 +28,12 @@ pub(crate) struct Index<'a> {
     pub(crate) graph: &'a GraphProto,
     pub(crate) wiring: Wiring<'a>,
     /// By tensor: where the file has it.
-    places: Vec<Place<'a>>,
+    places: Vec<TensorEntry<'a>>,
 }
 
 /// Where a file has a tensor.
 #[derive(Clone, Copy, Default)]
-struct Place<'a> {
+struct TensorEntry<'a> {
     constant: Option<&'a TensorProto>,
     declared: Option<&'a ValueInfoProto>,
 }
@@ -91,9 +91,9 @@ impl<'a> Index<'a> {
         Ok(index)
     }
 
-    fn place(&mut self, id: TensorId) -> &mut Place<'a> {
+    fn place(&mut self, id: TensorId) -> &mut TensorEntry<'a> {
         if self.places.len() <= id.position() {
-            self.places.resize(self.wiring.tensor_count(), Place::default());
+            self.places.resize(self.wiring.tensor_count(), TensorEntry::default());
         }
         &mut self.places[id.position()]
     }

@@ -2,7 +2,7 @@
 //!
 //! [`index`] looks over the graph and refuses what contradicts itself, [`types`] says what the file knows of its tensors, and
 //! [`nodes`] reads one node. What it becomes is said in [`ops`], a file for each family of operators, in terms of a
-//! [`site::NodeReader`]. The rest is `strait-import`'s.
+//! [`operator_reader::OperatorReader`]. The rest is `strait-import`'s.
 
 mod attributes;
 mod body;
@@ -11,9 +11,9 @@ mod index;
 mod inline;
 mod instance;
 mod nodes;
+mod operator_reader;
 mod ops;
 mod sequences;
-mod site;
 mod tensor;
 #[cfg(test)]
 mod tests;

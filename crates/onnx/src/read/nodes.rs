@@ -7,8 +7,8 @@ use strait_import::{Builder, Reader, Refusal};
 use super::external::DataFiles;
 use super::index::{Index, STANDARD_DOMAIN, domain};
 use super::inline::Versions;
+use super::operator_reader::OperatorReader;
 use super::ops;
-use super::site::NodeReader;
 
 /// State that all nodes of a graph share.
 pub(crate) struct Nodes<'a> {
@@ -37,10 +37,10 @@ impl<'a> Reader<'a> for Nodes<'a> {
         let node = &self.index.graph.node[position];
         let found = ops::find(domain(&node.domain), &node.op_type, self.opset(position));
         let (opset, map) = found.map_err(Refusal::Unsupported)?;
-        let mut site = NodeReader::new(builder, self, position, opset);
-        map(&mut site)?;
-        site.check_attributes()?;
-        site.finish_results(&node.op_type);
+        let mut reader = OperatorReader::new(builder, self, position, opset);
+        map(&mut reader)?;
+        reader.check_attributes()?;
+        reader.finish_results(&node.op_type);
         Ok(())
     }
 

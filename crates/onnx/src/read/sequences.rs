@@ -1,13 +1,13 @@
 //! Sequences of tensors, whose length and elements are known while a model is read.
 
-use super::site::{Arg, NodeReader, Refusal};
+use super::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::ReasonCode;
 use strait_import::{Entry, no_tensor};
 
 /// The most tensors in one sequence.
 const LONGEST: usize = 1 << 12;
 
-impl NodeReader<'_, '_> {
+impl OperatorReader<'_, '_> {
     /// The tensors of a sequence that is an operand.
     pub(crate) fn sequence(&mut self, position: usize) -> Result<Vec<Arg>, Refusal> {
         match self.entry(position)? {

@@ -19,7 +19,7 @@ pub(super) struct Emitter<'m> {
     pub(super) depth: usize,
     pub(super) bodies: usize,
     /// True if a product of real numbers by dequantized weights was written.
-    pub(super) weights_alone: bool,
+    pub(super) weight_only: bool,
     /// Operators of ONNX Runtime's domain that the file has, each with what it computes.
     pub(super) functions: Vec<FunctionProto>,
     used: Names,
@@ -47,7 +47,7 @@ impl<'m> Emitter<'m> {
             scope: Scope::new(module.main()),
             depth: 0,
             bodies: 0,
-            weights_alone: false,
+            weight_only: false,
             functions: Vec::new(),
             used: Names::default(),
             used_by_nodes: Names::default(),

@@ -33,7 +33,7 @@ const NEWER_OPSET: (i64, i64) = (21, 10);
 /// The version under which the domains of foreign nodes are imported.
 const FOREIGN_VERSION: i64 = 1;
 
-/// Of files with products of real numbers by weights that alone have codes: the option of ONNX Runtime's sessions that says what
+/// Of files with products of real numbers by the weights of weight-only layers: the option of ONNX Runtime's sessions that says what
 /// it computes these from.
 const ACCURACY_LEVEL: (&str, &str) = (
     "session.qdq_matmulnbits_accuracy_level",
@@ -120,7 +120,7 @@ fn model(module: &Module) -> Result<ModelProto, WriteError> {
         key: key.into(),
         value: value.into(),
     };
-    let metadata_props = Vec::from_iter(emitter.weights_alone.then_some(note));
+    let metadata_props = Vec::from_iter(emitter.weight_only.then_some(note));
     let functions = std::mem::take(&mut emitter.functions);
     let domains = emitter.into_domains();
     let standard = OperatorSetIdProto {

@@ -1,7 +1,7 @@
 //! Constant matrices that are written as [inputs, outputs].
 //!
 //! A `gemm` has weights of [outputs, inputs]. ONNX's MatMul has no attribute that turns them, and a Transpose in front of it would run
-//! whenever the model does, dequantized weights and all; where these alone have codes, ONNX Runtime has a kernel that reads the
+//! whenever the model does, dequantized weights and all; of weight-only layers, ONNX Runtime has a kernel that reads the
 //! codes themselves, of [inputs, outputs] with blocks of inputs. So a matrix all of whose readers want it turned is written turned.
 
 use super::emitter::Emitter;

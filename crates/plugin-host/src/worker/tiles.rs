@@ -14,7 +14,7 @@ use super::memory::Aligned;
 use crate::wire::TileHeader;
 
 /// A tile whose form, extents and channels fit together, with its accumulators.
-pub(super) struct Asked<'a> {
+pub(super) struct CheckedTile<'a> {
     function: c::RequantizeFn,
     target: *mut c_void,
     package: &'a str,
@@ -24,10 +24,14 @@ pub(super) struct Asked<'a> {
 }
 
 // SAFETY: the target is the library's, which says that several threads may ask it; everything else is read alone.
-unsafe impl Sync for Asked<'_> {}
+unsafe impl Sync for CheckedTile<'_> {}
 
-impl<'a> Asked<'a> {
-    pub(super) fn new(plugin: &'a Plugin, header: TileHeader, accumulators: &'a [u8]) -> Result<Asked<'a>, Fault> {
+impl<'a> CheckedTile<'a> {
+    pub(super) fn new(
+        plugin: &'a Plugin,
+        header: TileHeader,
+        accumulators: &'a [u8],
+    ) -> Result<CheckedTile<'a>, Fault> {
         let function = plugin.plugin.requantize.ok_or_else(|| Fault {
             status: c::UNSUPPORTED,
             node: None,
@@ -47,7 +51,7 @@ impl<'a> Asked<'a> {
         if u64::from(header.first_channel).saturating_add(along) > channels {
             return Err(Fault::ours("a tile with more channels than its form"));
         }
-        Ok(Asked {
+        Ok(CheckedTile {
             function,
             target,
             package: plugin.package(),
@@ -103,11 +107,11 @@ impl Plugin {
         accumulators: &Aligned,
         codes: &mut Aligned,
     ) -> Result<(), Fault> {
-        let asked = Asked::new(self, tile, accumulators.bytes())?;
-        codes.resize(asked.room());
-        let form = asked.arrays.form();
-        let tile = asked.tile(accumulators.bytes().as_ptr(), codes.bytes_mut().as_mut_ptr());
+        let checked = CheckedTile::new(self, tile, accumulators.bytes())?;
+        codes.resize(checked.room());
+        let form = checked.arrays.form();
+        let tile = checked.tile(accumulators.bytes().as_ptr(), codes.bytes_mut().as_mut_ptr());
         // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
-        unsafe { asked.call(&raw const form, &raw const tile) }
+        unsafe { checked.call(&raw const form, &raw const tile) }
     }
 }

@@ -16,7 +16,7 @@ use strait_requantize::IntType;
 use super::calls::{Fault, Plugin};
 use super::memory::{Aligned, Fenced, Room};
 use super::probes::Handed;
-use super::tiles::Asked;
+use super::tiles::CheckedTile;
 use crate::held::code;
 use crate::trial::{Misdeed, Trial};
 use crate::wire::{Fence, TileHeader};
@@ -45,7 +45,7 @@ impl Plugin {
             let size = tile.size().filter(|&size| size <= rest.len());
             let (own, behind) = rest.split_at(size.ok_or_else(|| Fault::ours("tiles of more accumulators than came"))?);
             rest = behind;
-            all.push(Asked::new(self, tile, own)?);
+            all.push(CheckedTile::new(self, tile, own)?);
         }
         let first = all.first().ok_or_else(|| Fault::ours("no tile"))?;
         match trial {
@@ -65,23 +65,23 @@ struct Watched {
 }
 
 /// Calls with marks around everything. The codes begin as `fill`; the accumulators have `mark` on both sides.
-fn watched(asked: &Asked<'_>, fill: u8, mark: u8) -> Result<Watched, Fault> {
-    let input = Room::holding(asked.accumulators, mark);
-    let mut codes = Room::new(asked.room(), fill, !fill);
-    let arrays = asked.arrays.clone();
-    let form = Handed::new(asked.arrays.form(), size_of::<c::Form>());
-    let tile = asked.tile(input.inside().as_ptr(), codes.inside_mut().as_mut_ptr());
+fn watched(checked: &CheckedTile<'_>, fill: u8, mark: u8) -> Result<Watched, Fault> {
+    let input = Room::holding(checked.accumulators, mark);
+    let mut codes = Room::new(checked.room(), fill, !fill);
+    let arrays = checked.arrays.clone();
+    let form = Handed::new(checked.arrays.form(), size_of::<c::Form>());
+    let tile = checked.tile(input.inside().as_ptr(), codes.inside_mut().as_mut_ptr());
     let tile = Handed::new(tile, size_of::<c::Tile>());
     // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
-    unsafe { asked.call(form.at(), tile.at()) }?;
+    unsafe { checked.call(form.at(), tile.at()) }?;
     let [before, behind] = codes.touched();
-    let input = input.inside() != asked.accumulators || input.touched() != [false; 2];
+    let input = input.inside() != checked.accumulators || input.touched() != [false; 2];
     let found = [
         (before, Misdeed::Before),
         (behind, Misdeed::Behind),
         (input, Misdeed::Accumulators),
         (
-            !form.is_intact() || !tile.is_intact() || arrays != *asked.arrays,
+            !form.is_intact() || !tile.is_intact() || arrays != *checked.arrays,
             Misdeed::Structs,
         ),
     ];
@@ -99,45 +99,45 @@ struct Places {
 }
 
 impl Places {
-    fn new(asked: &Asked<'_>) -> Places {
+    fn new(checked: &CheckedTile<'_>) -> Places {
         Places {
-            input: Room::holding(asked.accumulators, 0),
-            codes: Room::new(asked.room(), FILLS[0], 0),
+            input: Room::holding(checked.accumulators, 0),
+            codes: Room::new(checked.room(), FILLS[0], 0),
         }
     }
 
     /// Calls without a look at what happens around them.
-    fn call(&mut self, asked: &Asked<'_>) -> Result<(), Fault> {
-        let form = asked.arrays.form();
-        let tile = asked.tile(self.input.inside().as_ptr(), self.codes.inside_mut().as_mut_ptr());
+    fn call(&mut self, checked: &CheckedTile<'_>) -> Result<(), Fault> {
+        let form = checked.arrays.form();
+        let tile = checked.tile(self.input.inside().as_ptr(), self.codes.inside_mut().as_mut_ptr());
         // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
-        unsafe { asked.call(&raw const form, &raw const tile) }
+        unsafe { checked.call(&raw const form, &raw const tile) }
     }
 }
 
-fn once(asked: &Asked<'_>, codes: &mut Aligned) -> Result<(), Fault> {
-    let mut places = Places::new(asked);
-    places.call(asked)?;
-    codes.resize(asked.room());
+fn once(checked: &CheckedTile<'_>, codes: &mut Aligned) -> Result<(), Fault> {
+    let mut places = Places::new(checked);
+    places.call(checked)?;
+    codes.resize(checked.room());
     codes.bytes_mut().copy_from_slice(places.codes.inside());
     Ok(())
 }
 
 /// The same tile four times, the second time with something else in the place of the codes, the fourth time with something else
 /// around the accumulators.
-fn alone(asked: &Asked<'_>, codes: &mut Aligned) -> Result<Vec<Misdeed>, Fault> {
+fn alone(checked: &CheckedTile<'_>, codes: &mut Aligned) -> Result<Vec<Misdeed>, Fault> {
     let calls = [(0, 0x00), (1, 0x00), (0, 0x00), (0, 0x7f)];
     let mut misdeeds = Vec::new();
     let mut answers = Vec::with_capacity(calls.len());
     for (fill, mark) in calls {
-        let Watched { codes, misdeeds: its } = watched(asked, FILLS[fill], mark)?;
+        let Watched { codes, misdeeds: its } = watched(checked, FILLS[fill], mark)?;
         misdeeds.extend(its);
         answers.push(codes);
     }
     let [first, second, third, fourth] = &answers[..] else {
         return Err(Fault::ours("a call without an answer"));
     };
-    let (width, out) = (asked.width(), asked.header.out);
+    let (width, out) = (checked.width(), checked.header.out);
     let unwritten = match first.inside() == second.inside() {
         true => None,
         false => {
@@ -158,7 +158,7 @@ fn alone(asked: &Asked<'_>, codes: &mut Aligned) -> Result<Vec<Misdeed>, Fault> 
         misdeeds.push(Misdeed::Around { at, codes });
     }
     misdeeds.dedup();
-    codes.resize(asked.room());
+    codes.resize(checked.room());
     codes.bytes_mut().copy_from_slice(first.inside());
     Ok(misdeeds)
 }
@@ -176,17 +176,17 @@ fn differing(a: &Room, b: &Room, out: IntType, width: usize) -> Option<(u64, [i3
 
 /// Calls with everything between pages that nobody may touch, and nothing but the codes in memory that may be written. What goes
 /// too far crashes.
-fn fenced(asked: &Asked<'_>) -> Result<(), Fault> {
+fn fenced(checked: &CheckedTile<'_>) -> Result<(), Fault> {
     for side in [Fence::Behind, Fence::Before] {
         let short = |_| Fault::ours("this system gives no memory for the call");
-        let input = Fenced::holding(asked.accumulators, side, ALIGNMENT).map_err(short)?;
-        let codes = Fenced::new(asked.room(), side, ALIGNMENT).map_err(short)?;
-        let (form, _arrays) = asked.arrays.fenced(side).map_err(short)?;
-        let tile = asked.tile(input.start(), codes.start());
+        let input = Fenced::holding(checked.accumulators, side, ALIGNMENT).map_err(short)?;
+        let codes = Fenced::new(checked.room(), side, ALIGNMENT).map_err(short)?;
+        let (form, _arrays) = checked.arrays.fenced(side).map_err(short)?;
+        let tile = checked.tile(input.start(), codes.start());
         let [form, tile] = [bytes(&form), bytes(&tile)].map(|bytes| Fenced::holding(bytes, side, align_of::<u64>()));
         let (form, tile) = (form.map_err(short)?, tile.map_err(short)?);
         // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
-        unsafe { asked.call(form.start().cast(), tile.start().cast()) }?;
+        unsafe { checked.call(form.start().cast(), tile.start().cast()) }?;
     }
     Ok(())
 }
@@ -198,21 +198,21 @@ pub(super) fn bytes<T: c::Layout>(of: &T) -> &[u8] {
 }
 
 /// Each tile on a thread of its own, all of them at once, over and over, against what each gives alone.
-fn together(tiles: &[Asked<'_>], rounds: u32) -> Result<Vec<Misdeed>, Fault> {
-    let alone = tiles.iter().map(|asked| {
-        let mut places = Places::new(asked);
-        places.call(asked).map(|()| places.codes)
+fn together(tiles: &[CheckedTile<'_>], rounds: u32) -> Result<Vec<Misdeed>, Fault> {
+    let alone = tiles.iter().map(|checked| {
+        let mut places = Places::new(checked);
+        places.call(checked).map(|()| places.codes)
     });
     let alone: Vec<Room> = alone.collect::<Result<_, _>>()?;
     let start = Barrier::new(tiles.len());
-    let one = |at: usize, asked: &Asked<'_>, alone: &Room| -> Result<Option<Misdeed>, Fault> {
-        let mut places = Places::new(asked);
+    let one = |at: usize, checked: &CheckedTile<'_>, alone: &Room| -> Result<Option<Misdeed>, Fault> {
+        let mut places = Places::new(checked);
         start.wait();
         // Nobody waits in between: where there is one processor, a thread loses it in the middle of a call.
         for _ in 0..rounds {
             places.codes.inside_mut().fill(FILLS[1]);
-            places.call(asked)?;
-            if let Some((code, codes)) = differing(alone, &places.codes, asked.header.out, asked.width()) {
+            places.call(checked)?;
+            if let Some((code, codes)) = differing(alone, &places.codes, checked.header.out, checked.width()) {
                 let (tile, at) = (at as u64, code);
                 return Ok(Some(Misdeed::Together { tile, at, codes }));
             }
@@ -223,7 +223,7 @@ fn together(tiles: &[Asked<'_>], rounds: u32) -> Result<Vec<Misdeed>, Fault> {
     let found = thread::scope(|scope| {
         let threads = tiles.iter().zip(&alone).enumerate();
         let threads: Vec<_> = threads
-            .map(|(at, (asked, alone))| scope.spawn(move || one(at, asked, alone)))
+            .map(|(at, (checked, alone))| scope.spawn(move || one(at, checked, alone)))
             .collect();
         let ended = |_| Err(Fault::ours("a thread of the worker ended"));
         let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(ended));
@@ -233,11 +233,11 @@ fn together(tiles: &[Asked<'_>], rounds: u32) -> Result<Vec<Misdeed>, Fault> {
 }
 
 /// The same tile over and over.
-fn often(asked: &Asked<'_>) -> Result<(), Fault> {
+fn often(checked: &CheckedTile<'_>) -> Result<(), Fault> {
     let begun = Instant::now();
-    let mut places = Places::new(asked);
+    let mut places = Places::new(checked);
     for _ in 0..MOST_OFTEN {
-        places.call(asked)?;
+        places.call(checked)?;
         if begun.elapsed() > OFTEN {
             break;
         }

@@ -35,7 +35,7 @@ pub use percentile::Percentile;
 use crate::requests::from_first;
 use crate::statistics::{Kind, Leaders, Observation, Statistics};
 use strait_core::{Reason, ReasonCode};
-use strait_target::spec::{Codes, Observed, Observer as Word, ObserverOptions};
+use strait_target::spec::{CodeKind, Observed, Observer as Word, ObserverOptions};
 
 /// Properties of the grid that an observer makes a range for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -190,7 +190,7 @@ impl ObserverChoice {
     }
 
     fn range_of(&self, observed: Observed, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
-        let codes = grid.float.map_or(Codes::Integers, |_| Codes::Floats);
+        let codes = grid.float.map_or(CodeKind::Integers, |_| CodeKind::Floats);
         match self.observer.refusal(observed, codes) {
             None => self.make().range(seen, grid),
             Some(text) => Err(Reason::new(ReasonCode::Range, text)),
@@ -339,7 +339,7 @@ mod tests {
                         choice.range(Seen { elements, leaders: Some(leaders) }, kind)
                     };
                     let found = range(&forward);
-                    let codes = kind.float.map_or(Codes::Integers, |_| Codes::Floats);
+                    let codes = kind.float.map_or(CodeKind::Integers, |_| CodeKind::Floats);
                     let is_told = word.serves(Observed::Ranked, codes) && (word != Word::Isotone || forward.1.ends.is_some());
                     prop_assert_eq!(found.is_ok(), is_told, "{} {:?}", word, found);
                     prop_assert_eq!(range(&merged), found.clone(), "{}", word);

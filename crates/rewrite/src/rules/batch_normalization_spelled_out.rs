@@ -17,7 +17,7 @@ use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, R
 pub struct BatchNormalizationSpelledOut;
 
 /// The product, and what becomes of each of its channels.
-pub(super) struct Found<'a> {
+pub(super) struct SpelledOutNormalization<'a> {
     front: InFront<'a>,
     factors: Vec<f64>,
     summands: Vec<f64>,
@@ -30,7 +30,7 @@ fn is_list(site: &GraphNode<'_>, constant: ValueId) -> bool {
 }
 
 /// A normalization whose last step is this sum.
-pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<Found<'a>> {
+pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<SpelledOutNormalization<'a>> {
     let sums = site
         .both_orders()
         .into_iter()
@@ -43,7 +43,7 @@ pub(super) fn found<'a>(site: &GraphNode<'a>) -> Option<Found<'a>> {
             let side_by_side = || InFront::concat(&product, x).filter(|concat| branches(&concat.node).is_some());
             let front = InFront::product(&product, x).or_else(side_by_side)?;
             let is_normalized = front.axis == 1 && !front.is_shared;
-            Some(Found {
+            Some(SpelledOutNormalization {
                 factors: front.constant(&product, x, factors).filter(|_| is_normalized)?,
                 summands: front.constant(site, scaled, summands)?,
                 product: product.id,

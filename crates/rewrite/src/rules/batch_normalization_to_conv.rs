@@ -19,17 +19,17 @@ pub struct BatchNormalizationToConv;
 type Affine = Vec<(f64, f64)>;
 
 /// The operand, what becomes of it, and the nodes that make that.
-struct Found {
+struct NormalizedValue {
     x: ValueId,
     affine: Affine,
     nodes: Vec<NodeId>,
 }
 
 /// A batch normalization that its producer does not take.
-fn normalization(site: &GraphNode<'_>) -> Option<Found> {
+fn normalization(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let x = site.input(0)?;
     let folds = site.producer(x, Term::Conv).is_some() && site.used_once(x);
-    Some(Found {
+    Some(NormalizedValue {
         x,
         affine: affine(site).filter(|_| !folds)?,
         nodes: vec![site.id],
@@ -47,7 +47,7 @@ fn per_channel(site: &GraphNode<'_>, value: ValueId, rank: usize, channels: usiz
 }
 
 /// x·factors + summands, of more than one channel.
-fn sum(site: &GraphNode<'_>) -> Option<Found> {
+fn sum(site: &GraphNode<'_>) -> Option<NormalizedValue> {
     let dims = site.dims(site.output()?)?;
     let channels = usize::try_from(*dims.get(1)?).ok().filter(|&channels| channels > 1)?;
     site.both_orders().into_iter().find_map(|(product, summands)| {
@@ -55,7 +55,7 @@ fn sum(site: &GraphNode<'_>) -> Option<Found> {
         let of = site.producer(product, Term::Mul).filter(|_| site.used_once(product))?;
         of.both_orders().into_iter().find_map(|(x, factors)| {
             let factors = per_channel(site, factors, dims.len(), channels)?;
-            (site.keeps_type(x) && site.constant(x).is_none()).then(|| Found {
+            (site.keeps_type(x) && site.constant(x).is_none()).then(|| NormalizedValue {
                 x,
                 affine: factors.into_iter().zip(summands.iter().copied()).collect(),
                 nodes: vec![site.id, of.id],
@@ -83,7 +83,7 @@ impl Rule for BatchNormalizationToConv {
             Term::Add => sum(&site),
             _ => normalization(&site),
         };
-        let (Some(Found { x, affine, nodes }), Some(y)) = (found, site.output()) else {
+        let (Some(NormalizedValue { x, affine, nodes }), Some(y)) = (found, site.output()) else {
             return Ok(Outcome::NoMatch);
         };
         let spatial = site.dims(x).map_or(0, |d| d.len().saturating_sub(2));

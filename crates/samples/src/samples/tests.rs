@@ -21,7 +21,12 @@ fn spec(shape: &[usize]) -> InputSpec {
 
 fn samples(arrays: &[Array], spec: InputSpec, most: Option<u32>) -> Result<Samples, DataError> {
     let most = most.and_then(NonZeroU32::new);
-    Samples::new(vec![Found::Arrays(arrays.to_vec())], &[spec], most, Unreadable::Refuse)
+    Samples::new(
+        vec![InputSource::Arrays(arrays.to_vec())],
+        &[spec],
+        most,
+        Unreadable::Refuse,
+    )
 }
 
 fn all(samples: &Samples) -> Vec<Vec<f32>> {
@@ -81,7 +86,7 @@ fn counts_are_checked() {
         Kind::Count
     );
     let three = array(&[3, 1], &[1., 2., 3.]);
-    let found = [two, three].map(|array| Found::Arrays(vec![array]));
+    let found = [two, three].map(|array| InputSource::Arrays(vec![array]));
     let uneven = Samples::new(found.into(), &[spec(&[1]), spec(&[1])], None, Unreadable::Refuse);
     assert_eq!(uneven.unwrap_err().kind, Kind::Count);
 }

@@ -169,7 +169,7 @@ impl Chain<'_> {
             entries.retain(|key| !HEAD.contains(&key));
         }
         below.merge(&tree);
-        below.place = tree.place;
+        below.location = tree.location;
         Ok(below)
     }
 }

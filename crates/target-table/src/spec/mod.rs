@@ -36,7 +36,7 @@ pub use form::{Arithmetic, ClampSet, FormRow, Holds, Multiplier, ScaleRule, Shif
 pub use fusion::{Difference, FusionDefault, FusionRow, Own, Produced, Verb, When, With};
 pub use nearest::Built;
 pub use nearness::{Distance, Nearness, PossibleGain};
-pub use observer::{Codes, Observed, Observer, ObserverOptions};
+pub use observer::{CodeKind, Observed, Observer, ObserverOptions};
 pub use op::{Fraction, Limit, Lines, OpRow, Run, ShownOf, SymmetricOperands};
 pub use option::{OptionRow, OptionType, OptionValue, Options};
 pub use pair::{Activation, Pair};
@@ -366,7 +366,7 @@ impl TargetSpec {
         })
     }
 
-    /// The pairs of an op of which the weights alone have codes, the preferred one first: those of the accelerator, which a
+    /// The weight-only pairs of an op, the preferred one first: those of the accelerator, which a
     /// row takes, and those of the host, which computes all that the table lists. They are of convolutions and Gemms.
     pub fn weight_only_pairs(&self, term: Term) -> impl Iterator<Item = Pair> + '_ {
         let weighs = RecipeName::DequantizeWeights.lowers().contains(&term);

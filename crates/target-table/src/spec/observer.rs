@@ -53,7 +53,7 @@ pub enum Observed {
 
 /// Codes of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Codes {
+pub enum CodeKind {
     /// Integers at equal distances.
     Integers,
     /// Small floats.
@@ -62,8 +62,8 @@ pub enum Codes {
 
 impl Observer {
     /// True if the observer makes ranges of such codes for such operands.
-    pub fn serves(self, observed: Observed, codes: Codes) -> bool {
-        let (integers, weights) = (codes == Codes::Integers, observed == Observed::Weights);
+    pub fn serves(self, observed: Observed, codes: CodeKind) -> bool {
+        let (integers, weights) = (codes == CodeKind::Integers, observed == Observed::Weights);
         match self {
             Observer::MinMax => true,
             Observer::Mse => integers,
@@ -77,15 +77,15 @@ impl Observer {
     }
 
     /// Sentence that refuses the observer, with those that serve, where this one does not.
-    pub fn refusal(self, observed: Observed, codes: Codes) -> Option<String> {
+    pub fn refusal(self, observed: Observed, codes: CodeKind) -> Option<String> {
         if self.serves(observed, codes) {
             return None;
         }
         let serving = Observer::ALL.iter().filter(|observer| observer.serves(observed, codes));
         let words: Vec<&str> = serving.map(|observer| observer.name()).collect();
         let of = match codes {
-            Codes::Integers => "integers",
-            Codes::Floats => "small floats",
+            CodeKind::Integers => "integers",
+            CodeKind::Floats => "small floats",
         };
         let operands = match observed {
             Observed::Activations => "activations",

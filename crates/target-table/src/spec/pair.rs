@@ -10,7 +10,7 @@ use strait_requantize::IntType;
 /// The type of the activations that an op computes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Activation {
-    /// Real numbers: the weights alone have codes, from which they become real numbers in front of the op.
+    /// Real numbers: weight-only. The weights become real numbers in front of the op.
     #[serde(rename = "float32")]
     Float32,
     /// Codes.
@@ -49,12 +49,12 @@ impl Activation {
 }
 
 impl Pair {
-    /// The type of the activations' codes; none where the weights alone have codes.
+    /// The type of the activations' codes; none of a weight-only pair.
     pub fn codes(self) -> Option<Integer> {
         self.activation.codes()
     }
 
-    /// True if the weights alone have codes.
+    /// True for a weight-only pair: the weights have codes, and activations are real numbers.
     pub fn is_weight_only(&self) -> bool {
         self.activation == Activation::Float32
     }

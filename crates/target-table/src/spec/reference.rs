@@ -12,7 +12,7 @@ const OPENING: &str = "\
 
 One TOML file says what a target computes: which integers stand for which values, how each op becomes integers, which
 requantizations there are, which of them are fused into what, and what runs on the host. A table in a file is a whole target,
-and the host's kernels compute it; a plugin crate adds kernels, and code for what a table cannot say.
+and the host's kernels compute it; a target crate adds kernels, and code for what a table cannot say.
 
 A key that is not listed here is an error, and so is a name that does not exist. The tables in `targets/` are examples. Editors
 that know JSON schemas complete and check a table with `strait-target-1.schema.json` beside this page.

@@ -16,8 +16,8 @@ use strait_requantize::{IntType, Rounding, quantize::ZeroPoint};
 #[serde(deny_unknown_fields)]
 pub struct Types {
     /// Pairs of activation type and weight type that the target multiplies, the preferred one first. Ops without weights
-    /// have the activation types. The row of an op may have fewer. Where activations are `"float32"`, the weights alone have
-    /// codes: convolutions and Gemms that a configuration wants so run on the accelerator where a row takes the pair, and
+    /// have the activation types. The row of an op may have fewer. A pair with `"float32"` is weight-only:
+    /// convolutions and Gemms that a configuration wants so run on the accelerator where a row takes the pair, and
     /// else on the host, which dequantizes their weights.
     pub pairs: Vec<Pair>,
     /// Which values are narrowed.

@@ -59,7 +59,7 @@ words! {
         Tensor = "tensor",
         /// Each output channel.
         Channel = "channel",
-        /// So many inputs of each output channel, and of each position of a window: for weights that alone have codes.
+        /// So many inputs of each output channel, and of each position of a window: for weight-only layers.
         Block = "block",
     }
 }

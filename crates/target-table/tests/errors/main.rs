@@ -173,7 +173,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         (
             "per = [\"channel\"",
             "block = [32], per = [\"block\", \"channel\"",
-            "scales by block are for weights that alone have codes, in a pair with \"float32\"",
+            "scales by block are for weight-only layers, in a pair with \"float32\"",
         ),
         (
             "per = [\"channel\"",

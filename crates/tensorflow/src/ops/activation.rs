@@ -7,158 +7,160 @@ use strait_core::op::{
 use strait_import::{Arg, Refusal};
 
 use super::Row;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
-    ("Abs", |node| unary(node, Function::Abs)),
-    ("Acos", |node| unary(node, Function::Acos)),
-    ("Acosh", |node| unary(node, Function::Acosh)),
-    ("Asin", |node| unary(node, Function::Asin)),
-    ("Asinh", |node| unary(node, Function::Asinh)),
-    ("Atan", |node| unary(node, Function::Atan)),
-    ("Atanh", |node| unary(node, Function::Atanh)),
-    ("Ceil", |node| unary(node, Function::Ceil)),
-    ("Cos", |node| unary(node, Function::Cos)),
-    ("Cosh", |node| unary(node, Function::Cosh)),
-    ("Elu", |node| node.finish(Elu { alpha: 1.0 }, &[Arg::Operand(0)])),
-    ("Erf", |node| unary(node, Function::Erf)),
-    ("Exp", |node| unary(node, Function::Exp)),
+    ("Abs", |reader| unary(reader, Function::Abs)),
+    ("Acos", |reader| unary(reader, Function::Acos)),
+    ("Acosh", |reader| unary(reader, Function::Acosh)),
+    ("Asin", |reader| unary(reader, Function::Asin)),
+    ("Asinh", |reader| unary(reader, Function::Asinh)),
+    ("Atan", |reader| unary(reader, Function::Atan)),
+    ("Atanh", |reader| unary(reader, Function::Atanh)),
+    ("Ceil", |reader| unary(reader, Function::Ceil)),
+    ("Cos", |reader| unary(reader, Function::Cos)),
+    ("Cosh", |reader| unary(reader, Function::Cosh)),
+    ("Elu", |reader| reader.finish(Elu { alpha: 1.0 }, &[Arg::Operand(0)])),
+    ("Erf", |reader| unary(reader, Function::Erf)),
+    ("Exp", |reader| unary(reader, Function::Exp)),
     ("Expm1", expm1),
-    ("Floor", |node| unary(node, Function::Floor)),
-    ("Inv", |node| unary(node, Function::Reciprocal)),
+    ("Floor", |reader| unary(reader, Function::Floor)),
+    ("Inv", |reader| unary(reader, Function::Reciprocal)),
     ("IsFinite", is_finite),
     ("IsInf", is_infinite),
     ("IsNan", is_nan),
-    ("LeakyRelu", |node| {
-        let alpha = node.float("alpha")?.unwrap_or(0.2);
-        node.finish(LeakyRelu { alpha }, &[Arg::Operand(0)])
+    ("LeakyRelu", |reader| {
+        let alpha = reader.float("alpha")?.unwrap_or(0.2);
+        reader.finish(LeakyRelu { alpha }, &[Arg::Operand(0)])
     }),
-    ("Log", |node| unary(node, Function::Log)),
+    ("Log", |reader| unary(reader, Function::Log)),
     ("Log1p", log1p),
     ("LogSoftmax", log_softmax),
-    ("Neg", |node| unary(node, Function::Neg)),
-    ("Reciprocal", |node| unary(node, Function::Reciprocal)),
+    ("Neg", |reader| unary(reader, Function::Neg)),
+    ("Reciprocal", |reader| unary(reader, Function::Reciprocal)),
     ("Relu", relu),
-    ("Relu6", |node| {
-        node.finish(Clip { min: 0.0, max: 6.0 }, &[Arg::Operand(0)])
+    ("Relu6", |reader| {
+        reader.finish(Clip { min: 0.0, max: 6.0 }, &[Arg::Operand(0)])
     }),
-    ("Rint", |node| unary(node, Function::Round)),
-    ("Round", |node| unary(node, Function::Round)),
+    ("Rint", |reader| unary(reader, Function::Round)),
+    ("Round", |reader| unary(reader, Function::Round)),
     ("Rsqrt", rsqrt),
     ("Selu", selu),
-    ("Sigmoid", |node| unary(node, Function::Sigmoid)),
-    ("Sign", |node| unary(node, Function::Sign)),
-    ("Sin", |node| unary(node, Function::Sin)),
-    ("Sinh", |node| unary(node, Function::Sinh)),
-    ("Softmax", |node| node.finish(Softmax { axis: -1 }, &[Arg::Operand(0)])),
-    ("Softplus", |node| unary(node, Function::Softplus)),
-    ("Softsign", softsign),
-    ("Sqrt", |node| unary(node, Function::Sqrt)),
-    ("Square", |node| {
-        node.finish(Mul::float(), &[Arg::Operand(0), Arg::Operand(0)])
+    ("Sigmoid", |reader| unary(reader, Function::Sigmoid)),
+    ("Sign", |reader| unary(reader, Function::Sign)),
+    ("Sin", |reader| unary(reader, Function::Sin)),
+    ("Sinh", |reader| unary(reader, Function::Sinh)),
+    ("Softmax", |reader| {
+        reader.finish(Softmax { axis: -1 }, &[Arg::Operand(0)])
     }),
-    ("Tan", |node| unary(node, Function::Tan)),
-    ("Tanh", |node| unary(node, Function::Tanh)),
+    ("Softplus", |reader| unary(reader, Function::Softplus)),
+    ("Softsign", softsign),
+    ("Sqrt", |reader| unary(reader, Function::Sqrt)),
+    ("Square", |reader| {
+        reader.finish(Mul::float(), &[Arg::Operand(0), Arg::Operand(0)])
+    }),
+    ("Tan", |reader| unary(reader, Function::Tan)),
+    ("Tanh", |reader| unary(reader, Function::Tanh)),
 ];
 
-fn unary(node: &mut Node<'_, '_>, function: Function) -> Result<(), Refusal> {
-    node.finish(Unary { function }, &[Arg::Operand(0)])
+fn unary(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
+    reader.finish(Unary { function }, &[Arg::Operand(0)])
 }
 
 /// Of integers, the larger of them and 0.
-fn relu(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+fn relu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
-    if node.ty(0)?.elem.is_float() {
-        return node.finish(Relu {}, &[x]);
+    if reader.ty(0)?.elem.is_float() {
+        return reader.finish(Relu {}, &[x]);
     }
-    let zero = node.number(&x, 0.0)?;
+    let zero = reader.number(&x, 0.0)?;
     let function = BinaryFunction::Maximum;
-    node.finish(Binary { function }, &[x, zero])
+    reader.finish(Binary { function }, &[x, zero])
 }
 
-fn rsqrt(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let root = node.function(Function::Sqrt, &Arg::Operand(0))?;
+fn rsqrt(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let root = reader.function(Function::Sqrt, &Arg::Operand(0))?;
     let function = Function::Reciprocal;
-    node.finish(Unary { function }, &[root])
+    reader.finish(Unary { function }, &[root])
 }
 
 /// exp(x) − 1 near 0 loses what exp rounds away: there it is tanh(x/2)·(exp(x) + 1), which is the same.
-fn expm1(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+fn expm1(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
-    let exponential = node.function(Function::Exp, &x)?;
-    let half = node.scaled(&x, 0.5)?;
-    let tangent = node.function(Function::Tanh, &half)?;
-    let sum = node.shifted(&exponential, 1.0)?;
-    let near = node.times(&tangent, &sum)?;
-    let far = node.shifted(&exponential, -1.0)?;
-    let one = node.number(&x, 1.0)?;
-    let magnitude = node.function(Function::Abs, &x)?;
-    let is_near = node.compare(Relation::Less, &magnitude, &one)?;
-    node.finish(strait_core::op::Select {}, &[is_near, near, far])
+    let exponential = reader.function(Function::Exp, &x)?;
+    let half = reader.scaled(&x, 0.5)?;
+    let tangent = reader.function(Function::Tanh, &half)?;
+    let sum = reader.shifted(&exponential, 1.0)?;
+    let near = reader.times(&tangent, &sum)?;
+    let far = reader.shifted(&exponential, -1.0)?;
+    let one = reader.number(&x, 1.0)?;
+    let magnitude = reader.function(Function::Abs, &x)?;
+    let is_near = reader.compare(Relation::Less, &magnitude, &one)?;
+    reader.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
 /// ln(1 + x) near 0 loses what the sum rounds away: there it is 2·atanh(x / (2 + x)), which is the same.
-fn log1p(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+fn log1p(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
-    let sum = node.shifted(&x, 1.0)?;
-    let far = node.function(Function::Log, &sum)?;
-    let divisor = node.shifted(&x, 2.0)?;
-    let quotient = node.over(&x, &divisor)?;
-    let half = node.function(Function::Atanh, &quotient)?;
-    let near = node.scaled(&half, 2.0)?;
-    let (magnitude, bound) = (node.function(Function::Abs, &x)?, node.number(&x, 0.5)?);
-    let is_near = node.compare(Relation::Less, &magnitude, &bound)?;
-    node.finish(strait_core::op::Select {}, &[is_near, near, far])
+    let sum = reader.shifted(&x, 1.0)?;
+    let far = reader.function(Function::Log, &sum)?;
+    let divisor = reader.shifted(&x, 2.0)?;
+    let quotient = reader.over(&x, &divisor)?;
+    let half = reader.function(Function::Atanh, &quotient)?;
+    let near = reader.scaled(&half, 2.0)?;
+    let (magnitude, bound) = (reader.function(Function::Abs, &x)?, reader.number(&x, 0.5)?);
+    let is_near = reader.compare(Relation::Less, &magnitude, &bound)?;
+    reader.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
 /// x − max − ln Σ exp(x − max): the logarithm of a quotient of which nothing is lost where it is near to 0.
-fn log_softmax(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
-    let largest = node.reduced(Reduction::Max, &x, &[-1])?;
-    let below = node.minus(&x, &largest)?;
-    let exponentials = node.function(Function::Exp, &below)?;
-    let sum = node.reduced(Reduction::Sum, &exponentials, &[-1])?;
-    let logarithm = node.function(Function::Log, &sum)?;
-    node.finish(Sub {}, &[below, logarithm])
+    let largest = reader.reduced(Reduction::Max, &x, &[-1])?;
+    let below = reader.minus(&x, &largest)?;
+    let exponentials = reader.function(Function::Exp, &below)?;
+    let sum = reader.reduced(Reduction::Sum, &exponentials, &[-1])?;
+    let logarithm = reader.function(Function::Log, &sum)?;
+    reader.finish(Sub {}, &[below, logarithm])
 }
 
 /// scale·x above 0, scale·alpha·(exp(x) − 1) elsewhere, by the constants of the paper.
-fn selu(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+fn selu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     const SCALE: f64 = 1.050_700_987_355_480_5;
     const ALPHA: f32 = 1.673_263_2;
-    let activated = node.push(Elu { alpha: ALPHA }, &[Arg::Operand(0)])?;
-    let scale = node.number(&activated, SCALE)?;
-    node.finish(Mul::float(), &[activated, scale])
+    let activated = reader.push(Elu { alpha: ALPHA }, &[Arg::Operand(0)])?;
+    let scale = reader.number(&activated, SCALE)?;
+    reader.finish(Mul::float(), &[activated, scale])
 }
 
 /// x / (1 + |x|).
-fn softsign(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let magnitude = node.function(Function::Abs, &Arg::Operand(0))?;
-    let one = node.number(&magnitude, 1.0)?;
-    let divisor = node.push(Add {}, &[magnitude, one])?;
-    node.finish(strait_core::op::Div {}, &[Arg::Operand(0), divisor])
+fn softsign(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let magnitude = reader.function(Function::Abs, &Arg::Operand(0))?;
+    let one = reader.number(&magnitude, 1.0)?;
+    let divisor = reader.push(Add {}, &[magnitude, one])?;
+    reader.finish(strait_core::op::Div {}, &[Arg::Operand(0), divisor])
 }
 
 /// |x| < ∞, which NaN is not.
-fn is_finite(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let magnitude = node.function(Function::Abs, &Arg::Operand(0))?;
-    let bound = node.number(&magnitude, f64::INFINITY)?;
+fn is_finite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let magnitude = reader.function(Function::Abs, &Arg::Operand(0))?;
+    let bound = reader.number(&magnitude, f64::INFINITY)?;
     let relation = Relation::Less;
-    node.finish(Compare { relation }, &[magnitude, bound])
+    reader.finish(Compare { relation }, &[magnitude, bound])
 }
 
-fn is_infinite(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let magnitude = node.function(Function::Abs, &Arg::Operand(0))?;
-    let bound = node.number(&magnitude, f64::INFINITY)?;
+fn is_infinite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let magnitude = reader.function(Function::Abs, &Arg::Operand(0))?;
+    let bound = reader.number(&magnitude, f64::INFINITY)?;
     let relation = Relation::Equal;
-    node.finish(Compare { relation }, &[magnitude, bound])
+    reader.finish(Compare { relation }, &[magnitude, bound])
 }
 
 /// NaN alone does not equal itself.
-fn is_nan(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
+fn is_nan(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
-    let equal = node.compare(Relation::Equal, &x, &x)?;
-    let all = Arg::Constant(node.truths(&[], &[true])?);
+    let equal = reader.compare(Relation::Equal, &x, &x)?;
+    let all = Arg::Constant(reader.truths(&[], &[true])?);
     let function = BinaryFunction::Xor;
-    node.finish(Binary { function }, &[equal, all])
+    reader.finish(Binary { function }, &[equal, all])
 }

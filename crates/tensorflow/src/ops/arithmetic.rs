@@ -7,177 +7,182 @@ use strait_core::{Elem, ReasonCode};
 use strait_import::{Arg, Refusal};
 
 use super::Row;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
-    ("Add", |node| binary(node, Add {})),
-    ("AddV2", |node| binary(node, Add {})),
+    ("Add", |reader| binary(reader, Add {})),
+    ("AddV2", |reader| binary(reader, Add {})),
     ("AddN", sum),
-    ("Sub", |node| binary(node, Sub {})),
-    ("Mul", |node| binary(node, Mul::float())),
-    ("Div", |node| binary(node, Div {})),
-    ("RealDiv", |node| binary(node, Div {})),
-    ("TruncateDiv", |node| binary(node, Div {})),
+    ("Sub", |reader| binary(reader, Sub {})),
+    ("Mul", |reader| binary(reader, Mul::float())),
+    ("Div", |reader| binary(reader, Div {})),
+    ("RealDiv", |reader| binary(reader, Div {})),
+    ("TruncateDiv", |reader| binary(reader, Div {})),
     ("DivNoNan", divided_or_zero),
     ("FloorDiv", floor_div),
-    ("Mod", |node| remainder(node, BinaryFunction::Remainder)),
-    ("TruncateMod", |node| remainder(node, BinaryFunction::Remainder)),
-    ("FloorMod", |node| remainder(node, BinaryFunction::Modulo)),
-    ("Pow", |node| binary(node, Pow {})),
+    ("Mod", |reader| remainder(reader, BinaryFunction::Remainder)),
+    ("TruncateMod", |reader| remainder(reader, BinaryFunction::Remainder)),
+    ("FloorMod", |reader| remainder(reader, BinaryFunction::Modulo)),
+    ("Pow", |reader| binary(reader, Pow {})),
     ("SquaredDifference", squared_difference),
-    ("Maximum", |node| extreme(node, BinaryFunction::Maximum)),
-    ("Minimum", |node| extreme(node, BinaryFunction::Minimum)),
+    ("Maximum", |reader| extreme(reader, BinaryFunction::Maximum)),
+    ("Minimum", |reader| extreme(reader, BinaryFunction::Minimum)),
     ("ClipByValue", clip),
-    ("Equal", |node| compare(node, Relation::Equal, [0, 1])),
+    ("Equal", |reader| compare(reader, Relation::Equal, [0, 1])),
     ("NotEqual", not_equal),
-    ("Less", |node| compare(node, Relation::Less, [0, 1])),
-    ("LessEqual", |node| compare(node, Relation::LessOrEqual, [0, 1])),
-    ("Greater", |node| compare(node, Relation::Less, [1, 0])),
-    ("GreaterEqual", |node| compare(node, Relation::LessOrEqual, [1, 0])),
-    ("LogicalAnd", |node| logical(node, BinaryFunction::And)),
-    ("LogicalOr", |node| logical(node, BinaryFunction::Or)),
+    ("Less", |reader| compare(reader, Relation::Less, [0, 1])),
+    ("LessEqual", |reader| compare(reader, Relation::LessOrEqual, [0, 1])),
+    ("Greater", |reader| compare(reader, Relation::Less, [1, 0])),
+    ("GreaterEqual", |reader| compare(reader, Relation::LessOrEqual, [1, 0])),
+    ("LogicalAnd", |reader| logical(reader, BinaryFunction::And)),
+    ("LogicalOr", |reader| logical(reader, BinaryFunction::Or)),
     ("LogicalNot", not),
     ("Select", select),
-    ("SelectV2", |node| node.finish(Select {}, &[0, 1, 2].map(Arg::Operand))),
+    ("SelectV2", |reader| {
+        reader.finish(Select {}, &[0, 1, 2].map(Arg::Operand))
+    }),
     ("Cast", cast),
 ];
 
-fn binary(node: &mut Node<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
-    node.one_type([0, 1])?;
-    node.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
+fn binary(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
+    reader.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-fn sum(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.ignore(&["N"]);
-    let count = node.operand_count();
-    node.one_type(0..count)?;
+fn sum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.ignore(&["N"]);
+    let count = reader.operand_count();
+    reader.one_type(0..count)?;
     let mut sum = Arg::Operand(0);
     for position in 1..count.saturating_sub(1) {
-        sum = node.plus(&sum, &Arg::Operand(position))?;
+        sum = reader.plus(&sum, &Arg::Operand(position))?;
     }
     match count {
         0 => Err(Refusal::invalid(ReasonCode::MissingOperand, "it has no operands")),
-        1 => node.finish(strait_core::op::Identity {}, &[sum]),
-        _ => node.finish(Add {}, &[sum, Arg::Operand(count - 1)]),
+        1 => reader.finish(strait_core::op::Identity {}, &[sum]),
+        _ => reader.finish(Add {}, &[sum, Arg::Operand(count - 1)]),
     }
 }
 
 /// 0 where the divisor is 0.
-fn divided_or_zero(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.one_type([0, 1])?;
+fn divided_or_zero(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
     let (x, y) = (Arg::Operand(0), Arg::Operand(1));
-    let (zero, one) = (node.number(&y, 0.0)?, node.number(&y, 1.0)?);
-    let is_zero = node.compare(Relation::Equal, &y, &zero)?;
-    let divisor = node.select(&is_zero, &one, &y)?;
-    let quotient = node.over(&x, &divisor)?;
-    node.finish(Select {}, &[is_zero, zero, quotient])
+    let (zero, one) = (reader.number(&y, 0.0)?, reader.number(&y, 1.0)?);
+    let is_zero = reader.compare(Relation::Equal, &y, &zero)?;
+    let divisor = reader.select(&is_zero, &one, &y)?;
+    let quotient = reader.over(&x, &divisor)?;
+    reader.finish(Select {}, &[is_zero, zero, quotient])
 }
 
 /// Of integers, (x − x mod y) / y, whose remainder has the sign of the divisor.
-fn floor_div(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.one_type([0, 1])?;
+fn floor_div(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
     let (x, y) = (Arg::Operand(0), Arg::Operand(1));
-    if node.ty(0)?.elem.is_float() {
-        let quotient = node.over(&x, &y)?;
+    if reader.ty(0)?.elem.is_float() {
+        let quotient = reader.over(&x, &y)?;
         let function = Function::Floor;
-        return node.finish(Unary { function }, &[quotient]);
+        return reader.finish(Unary { function }, &[quotient]);
     }
-    let remainder = node.binary(BinaryFunction::Modulo, &x, &y)?;
-    let multiple = node.minus(&x, &remainder)?;
-    node.finish(Div {}, &[multiple, y])
+    let remainder = reader.binary(BinaryFunction::Modulo, &x, &y)?;
+    let multiple = reader.minus(&x, &remainder)?;
+    reader.finish(Div {}, &[multiple, y])
 }
 
-fn remainder(node: &mut Node<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
-    binary(node, Binary { function })
+fn remainder(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
+    binary(reader, Binary { function })
 }
 
-fn squared_difference(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.one_type([0, 1])?;
-    let difference = node.minus(&Arg::Operand(0), &Arg::Operand(1))?;
-    node.finish(Mul::float(), &[difference.clone(), difference])
+fn squared_difference(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
+    let difference = reader.minus(&Arg::Operand(0), &Arg::Operand(1))?;
+    reader.finish(Mul::float(), &[difference.clone(), difference])
 }
 
 /// The maximum or minimum of a value and one known number is a clip, which targets have.
-fn extreme(node: &mut Node<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
-    node.one_type([0, 1])?;
-    let Some((value, bound)) = bound(node)? else {
-        return node.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)]);
+fn extreme(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
+    let Some((value, bound)) = bound(reader)? else {
+        return reader.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)]);
     };
     let (mut min, mut max) = (f32::NEG_INFINITY, f32::INFINITY);
     match function {
         BinaryFunction::Maximum => min = bound,
         _ => max = bound,
     }
-    node.finish(Clip { min, max }, &[Arg::Operand(value)])
+    reader.finish(Clip { min, max }, &[Arg::Operand(value)])
 }
 
 /// A value and one known number, if that is what the two operands are.
-fn bound(node: &mut Node<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
+fn bound(reader: &mut OperatorReader<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
     for (value, number) in [(0, 1), (1, 0)] {
-        let rank = node.rank(value)?;
-        let Some(tensor) = node.constant(number)? else {
+        let rank = reader.rank(value)?;
+        let Some(tensor) = reader.constant(number)? else {
             continue;
         };
-        let is_value = node.constant(value)?.is_none();
+        let is_value = reader.constant(value)?.is_none();
         // A number of a higher rank would give the result its rank.
         if is_value && tensor.len() == 1 && tensor.shape().len() <= rank && tensor.elem().is_float() {
-            return Ok(node.known_float(number, "bound")?.map(|number| (value, number)));
+            return Ok(reader.known_float(number, "bound")?.map(|number| (value, number)));
         }
     }
     Ok(None)
 }
 
-fn clip(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.one_type([0, 1, 2])?;
-    let is_float = node.ty(0)?.elem.is_float();
+fn clip(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.one_type([0, 1, 2])?;
+    let is_float = reader.ty(0)?.elem.is_float();
     if is_float
-        && let (Some(min), Some(max)) = (node.constant(1)?, node.constant(2)?)
+        && let (Some(min), Some(max)) = (reader.constant(1)?, reader.constant(2)?)
         && min.len() == 1
         && max.len() == 1
     {
-        let (min, max) = (node.known_float(1, "lower bound")?, node.known_float(2, "upper bound")?);
+        let (min, max) = (
+            reader.known_float(1, "lower bound")?,
+            reader.known_float(2, "upper bound")?,
+        );
         let (min, max) = (min.unwrap_or(f32::NEG_INFINITY), max.unwrap_or(f32::INFINITY));
-        return node.finish(Clip { min, max }, &[Arg::Operand(0)]);
+        return reader.finish(Clip { min, max }, &[Arg::Operand(0)]);
     }
-    let below = node.binary(BinaryFunction::Minimum, &Arg::Operand(0), &Arg::Operand(2))?;
+    let below = reader.binary(BinaryFunction::Minimum, &Arg::Operand(0), &Arg::Operand(2))?;
     let function = BinaryFunction::Maximum;
-    node.finish(Binary { function }, &[below, Arg::Operand(1)])
+    reader.finish(Binary { function }, &[below, Arg::Operand(1)])
 }
 
-fn compare(node: &mut Node<'_, '_>, relation: Relation, order: [usize; 2]) -> Result<(), Refusal> {
+fn compare(reader: &mut OperatorReader<'_, '_>, relation: Relation, order: [usize; 2]) -> Result<(), Refusal> {
     // What becomes of shapes that do not fit, which inference refuses.
-    node.ignore(&["incompatible_shape_error"]);
-    node.one_type([0, 1])?;
-    node.finish(Compare { relation }, &order.map(Arg::Operand))
+    reader.ignore(&["incompatible_shape_error"]);
+    reader.one_type([0, 1])?;
+    reader.finish(Compare { relation }, &order.map(Arg::Operand))
 }
 
-fn negated(node: &mut Node<'_, '_>, truth: Arg) -> Result<(), Refusal> {
-    let all = Arg::Constant(node.truths(&[], &[true])?);
+fn negated(reader: &mut OperatorReader<'_, '_>, truth: Arg) -> Result<(), Refusal> {
+    let all = Arg::Constant(reader.truths(&[], &[true])?);
     let function = BinaryFunction::Xor;
-    node.finish(Binary { function }, &[truth, all])
+    reader.finish(Binary { function }, &[truth, all])
 }
 
-fn not_equal(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.ignore(&["incompatible_shape_error"]);
-    node.one_type([0, 1])?;
-    let equal = node.compare(Relation::Equal, &Arg::Operand(0), &Arg::Operand(1))?;
-    negated(node, equal)
+fn not_equal(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.ignore(&["incompatible_shape_error"]);
+    reader.one_type([0, 1])?;
+    let equal = reader.compare(Relation::Equal, &Arg::Operand(0), &Arg::Operand(1))?;
+    negated(reader, equal)
 }
 
-fn not(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    truths(node, &[0])?;
-    negated(node, Arg::Operand(0))
+fn not(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    truths(reader, &[0])?;
+    negated(reader, Arg::Operand(0))
 }
 
-fn logical(node: &mut Node<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
-    truths(node, &[0, 1])?;
-    node.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)])
+fn logical(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
+    truths(reader, &[0, 1])?;
+    reader.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
 /// Refuses operands that are no truth values.
-fn truths(node: &mut Node<'_, '_>, positions: &[usize]) -> Result<(), Refusal> {
+fn truths(reader: &mut OperatorReader<'_, '_>, positions: &[usize]) -> Result<(), Refusal> {
     for &position in positions {
-        let elem = node.ty(position)?.elem;
+        let elem = reader.ty(position)?.elem;
         if elem != Elem::Bool {
             let text = format!("operand {position} is of type {elem}, and not of truth values");
             return Err(Refusal::invalid(ReasonCode::OperandType, text));
@@ -187,29 +192,29 @@ fn truths(node: &mut Node<'_, '_>, positions: &[usize]) -> Result<(), Refusal> {
 }
 
 /// The condition may be a list of one for each of the first axis, which broadcasts from there.
-fn select(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let (condition, rank) = (node.rank(0)?, node.rank(1)?);
+fn select(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let (condition, rank) = (reader.rank(0)?, reader.rank(1)?);
     let mut args = [0, 1, 2].map(Arg::Operand);
     if condition == 1 && rank > 1 {
         let behind: Vec<i64> = (1..rank as i64).collect();
-        args[0] = node.unsqueezed(&args[0], &behind)?;
+        args[0] = reader.unsqueezed(&args[0], &behind)?;
     }
-    node.finish(Select {}, &args)
+    reader.finish(Select {}, &args)
 }
 
 /// Floats become integers by truncation here and there; `Truncate` says how a float is made narrower, which no float is here.
-fn cast(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.ignore(&["Truncate"]);
-    let to = node.elem("DstT")?;
+fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.ignore(&["Truncate"]);
+    let to = reader.elem("DstT")?;
     let to = to.ok_or_else(|| Refusal::invalid(ReasonCode::AttributeType, "`DstT` is missing"))?;
-    let from = node.ty(0)?.elem;
+    let from = reader.ty(0)?.elem;
     let to = match to {
         // Floats of 16 bits are computed with as f32.
         Elem::F16 | Elem::BF16 => Elem::F32,
         other => other,
     };
     match from == to {
-        true => node.finish(strait_core::op::Identity {}, &[Arg::Operand(0)]),
-        false => node.finish(Cast { to }, &[Arg::Operand(0)]),
+        true => reader.finish(strait_core::op::Identity {}, &[Arg::Operand(0)]),
+        false => reader.finish(Cast { to }, &[Arg::Operand(0)]),
     }
 }

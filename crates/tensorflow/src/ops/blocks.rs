@@ -6,49 +6,49 @@ use strait_import::{Arg, BlockOrder, Refusal};
 use super::Row;
 use super::layout::{finish, layout, to_first};
 use super::pad::amounts;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
-    ("SpaceToBatchND", |node| {
-        let (block, paddings) = block(node, "padding")?;
-        node.finish_space_to_batch(&block, &paddings)
+    ("SpaceToBatchND", |reader| {
+        let (block, paddings) = block(reader, "padding")?;
+        reader.finish_space_to_batch(&block, &paddings)
     }),
-    ("BatchToSpaceND", |node| {
-        let (block, crops) = block(node, "crop")?;
-        node.finish_batch_to_space(&block, &crops)
+    ("BatchToSpaceND", |reader| {
+        let (block, crops) = block(reader, "crop")?;
+        reader.finish_batch_to_space(&block, &crops)
     }),
-    ("SpaceToBatch", |node| {
-        let block = [side(node)?; 2];
-        let paddings = amounts(node, 1, "padding", 2)?;
-        node.finish_space_to_batch(&block, &paddings)
+    ("SpaceToBatch", |reader| {
+        let block = [side(reader)?; 2];
+        let paddings = amounts(reader, 1, "padding", 2)?;
+        reader.finish_space_to_batch(&block, &paddings)
     }),
-    ("BatchToSpace", |node| {
-        let block = [side(node)?; 2];
-        let crops = amounts(node, 1, "crop", 2)?;
-        node.finish_batch_to_space(&block, &crops)
+    ("BatchToSpace", |reader| {
+        let block = [side(reader)?; 2];
+        let crops = amounts(reader, 1, "crop", 2)?;
+        reader.finish_batch_to_space(&block, &crops)
     }),
-    ("SpaceToDepth", |node| {
-        let (side, layout) = (side(node)?, layout(node)?);
-        let image = to_first(node, layout, Arg::Operand(0))?;
-        let (op, image) = node.space_to_depth(&image, side, BlockOrder::Slow)?;
-        finish(node, layout, op, &[image])
+    ("SpaceToDepth", |reader| {
+        let (side, layout) = (side(reader)?, layout(reader)?);
+        let image = to_first(reader, layout, Arg::Operand(0))?;
+        let (op, image) = reader.space_to_depth(&image, side, BlockOrder::Slow)?;
+        finish(reader, layout, op, &[image])
     }),
-    ("DepthToSpace", |node| {
-        let (side, layout) = (side(node)?, layout(node)?);
-        let image = to_first(node, layout, Arg::Operand(0))?;
-        let (op, image) = node.depth_to_space(&image, side, BlockOrder::Slow)?;
-        finish(node, layout, op, &[image])
+    ("DepthToSpace", |reader| {
+        let (side, layout) = (side(reader)?, layout(reader)?);
+        let image = to_first(reader, layout, Arg::Operand(0))?;
+        let (op, image) = reader.depth_to_space(&image, side, BlockOrder::Slow)?;
+        finish(reader, layout, op, &[image])
     }),
 ];
 
-fn side(node: &mut Node<'_, '_>) -> Result<i64, Refusal> {
-    let side = node.int("block_size")?.filter(|&side| side > 0);
+fn side(reader: &mut OperatorReader<'_, '_>) -> Result<i64, Refusal> {
+    let side = reader.int("block_size")?.filter(|&side| side > 0);
     side.ok_or_else(|| Refusal::invalid(ReasonCode::Blocks, "`block_size` has to be positive"))
 }
 
 /// The sides of a block, which are operand 1, and the amounts for each, which are operand 2.
-fn block(node: &mut Node<'_, '_>, what: &str) -> Result<(Vec<i64>, Vec<[i64; 2]>), Refusal> {
-    let block = node.known_ints(1, "block")?.unwrap_or_default();
-    let amounts = amounts(node, 2, what, block.len())?;
+fn block(reader: &mut OperatorReader<'_, '_>, what: &str) -> Result<(Vec<i64>, Vec<[i64; 2]>), Refusal> {
+    let block = reader.known_ints(1, "block")?.unwrap_or_default();
+    let amounts = amounts(reader, 2, what, block.len())?;
     Ok((block, amounts))
 }

@@ -9,19 +9,19 @@ use strait_import::{Arg, Refusal};
 use super::Row;
 use super::layout::{Layout, finish, layout, to_first};
 use super::window::{Window, same, spatial, window};
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
-    ("Conv2D", |node| convolution(node, 2)),
-    ("Conv3D", |node| convolution(node, 3)),
+    ("Conv2D", |reader| convolution(reader, 2)),
+    ("Conv3D", |reader| convolution(reader, 3)),
     ("DepthwiseConv2dNative", depthwise),
-    ("Conv2DBackpropInput", |node| transposed(node, 2)),
-    ("Conv3DBackpropInputV2", |node| transposed(node, 3)),
+    ("Conv2DBackpropInput", |reader| transposed(reader, 2)),
+    ("Conv3DBackpropInputV2", |reader| transposed(reader, 3)),
 ];
 
 /// The extents of the filter, which is operand 1.
-fn filter(node: &mut Node<'_, '_>, axes: usize) -> Result<SmallVec<[u64; 4]>, Refusal> {
-    let shape = node.ty(1)?.shape;
+fn filter(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<SmallVec<[u64; 4]>, Refusal> {
+    let shape = reader.ty(1)?.shape;
     let wrong = || Refusal::invalid(ReasonCode::ConvWeight, format!("the filter has the shape {shape:?}"));
     let extents = fixed_dims(&shape).ok_or_else(wrong)?;
     match extents.len() == axes + 2 {
@@ -53,8 +53,8 @@ fn with_groups(window: Window, groups: u32) -> Conv {
 }
 
 /// The number of channels that an image has.
-fn channels(node: &mut Node<'_, '_>, layout: Layout, operand: usize) -> Result<u64, Refusal> {
-    let shape = node.ty(operand)?.shape;
+fn channels(reader: &mut OperatorReader<'_, '_>, layout: Layout, operand: usize) -> Result<u64, Refusal> {
+    let shape = reader.ty(operand)?.shape;
     let channels = shape.get(layout.channels(shape.len())).and_then(|dim| dim.fixed());
     channels.ok_or_else(|| {
         let text = "the number of channels is symbolic; bind it to a number";
@@ -72,55 +72,55 @@ fn whole(channels: u64, part: u64) -> Result<u32, Refusal> {
     })
 }
 
-fn convolution(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
-    node.ignore(&["use_cudnn_on_gpu"]);
-    let layout = layout(node)?;
-    let filter = filter(node, axes)?;
-    let window = window(node, layout, &filter[..axes])?;
-    let groups = whole(channels(node, layout, 0)?, filter[axes])?;
-    let weight = node.transposed(&Arg::Operand(1), &turned(axes))?;
-    let x = to_first(node, layout, Arg::Operand(0))?;
-    finish(node, layout, with_groups(window, groups), &[x, weight])
+fn convolution(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refusal> {
+    reader.ignore(&["use_cudnn_on_gpu"]);
+    let layout = layout(reader)?;
+    let filter = filter(reader, axes)?;
+    let window = window(reader, layout, &filter[..axes])?;
+    let groups = whole(channels(reader, layout, 0)?, filter[axes])?;
+    let weight = reader.transposed(&Arg::Operand(1), &turned(axes))?;
+    let x = to_first(reader, layout, Arg::Operand(0))?;
+    finish(reader, layout, with_groups(window, groups), &[x, weight])
 }
 
 /// A filter [kernel…, channels, multiplier]: each channel has as many results of its own.
-fn depthwise(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let layout = layout(node)?;
-    let filter = filter(node, 2)?;
-    let window = window(node, layout, &filter[..2])?;
-    let groups = whole(channels(node, layout, 0)?, 1)?;
+fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let layout = layout(reader)?;
+    let filter = filter(reader, 2)?;
+    let window = window(reader, layout, &filter[..2])?;
+    let groups = whole(channels(reader, layout, 0)?, 1)?;
     let extent = |extent: u64| i64::try_from(extent).unwrap_or(i64::MAX);
     let [rows, columns, depth, multiplier] = [0, 1, 2, 3].map(|axis| extent(filter[axis]));
     if depth != i64::from(groups) {
         let text = format!("{groups} channels for a filter of {depth}");
         return Err(Refusal::invalid(ReasonCode::ConvChannels, text));
     }
-    let weight = node.transposed(&Arg::Operand(1), &[2, 3, 0, 1])?;
-    let weight = node.reshaped(&weight, &[depth.saturating_mul(multiplier), 1, rows, columns])?;
-    let x = to_first(node, layout, Arg::Operand(0))?;
-    finish(node, layout, with_groups(window, groups), &[x, weight])
+    let weight = reader.transposed(&Arg::Operand(1), &[2, 3, 0, 1])?;
+    let weight = reader.reshaped(&weight, &[depth.saturating_mul(multiplier), 1, rows, columns])?;
+    let x = to_first(reader, layout, Arg::Operand(0))?;
+    finish(reader, layout, with_groups(window, groups), &[x, weight])
 }
 
 /// The gradient of a convolution by its operand, whose extents are operand 0: what the convolution would have padded is cut off
 /// here, and positions that none of its windows would have reached are added behind.
-fn transposed(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
-    node.ignore(&["use_cudnn_on_gpu"]);
-    let layout = layout(node)?;
-    let filter = filter(node, axes)?;
-    let wanted = match node.late_list(0)? {
+fn transposed(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refusal> {
+    reader.ignore(&["use_cudnn_on_gpu"]);
+    let layout = layout(reader)?;
+    let filter = filter(reader, axes)?;
+    let wanted = match reader.late_list(0)? {
         Some(list) => list,
-        None => node.known_ints(0, "shape")?.unwrap_or_default(),
+        None => reader.known_ints(0, "shape")?.unwrap_or_default(),
     };
-    let shape = node.ty(2)?.shape;
+    let shape = reader.ty(2)?.shape;
     if wanted.len() != axes + 2 || shape.len() != axes + 2 {
         let text = format!("a result of shape {wanted:?} from an operand of rank {}", shape.len());
         return Err(Refusal::invalid(ReasonCode::ConvRank, text));
     }
     let ones = || SmallVec::from_elem(1, axes);
-    let stride: SmallVec<[u32; 2]> = spatial(node, "strides", layout, axes)?.unwrap_or_else(ones);
-    let dilation = spatial(node, "dilations", layout, axes)?.unwrap_or_else(ones);
-    let explicit = node.ints("explicit_paddings")?.unwrap_or_default();
-    let padding = node.text("padding", "")?;
+    let stride: SmallVec<[u32; 2]> = spatial(reader, "strides", layout, axes)?.unwrap_or_else(ones);
+    let dilation = spatial(reader, "dilations", layout, axes)?.unwrap_or_else(ones);
+    let explicit = reader.ints("explicit_paddings")?.unwrap_or_default();
+    let padding = reader.text("padding", "")?;
     if padding == "EXPLICIT" || !explicit.is_empty() {
         return Err(Refusal::unsupported("`padding` is `EXPLICIT`"));
     }
@@ -148,7 +148,7 @@ fn transposed(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
             Refusal::invalid(ReasonCode::Window, text)
         })?;
     }
-    let groups = whole(channels(node, layout, 2)?, filter[axes + 1])?;
+    let groups = whole(channels(reader, layout, 2)?, filter[axes + 1])?;
     let op = ConvTranspose {
         stride,
         pad,
@@ -156,7 +156,7 @@ fn transposed(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
         output_padding: more,
         groups,
     };
-    let weight = node.transposed(&Arg::Operand(1), &turned(axes))?;
-    let x = to_first(node, layout, Arg::Operand(2))?;
-    finish(node, layout, op, &[x, weight])
+    let weight = reader.transposed(&Arg::Operand(1), &turned(axes))?;
+    let x = to_first(reader, layout, Arg::Operand(2))?;
+    finish(reader, layout, op, &[x, weight])
 }

@@ -8,26 +8,26 @@ use strait_core::{ReasonCode, TensorData};
 use strait_import::{Arg, Refusal};
 
 use super::Row;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
-    ("FakeQuantWithMinMaxArgs", |node| {
-        let min = node.float("min")?.unwrap_or(-6.0);
-        let max = node.float("max")?.unwrap_or(6.0);
-        let grid = Grid::nudged(&codes(node)?, min, max)?;
-        one_grid(node, &grid)
+    ("FakeQuantWithMinMaxArgs", |reader| {
+        let min = reader.float("min")?.unwrap_or(-6.0);
+        let max = reader.float("max")?.unwrap_or(6.0);
+        let grid = Grid::nudged(&codes(reader)?, min, max)?;
+        one_grid(reader, &grid)
     }),
-    ("FakeQuantWithMinMaxVars", |node| {
+    ("FakeQuantWithMinMaxVars", |reader| {
         let [min, max] =
-            [(1, "least number"), (2, "largest number")].map(|(position, what)| node.known_float(position, what));
+            [(1, "least number"), (2, "largest number")].map(|(position, what)| reader.known_float(position, what));
         let (min, max) = (min?.unwrap_or(0.0), max?.unwrap_or(0.0));
-        let grid = Grid::nudged(&codes(node)?, min, max)?;
-        one_grid(node, &grid)
+        let grid = Grid::nudged(&codes(reader)?, min, max)?;
+        one_grid(reader, &grid)
     }),
     ("FakeQuantWithMinMaxVarsPerChannel", by_channel),
-    ("QuantizeAndDequantizeV2", |node| symmetric(node, Some([1, 2]))),
-    ("QuantizeAndDequantizeV3", |node| symmetric(node, Some([1, 2]))),
-    ("QuantizeAndDequantizeV4", |node| symmetric(node, Some([1, 2]))),
+    ("QuantizeAndDequantizeV2", |reader| symmetric(reader, Some([1, 2]))),
+    ("QuantizeAndDequantizeV3", |reader| symmetric(reader, Some([1, 2]))),
+    ("QuantizeAndDequantizeV4", |reader| symmetric(reader, Some([1, 2]))),
 ];
 
 fn invalid(text: impl Into<String>) -> Refusal {
@@ -35,12 +35,12 @@ fn invalid(text: impl Into<String>) -> Refusal {
 }
 
 /// The least and the largest code.
-fn codes(node: &mut Node<'_, '_>) -> Result<[f32; 2], Refusal> {
-    let bits = node.int("num_bits")?.unwrap_or(8);
+fn codes(reader: &mut OperatorReader<'_, '_>) -> Result<[f32; 2], Refusal> {
+    let bits = reader.int("num_bits")?.unwrap_or(8);
     if !(2..=16).contains(&bits) {
         return Err(invalid(format!("`num_bits` is {bits}")));
     }
-    let least = if node.flag("narrow_range")? { 1.0 } else { 0.0 };
+    let least = if reader.flag("narrow_range")? { 1.0 } else { 0.0 };
     Ok([least, ((1i64 << bits) - 1) as f32])
 }
 
@@ -78,18 +78,18 @@ impl Grid {
     }
 }
 
-fn one_grid(node: &mut Node<'_, '_>, grid: &Grid) -> Result<(), Refusal> {
+fn one_grid(reader: &mut OperatorReader<'_, '_>, grid: &Grid) -> Result<(), Refusal> {
     if grid.is_nothing() {
-        return node.finish(Clip { min: 0.0, max: 0.0 }, &[Arg::Operand(0)]);
+        return reader.finish(Clip { min: 0.0, max: 0.0 }, &[Arg::Operand(0)]);
     }
     let clip = Clip {
         min: grid.min,
         max: grid.max,
     };
-    let clipped = node.push(clip, &[Arg::Operand(0)])?;
+    let clipped = reader.push(clip, &[Arg::Operand(0)])?;
     let number = |value: f32| Arg::Constant(TensorData::scalar(value));
     rounded(
-        node,
+        reader,
         &clipped,
         number(grid.min),
         number(1.0 / grid.step),
@@ -98,20 +98,26 @@ fn one_grid(node: &mut Node<'_, '_>, grid: &Grid) -> Result<(), Refusal> {
 }
 
 /// Rounded halves up to steps from `min` on.
-fn rounded(node: &mut Node<'_, '_>, clipped: &Arg, min: Arg, inverse: Arg, step: Arg) -> Result<(), Refusal> {
-    let moved = node.minus(clipped, &min)?;
-    let steps = node.times(&moved, &inverse)?;
-    let steps = node.shifted(&steps, 0.5)?;
-    let steps = node.function(Function::Floor, &steps)?;
-    let back = node.times(&steps, &step)?;
-    node.finish(Add {}, &[back, min])
+fn rounded(
+    reader: &mut OperatorReader<'_, '_>,
+    clipped: &Arg,
+    min: Arg,
+    inverse: Arg,
+    step: Arg,
+) -> Result<(), Refusal> {
+    let moved = reader.minus(clipped, &min)?;
+    let steps = reader.times(&moved, &inverse)?;
+    let steps = reader.shifted(&steps, 0.5)?;
+    let steps = reader.function(Function::Floor, &steps)?;
+    let back = reader.times(&steps, &step)?;
+    reader.finish(Add {}, &[back, min])
 }
 
 /// A grid for each position of the last axis.
-fn by_channel(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let codes = codes(node)?;
+fn by_channel(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let codes = codes(reader)?;
     let mut list = |position, what: &str| -> Result<Vec<f32>, Refusal> {
-        let tensor = node
+        let tensor = reader
             .known(position, what)?
             .ok_or_else(|| invalid(format!("its {what} is missing")))?;
         Ok(tensor.to_f32()?.into_owned())
@@ -131,50 +137,52 @@ fn by_channel(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
         .collect();
     let grids = grids?;
     let count = grids.len() as u64;
-    let constant = |node: &Node<'_, '_>, of: fn(&Grid) -> f32| {
+    let constant = |reader: &OperatorReader<'_, '_>, of: fn(&Grid) -> f32| {
         let numbers = grids.iter().map(|grid| if grid.is_nothing() { 0.0 } else { of(grid) });
-        Ok::<Arg, Refusal>(Arg::Constant(node.floats_of(&[count], &numbers.collect::<Vec<f32>>())?))
+        Ok::<Arg, Refusal>(Arg::Constant(
+            reader.floats_of(&[count], &numbers.collect::<Vec<f32>>())?,
+        ))
     };
-    let (low, high) = (constant(node, |grid| grid.min)?, constant(node, |grid| grid.max)?);
+    let (low, high) = (constant(reader, |grid| grid.min)?, constant(reader, |grid| grid.max)?);
     let (inverse, step) = (
-        constant(node, |grid| 1.0 / grid.step)?,
-        constant(node, |grid| grid.step)?,
+        constant(reader, |grid| 1.0 / grid.step)?,
+        constant(reader, |grid| grid.step)?,
     );
-    let clipped = node.binary(BinaryFunction::Maximum, &Arg::Operand(0), &low)?;
-    let clipped = node.binary(BinaryFunction::Minimum, &clipped, &high)?;
-    rounded(node, &clipped, low, inverse, step)
+    let clipped = reader.binary(BinaryFunction::Maximum, &Arg::Operand(0), &low)?;
+    let clipped = reader.binary(BinaryFunction::Minimum, &clipped, &high)?;
+    rounded(reader, &clipped, low, inverse, step)
 }
 
 /// A grid without a zero point, of a range that is given: codes are round(x · scale), and back by 1 / scale.
-fn symmetric(node: &mut Node<'_, '_>, range: Option<[usize; 2]>) -> Result<(), Refusal> {
-    let signed = !node.has_attribute("signed_input") || node.flag("signed_input")?;
-    let narrow = node.flag("narrow_range")?;
-    let given = match node.op() {
-        "QuantizeAndDequantizeV2" => node.has_attribute("range_given") && node.flag("range_given")?,
-        _ => !node.has_attribute("range_given") || node.flag("range_given")?,
+fn symmetric(reader: &mut OperatorReader<'_, '_>, range: Option<[usize; 2]>) -> Result<(), Refusal> {
+    let signed = !reader.has_attribute("signed_input") || reader.flag("signed_input")?;
+    let narrow = reader.flag("narrow_range")?;
+    let given = match reader.op() {
+        "QuantizeAndDequantizeV2" => reader.has_attribute("range_given") && reader.flag("range_given")?,
+        _ => !reader.has_attribute("range_given") || reader.flag("range_given")?,
     };
     if !given {
         let text = "its range is that of the numbers that it is given; give it one, with `range_given`";
         return Err(Refusal::unsupported(text));
     }
-    if node.int("axis")?.unwrap_or(-1) != -1 {
+    if reader.int("axis")?.unwrap_or(-1) != -1 {
         return Err(Refusal::unsupported("it has a range for each position of an axis"));
     }
-    let bits = match node.op() {
+    let bits = match reader.op() {
         "QuantizeAndDequantizeV3" => {
-            let bits = node.known_ints(3, "number of bits")?.unwrap_or_default();
+            let bits = reader.known_ints(3, "number of bits")?.unwrap_or_default();
             bits.first().copied().unwrap_or(8)
         }
-        _ => node.int("num_bits")?.unwrap_or(8),
+        _ => reader.int("num_bits")?.unwrap_or(8),
     };
     if !(2..=16).contains(&bits) {
         return Err(invalid(format!("it rounds to {bits} bits")));
     }
-    let mode = node.text("round_mode", "HALF_TO_EVEN")?;
+    let mode = reader.text("round_mode", "HALF_TO_EVEN")?;
     let [low, high] = range.unwrap_or([1, 2]);
     let (min, max) = (
-        node.known_float(low, "least number")?,
-        node.known_float(high, "largest number")?,
+        reader.known_float(low, "least number")?,
+        reader.known_float(high, "largest number")?,
     );
     let (min, max) = (min.unwrap_or(0.0), max.unwrap_or(0.0));
     let [least, largest] = match (signed, narrow) {
@@ -195,16 +203,16 @@ fn symmetric(node: &mut Node<'_, '_>, range: Option<[usize; 2]>) -> Result<(), R
     if !(scale.is_finite() && inverse.is_finite()) || scale == f32::MAX || min > max {
         return Err(invalid(format!("its range is {min} to {max}")));
     }
-    let clipped = node.push(Clip { min, max }, &[Arg::Operand(0)])?;
-    let steps = node.scaled(&clipped, scale.into())?;
+    let clipped = reader.push(Clip { min, max }, &[Arg::Operand(0)])?;
+    let steps = reader.scaled(&clipped, scale.into())?;
     let steps = match mode {
-        "HALF_TO_EVEN" => node.function(Function::Round, &steps)?,
+        "HALF_TO_EVEN" => reader.function(Function::Round, &steps)?,
         "HALF_UP" => {
-            let moved = node.shifted(&steps, 0.5)?;
-            node.function(Function::Floor, &moved)?
+            let moved = reader.shifted(&steps, 0.5)?;
+            reader.function(Function::Floor, &moved)?
         }
         other => return Err(Refusal::Unsupported(format!("`round_mode` is {other}"))),
     };
-    let inverse = node.number(&steps, inverse.into())?;
-    node.finish(Mul::float(), &[steps, inverse])
+    let inverse = reader.number(&steps, inverse.into())?;
+    reader.finish(Mul::float(), &[steps, inverse])
 }

@@ -5,7 +5,7 @@ use strait_core::{Op, ReasonCode};
 use strait_import::{Arg, Refusal};
 
 use super::Row;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
     ("Identity", identity),
@@ -21,30 +21,30 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// The rest of what these do is for people who look for a fault.
-fn identity(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.ignore(&["message", "shape", "first_n", "summarize"]);
-    pass(node, 0, 0)
+fn identity(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.ignore(&["message", "shape", "first_n", "summarize"]);
+    pass(reader, 0, 0)
 }
 
-fn each(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    (0..node.operand_count()).try_for_each(|position| pass(node, position, position))
+fn each(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    (0..reader.operand_count()).try_for_each(|position| pass(reader, position, position))
 }
 
 /// A constant stays one, and none of its elements is touched.
-fn pass(node: &mut Node<'_, '_>, operand: usize, result: usize) -> Result<(), Refusal> {
-    if let Some(tensor) = node.constant(operand)? {
-        node.define_constant(result, tensor);
+fn pass(reader: &mut OperatorReader<'_, '_>, operand: usize, result: usize) -> Result<(), Refusal> {
+    if let Some(tensor) = reader.constant(operand)? {
+        reader.define_constant(result, tensor);
         return Ok(());
     }
-    node.finish_result(result, Op::from(Identity {}), &[Arg::Operand(operand)])
+    reader.finish_result(result, Op::from(Identity {}), &[Arg::Operand(operand)])
 }
 
 /// A node whose only operand is its only result that is there.
-pub(super) fn passes(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.ignore(&["N"]);
-    let result = (0..node.result_count()).find(|&result| node.has_result(result));
+pub(super) fn passes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.ignore(&["N"]);
+    let result = (0..reader.result_count()).find(|&result| reader.has_result(result));
     match result {
-        Some(result) => pass(node, 0, result),
+        Some(result) => pass(reader, 0, result),
         None => Err(Refusal::invalid(ReasonCode::MissingTensor, "no result of it is there")),
     }
 }

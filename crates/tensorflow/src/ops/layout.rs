@@ -7,7 +7,7 @@ use strait_core::ReasonCode;
 use strait_core::op::Transpose;
 use strait_import::{Arg, Refusal};
 
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 /// The place of the channels among the axes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub(super) enum Layout {
 }
 
 /// The order of axes that `data_format` says; channels are last where it says nothing.
-pub(super) fn layout(node: &mut Node<'_, '_>) -> Result<Layout, Refusal> {
-    match node.text("data_format", "NHWC")? {
+pub(super) fn layout(reader: &mut OperatorReader<'_, '_>) -> Result<Layout, Refusal> {
+    match reader.text("data_format", "NHWC")? {
         "NHWC" | "NDHWC" => Ok(Layout::Last),
         "NCHW" | "NCDHW" => Ok(Layout::First),
         other => Err(Refusal::Unsupported(format!("`data_format` is {other}"))),
@@ -46,8 +46,8 @@ impl Layout {
 }
 
 /// Operand 0 with its channels first.
-pub(super) fn to_first(node: &mut Node<'_, '_>, layout: Layout, x: Arg) -> Result<Arg, Refusal> {
-    let rank = node.arg_type(&x)?.shape.len();
+pub(super) fn to_first(reader: &mut OperatorReader<'_, '_>, layout: Layout, x: Arg) -> Result<Arg, Refusal> {
+    let rank = reader.arg_type(&x)?.shape.len();
     if layout == Layout::First {
         return Ok(x);
     }
@@ -55,7 +55,7 @@ pub(super) fn to_first(node: &mut Node<'_, '_>, layout: Layout, x: Arg) -> Resul
         return Err(rank_of(rank));
     }
     let permutation = [0, rank - 1].into_iter().chain(1..rank - 1).map(|axis| axis as u32);
-    node.push(
+    reader.push(
         Transpose {
             permutation: permutation.collect(),
         },
@@ -64,17 +64,22 @@ pub(super) fn to_first(node: &mut Node<'_, '_>, layout: Layout, x: Arg) -> Resul
 }
 
 /// Adds an op on channels that are first, whose result the node has in its own order.
-pub(super) fn finish(node: &mut Node<'_, '_>, layout: Layout, op: impl Into<Op>, args: &[Arg]) -> Result<(), Refusal> {
+pub(super) fn finish(
+    reader: &mut OperatorReader<'_, '_>,
+    layout: Layout,
+    op: impl Into<Op>,
+    args: &[Arg],
+) -> Result<(), Refusal> {
     if layout == Layout::First {
-        return node.finish(op, args);
+        return reader.finish(op, args);
     }
-    let result = node.push(op, args)?;
-    let rank = node.arg_type(&result)?.shape.len();
+    let result = reader.push(op, args)?;
+    let rank = reader.arg_type(&result)?.shape.len();
     if rank < 3 {
         return Err(rank_of(rank));
     }
     let permutation = std::iter::once(0).chain(2..rank).chain([1]).map(|axis| axis as u32);
-    node.finish(
+    reader.finish(
         Transpose {
             permutation: permutation.collect(),
         },

@@ -6,42 +6,42 @@ use strait_core::op::{Identity, Transpose};
 use strait_import::{Arg, Refusal, einsum, matrix_product};
 
 use super::Row;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
-    ("MatMul", |node| product(node, ["transpose_a", "transpose_b"])),
-    ("BatchMatMul", |node| product(node, ["adj_x", "adj_y"])),
-    ("BatchMatMulV2", |node| product(node, ["adj_x", "adj_y"])),
-    ("BatchMatMulV3", |node| product(node, ["adj_x", "adj_y"])),
-    ("Einsum", |node| {
-        node.ignore(&["N"]);
-        let equation = node.text("equation", "")?;
-        einsum(node, equation)
+    ("MatMul", |reader| product(reader, ["transpose_a", "transpose_b"])),
+    ("BatchMatMul", |reader| product(reader, ["adj_x", "adj_y"])),
+    ("BatchMatMulV2", |reader| product(reader, ["adj_x", "adj_y"])),
+    ("BatchMatMulV3", |reader| product(reader, ["adj_x", "adj_y"])),
+    ("Einsum", |reader| {
+        reader.ignore(&["N"]);
+        let equation = reader.text("equation", "")?;
+        einsum(reader, equation)
     }),
 ];
 
-fn product(node: &mut Node<'_, '_>, turned: [&'static str; 2]) -> Result<(), Refusal> {
+fn product(reader: &mut OperatorReader<'_, '_>, turned: [&'static str; 2]) -> Result<(), Refusal> {
     // What a gradient may take for granted.
-    node.ignore(&["grad_a", "grad_b", "grad_x", "grad_y"]);
-    node.one_type([0, 1])?;
+    reader.ignore(&["grad_a", "grad_b", "grad_x", "grad_y"]);
+    reader.one_type([0, 1])?;
     let mut args = [Arg::Operand(0), Arg::Operand(1)];
     for (arg, key) in args.iter_mut().zip(turned) {
-        if node.flag(key)? {
-            *arg = last_two_turned(node, arg)?;
+        if reader.flag(key)? {
+            *arg = last_two_turned(reader, arg)?;
         }
     }
-    node.finish(matrix_product(), &args)
+    reader.finish(matrix_product(), &args)
 }
 
 /// The last two axes in the other order.
-fn last_two_turned(node: &mut Node<'_, '_>, x: &Arg) -> Result<Arg, Refusal> {
-    let rank = node.arg_type(x)?.shape.len();
+fn last_two_turned(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<Arg, Refusal> {
+    let rank = reader.arg_type(x)?.shape.len();
     let mut permutation: Vec<u32> = (0..rank as u32).collect();
     match permutation.as_mut_slice() {
         [.., a, b] => std::mem::swap(a, b),
         // Inference says what is wrong with it.
-        _ => return node.push(Identity {}, from_ref(x)),
+        _ => return reader.push(Identity {}, from_ref(x)),
     }
     let permutation = permutation.into();
-    node.push(Transpose { permutation }, from_ref(x))
+    reader.push(Transpose { permutation }, from_ref(x))
 }

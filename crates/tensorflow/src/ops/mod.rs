@@ -26,11 +26,11 @@ use std::sync::OnceLock;
 use strait_import::Refusal;
 
 use crate::graph::Graph;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 use crate::switches::Branch;
 
 /// Reads one node.
-pub(crate) type Map = fn(&mut Node<'_, '_>) -> Result<(), Refusal>;
+pub(crate) type Map = fn(&mut OperatorReader<'_, '_>) -> Result<(), Refusal>;
 
 /// An operator and what reads it.
 type Row = (&'static str, Map);

@@ -7,7 +7,7 @@ use strait_import::{Arg, Refusal};
 
 use super::Row;
 use super::layout::{Layout, finish, layout, to_first};
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
     ("BiasAdd", bias_add),
@@ -18,25 +18,25 @@ pub(super) const ROWS: &[Row] = &[
     ("LRN", local_response),
 ];
 
-fn bias_add(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.one_type([0, 1])?;
-    let layout = layout(node)?;
-    let rank = node.rank(0)?;
+fn bias_add(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
+    let layout = layout(reader)?;
+    let rank = reader.rank(0)?;
     let mut bias = Arg::Operand(1);
     if layout == Layout::First && rank > 2 {
         let mut shape = vec![1; rank - 1];
         shape[0] = -1;
-        bias = node.reshaped(&bias, &shape)?;
+        bias = reader.reshaped(&bias, &shape)?;
     }
-    node.finish(Add {}, &[Arg::Operand(0), bias])
+    reader.finish(Add {}, &[Arg::Operand(0), bias])
 }
 
 /// Its statistics are operands where it is not being trained.
-fn batch_normalization(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.ignore(&["exponential_avg_factor"]);
+fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.ignore(&["exponential_avg_factor"]);
     // It is true where nothing is said.
-    let is_training = match node.has_attribute("is_training") {
-        true => node.flag("is_training")?,
+    let is_training = match reader.has_attribute("is_training") {
+        true => reader.flag("is_training")?,
         false => true,
     };
     if is_training {
@@ -44,23 +44,23 @@ fn batch_normalization(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
                     freeze the graph of inference, where `is_training` is false";
         return Err(Refusal::unsupported(text));
     }
-    let epsilon = node.float("epsilon")?.unwrap_or(1e-4);
-    let layout = layout(node)?;
-    let x = to_first(node, layout, Arg::Operand(0))?;
+    let epsilon = reader.float("epsilon")?.unwrap_or(1e-4);
+    let layout = layout(reader)?;
+    let x = to_first(reader, layout, Arg::Operand(0))?;
     let mut operands = vec![x];
     operands.extend((1..5).map(Arg::Operand));
-    finish(node, layout, BatchNormalization { epsilon }, &operands)
+    finish(reader, layout, BatchNormalization { epsilon }, &operands)
 }
 
 /// x / (bias + alpha · Σ x²) ^ beta, over the channels from `depth_radius` in front of its own to as many behind. Channels that
 /// are not there count as 0: the sum is that of an average pool along the channels, whose padding counts.
-fn local_response(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let radius = node.int("depth_radius")?.unwrap_or(5);
+fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let radius = reader.int("depth_radius")?.unwrap_or(5);
     let [bias, alpha, beta] = [("bias", 1.0), ("alpha", 1.0), ("beta", 0.5)];
-    let mut number = |(key, default): (&'static str, f32)| Ok::<f32, Refusal>(node.float(key)?.unwrap_or(default));
+    let mut number = |(key, default): (&'static str, f32)| Ok::<f32, Refusal>(reader.float(key)?.unwrap_or(default));
     let (bias, alpha, beta) = (number(bias)?, number(alpha)?, number(beta)?);
     let x = Arg::Operand(0);
-    let extents = node.extents(&x)?;
+    let extents = reader.extents(&x)?;
     let channels = extents.last().copied().filter(|&channels| channels > 0);
     let radius = u32::try_from(radius).ok().filter(|&radius| radius <= 1 << 20);
     let (Some(channels), Some(radius)) = (channels, radius) else {
@@ -69,8 +69,8 @@ fn local_response(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
             "its radius or its channels are none",
         ));
     };
-    let squares = node.times(&x, &x)?;
-    let rows = node.reshaped(&squares, &[-1, 1, 1, channels])?;
+    let squares = reader.times(&x, &x)?;
+    let rows = reader.reshaped(&squares, &[-1, 1, 1, channels])?;
     let size = 2 * radius + 1;
     let pool = AveragePool {
         size: smallvec![1, size],
@@ -80,11 +80,11 @@ fn local_response(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
         ceil: false,
         count_include_pad: true,
     };
-    let mean = node.push(pool, &[rows])?;
-    let mean = node.reshaped(&mean, &extents)?;
-    let scaled = node.scaled(&mean, f64::from(alpha) * f64::from(size))?;
-    let base = node.shifted(&scaled, bias.into())?;
-    let exponent = node.number(&base, beta.into())?;
-    let divisor = node.power(&base, &exponent)?;
-    node.finish(Div {}, &[x, divisor])
+    let mean = reader.push(pool, &[rows])?;
+    let mean = reader.reshaped(&mean, &extents)?;
+    let scaled = reader.scaled(&mean, f64::from(alpha) * f64::from(size))?;
+    let base = reader.shifted(&scaled, bias.into())?;
+    let exponent = reader.number(&base, beta.into())?;
+    let divisor = reader.power(&base, &exponent)?;
+    reader.finish(Div {}, &[x, divisor])
 }

@@ -6,18 +6,18 @@ use strait_core::op::{Identity, Pad, PadMode};
 use strait_import::{Arg, Refusal};
 
 use super::Row;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[("Pad", pad), ("PadV2", pad), ("MirrorPad", mirror)];
 
 /// In front of and behind each axis: the rows of a matrix that is operand 1.
 pub(super) fn amounts(
-    node: &mut Node<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     position: usize,
     what: &str,
     rows: usize,
 ) -> Result<Vec<[i64; 2]>, Refusal> {
-    let list = node.known_ints(position, what)?.unwrap_or_default();
+    let list = reader.known_ints(position, what)?.unwrap_or_default();
     let wrong = || Refusal::invalid(ReasonCode::Pad, format!("its {what} is {list:?} for {rows} axes"));
     let pairs: Option<Vec<[i64; 2]>> = list.chunks(2).map(|pair| <[i64; 2]>::try_from(pair).ok()).collect();
     let pairs = pairs.ok_or_else(wrong)?;
@@ -38,38 +38,38 @@ pub(super) fn constant(amounts: &[[i64; 2]], value: f32) -> Pad {
     }
 }
 
-fn pad(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let rank = node.rank(0)?;
-    let amounts = amounts(node, 1, "padding", rank)?;
-    if node.has(2) && !node.ty(2)?.elem.is_float() {
+fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let rank = reader.rank(0)?;
+    let amounts = amounts(reader, 1, "padding", rank)?;
+    if reader.has(2) && !reader.ty(2)?.elem.is_float() {
         // A value of integers has no place in the op; 0 has.
-        let value = node.known_ints(2, "value")?.unwrap_or_default();
+        let value = reader.known_ints(2, "value")?.unwrap_or_default();
         if value.iter().any(|&value| value != 0) {
             return Err(Refusal::Unsupported(format!(
                 "integers are padded with {value:?}; 0 is read"
             )));
         }
-        return node.finish(constant(&amounts, 0.0), &[Arg::Operand(0)]);
+        return reader.finish(constant(&amounts, 0.0), &[Arg::Operand(0)]);
     }
-    let value = node.known_float(2, "value")?.unwrap_or(0.0);
-    node.finish(constant(&amounts, value), &[Arg::Operand(0)])
+    let value = reader.known_float(2, "value")?.unwrap_or(0.0);
+    reader.finish(constant(&amounts, value), &[Arg::Operand(0)])
 }
 
 /// Mirrored at the border element, which is repeated where the mode is SYMMETRIC.
-fn mirror(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let rank = node.rank(0)?;
-    let amounts = amounts(node, 1, "padding", rank)?;
-    match node.text("mode", "")? {
+fn mirror(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let rank = reader.rank(0)?;
+    let amounts = amounts(reader, 1, "padding", rank)?;
+    match reader.text("mode", "")? {
         "REFLECT" => {
             let op = Pad {
                 mode: PadMode::Reflect,
                 ..constant(&amounts, 0.0)
             };
-            node.finish(op, &[Arg::Operand(0)])
+            reader.finish(op, &[Arg::Operand(0)])
         }
         "SYMMETRIC" => {
-            let mirrored = node.mirrored(&Arg::Operand(0), &amounts)?;
-            node.finish(Identity {}, &[mirrored])
+            let mirrored = reader.mirrored(&Arg::Operand(0), &amounts)?;
+            reader.finish(Identity {}, &[mirrored])
         }
         other => Err(Refusal::Unsupported(format!("`mode` is {other}"))),
     }

@@ -8,18 +8,18 @@ use strait_import::{Arg, Refusal};
 use super::Row;
 use super::layout::{Layout, finish, layout, to_first};
 use super::window::{of_image, spatial, window};
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
-    ("MaxPool", |node| max_pool(node, 2)),
-    ("MaxPool3D", |node| max_pool(node, 3)),
+    ("MaxPool", |reader| max_pool(reader, 2)),
+    ("MaxPool3D", |reader| max_pool(reader, 3)),
     ("MaxPoolV2", max_pool_of_operands),
-    ("AvgPool", |node| average_pool(node, 2)),
-    ("AvgPool3D", |node| average_pool(node, 3)),
+    ("AvgPool", |reader| average_pool(reader, 2)),
+    ("AvgPool3D", |reader| average_pool(reader, 3)),
 ];
 
-fn size(node: &mut Node<'_, '_>, layout: Layout, axes: usize) -> Result<SmallVec<[u32; 2]>, Refusal> {
-    let size = spatial(node, "ksize", layout, axes)?;
+fn size(reader: &mut OperatorReader<'_, '_>, layout: Layout, axes: usize) -> Result<SmallVec<[u32; 2]>, Refusal> {
+    let size = spatial(reader, "ksize", layout, axes)?;
     size.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`ksize` is missing"))
 }
 
@@ -27,10 +27,10 @@ fn extents(size: &[u32]) -> Vec<u64> {
     size.iter().map(|&n| n.into()).collect()
 }
 
-fn max_pool(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
-    let layout = layout(node)?;
-    let size = size(node, layout, axes)?;
-    let window = window(node, layout, &extents(&size))?;
+fn max_pool(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refusal> {
+    let layout = layout(reader)?;
+    let size = size(reader, layout, axes)?;
+    let window = window(reader, layout, &extents(&size))?;
     let op = MaxPool {
         size,
         stride: window.stride,
@@ -38,20 +38,20 @@ fn max_pool(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
         dilation: window.dilation,
         ceil: false,
     };
-    largest(node, layout, op)
+    largest(reader, layout, op)
 }
 
 /// Window and steps are operands.
-fn max_pool_of_operands(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let layout = layout(node)?;
-    let list = |node: &mut Node<'_, '_>, position, key| -> Result<SmallVec<[u32; 2]>, Refusal> {
-        of_image(key, &node.known_ints(position, key)?.unwrap_or_default(), layout, 2)
+fn max_pool_of_operands(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let layout = layout(reader)?;
+    let list = |reader: &mut OperatorReader<'_, '_>, position, key| -> Result<SmallVec<[u32; 2]>, Refusal> {
+        of_image(key, &reader.known_ints(position, key)?.unwrap_or_default(), layout, 2)
     };
-    let size = list(node, 1, "ksize")?;
-    let stride = list(node, 2, "strides")?;
-    let shape = node.ty(0)?.shape;
+    let size = list(reader, 1, "ksize")?;
+    let stride = list(reader, 2, "strides")?;
+    let shape = reader.ty(0)?.shape;
     let mut pad: SmallVec<[u32; 4]> = SmallVec::from_elem(0, 4);
-    match node.text("padding", "")? {
+    match reader.text("padding", "")? {
         "VALID" => {}
         "SAME" => {
             for axis in 0..2 {
@@ -68,26 +68,26 @@ fn max_pool_of_operands(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
         dilation: SmallVec::from_elem(1, 2),
         ceil: false,
     };
-    largest(node, layout, op)
+    largest(reader, layout, op)
 }
 
-fn largest(node: &mut Node<'_, '_>, layout: Layout, op: MaxPool) -> Result<(), Refusal> {
-    let elem = node.ty(0)?.elem;
-    let x = to_first(node, layout, Arg::Operand(0))?;
+fn largest(reader: &mut OperatorReader<'_, '_>, layout: Layout, op: MaxPool) -> Result<(), Refusal> {
+    let elem = reader.ty(0)?.elem;
+    let x = to_first(reader, layout, Arg::Operand(0))?;
     if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
         // Floats hold them exactly.
-        let x = node.converted(&x, Elem::F32)?;
-        let largest = node.push(op, &[x])?;
-        return finish(node, layout, Cast { to: elem }, &[largest]);
+        let x = reader.converted(&x, Elem::F32)?;
+        let largest = reader.push(op, &[x])?;
+        return finish(reader, layout, Cast { to: elem }, &[largest]);
     }
-    finish(node, layout, op, &[x])
+    finish(reader, layout, op, &[x])
 }
 
 /// Padding counts in no mean.
-fn average_pool(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
-    let layout = layout(node)?;
-    let size = size(node, layout, axes)?;
-    let window = window(node, layout, &extents(&size))?;
+fn average_pool(reader: &mut OperatorReader<'_, '_>, axes: usize) -> Result<(), Refusal> {
+    let layout = layout(reader)?;
+    let size = size(reader, layout, axes)?;
+    let window = window(reader, layout, &extents(&size))?;
     let op = AveragePool {
         size,
         stride: window.stride,
@@ -96,6 +96,6 @@ fn average_pool(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
         ceil: false,
         count_include_pad: false,
     };
-    let x = to_first(node, layout, Arg::Operand(0))?;
-    finish(node, layout, op, &[x])
+    let x = to_first(reader, layout, Arg::Operand(0))?;
+    finish(reader, layout, op, &[x])
 }

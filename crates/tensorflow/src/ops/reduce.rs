@@ -5,41 +5,41 @@ use strait_core::{Elem, ReasonCode};
 use strait_import::{Arg, Refusal, reduction_over};
 
 use super::Row;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
-    ("Mean", |node| reduce(node, Reduction::Mean)),
-    ("Sum", |node| reduce(node, Reduction::Sum)),
-    ("Max", |node| reduce(node, Reduction::Max)),
-    ("Min", |node| reduce(node, Reduction::Min)),
-    ("Prod", |node| reduce(node, Reduction::Product)),
-    ("All", |node| truths(node, Reduction::Min)),
-    ("Any", |node| truths(node, Reduction::Max)),
+    ("Mean", |reader| reduce(reader, Reduction::Mean)),
+    ("Sum", |reader| reduce(reader, Reduction::Sum)),
+    ("Max", |reader| reduce(reader, Reduction::Max)),
+    ("Min", |reader| reduce(reader, Reduction::Min)),
+    ("Prod", |reader| reduce(reader, Reduction::Product)),
+    ("All", |reader| truths(reader, Reduction::Min)),
+    ("Any", |reader| truths(reader, Reduction::Max)),
 ];
 
 /// The axes, and whether they stay; `None` where nothing is reduced.
-fn axes(node: &mut Node<'_, '_>) -> Result<Option<(Vec<i64>, bool)>, Refusal> {
-    let keep = node.flag("keep_dims")?;
-    let axes = node.known_ints(1, "axes")?;
+fn axes(reader: &mut OperatorReader<'_, '_>) -> Result<Option<(Vec<i64>, bool)>, Refusal> {
+    let keep = reader.flag("keep_dims")?;
+    let axes = reader.known_ints(1, "axes")?;
     let axes = axes.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the axes are missing"))?;
     // No axes are none here, and all of them in the IR.
     Ok((!axes.is_empty()).then_some((axes, keep)))
 }
 
-fn reduce(node: &mut Node<'_, '_>, reduction: Reduction) -> Result<(), Refusal> {
-    let op: Op = match axes(node)? {
+fn reduce(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(), Refusal> {
+    let op: Op = match axes(reader)? {
         None => Identity {}.into(),
         Some((axes, keep)) => reduction_over(reduction, &axes, keep).into(),
     };
-    node.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }
 
 /// Truth values as the integers 0 and 1.
-fn truths(node: &mut Node<'_, '_>, reduction: Reduction) -> Result<(), Refusal> {
-    let Some((axes, keep)) = axes(node)? else {
-        return node.finish(Identity {}, &[Arg::Operand(0)]);
+fn truths(reader: &mut OperatorReader<'_, '_>, reduction: Reduction) -> Result<(), Refusal> {
+    let Some((axes, keep)) = axes(reader)? else {
+        return reader.finish(Identity {}, &[Arg::Operand(0)]);
     };
-    let numbers = node.converted(&Arg::Operand(0), Elem::I64)?;
-    let reduced = node.push(reduction_over(reduction, &axes, keep), &[numbers])?;
-    node.finish(Cast { to: Elem::Bool }, &[reduced])
+    let numbers = reader.converted(&Arg::Operand(0), Elem::I64)?;
+    let reduced = reader.push(reduction_over(reduction, &axes, keep), &[numbers])?;
+    reader.finish(Cast { to: Elem::Bool }, &[reduced])
 }

@@ -6,25 +6,25 @@ use strait_import::{Arg, Refusal};
 
 use super::Row;
 use super::layout::{Layout, finish, to_first};
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
-    ("ResizeBilinear", |node| resize(node, ResizeMode::Linear)),
-    ("ResizeNearestNeighbor", |node| resize(node, ResizeMode::Nearest)),
-    ("ResizeBicubic", |node| resize(node, ResizeMode::Cubic)),
+    ("ResizeBilinear", |reader| resize(reader, ResizeMode::Linear)),
+    ("ResizeNearestNeighbor", |reader| resize(reader, ResizeMode::Nearest)),
+    ("ResizeBicubic", |reader| resize(reader, ResizeMode::Cubic)),
 ];
 
 /// The centres of pixels have whole coordinates, or lie between them; corners are kept, or edges.
-fn resize(node: &mut Node<'_, '_>, mode: ResizeMode) -> Result<(), Refusal> {
-    let (corners, centers) = (node.flag("align_corners")?, node.flag("half_pixel_centers")?);
+fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode) -> Result<(), Refusal> {
+    let (corners, centers) = (reader.flag("align_corners")?, reader.flag("half_pixel_centers")?);
     let coordinate = match (corners, centers) {
         (true, true) => return Err(Refusal::unsupported("it keeps corners and half pixels at once")),
         (true, false) => Coordinate::AlignCorners,
         (false, true) => Coordinate::HalfPixel,
         (false, false) => Coordinate::Asymmetric,
     };
-    let size = node.known_ints(1, "size")?.unwrap_or_default();
-    let extents = node.extents(&Arg::Operand(0))?;
+    let size = reader.known_ints(1, "size")?.unwrap_or_default();
+    let extents = reader.extents(&Arg::Operand(0))?;
     let ([rows, columns], [batch, .., channels]) = (size.as_slice(), extents.as_slice()) else {
         let text = format!("an image of rank {} to {size:?}", extents.len());
         return Err(Refusal::invalid(ReasonCode::Resize, text));
@@ -42,9 +42,9 @@ fn resize(node: &mut Node<'_, '_>, mode: ResizeMode) -> Result<(), Refusal> {
         cubic: CubicCoefficient(if centers { -0.5 } else { -0.75 }),
         ..Resize::to_sizes(mode, coordinate, &sizes)
     };
-    let mut x = to_first(node, Layout::Last, Arg::Operand(0))?;
+    let mut x = to_first(reader, Layout::Last, Arg::Operand(0))?;
     if mode != ResizeMode::Nearest {
-        x = node.converted(&x, Elem::F32)?;
+        x = reader.converted(&x, Elem::F32)?;
     }
-    finish(node, Layout::Last, op, &[x])
+    finish(reader, Layout::Last, op, &[x])
 }

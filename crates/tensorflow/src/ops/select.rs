@@ -7,18 +7,18 @@ use strait_import::{Arg, Refusal};
 
 use super::Row;
 use super::shape::one;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
-    ("Concat", |node| {
-        let axis = one(node, 0, "axis")?;
-        let count = node.operand_count();
-        concat(node, axis, (1..count).collect())
+    ("Concat", |reader| {
+        let axis = one(reader, 0, "axis")?;
+        let count = reader.operand_count();
+        concat(reader, axis, (1..count).collect())
     }),
-    ("ConcatV2", |node| {
-        let last = node.operand_count().saturating_sub(1);
-        let axis = one(node, last, "axis")?;
-        concat(node, axis, (0..last).collect())
+    ("ConcatV2", |reader| {
+        let last = reader.operand_count().saturating_sub(1);
+        let axis = one(reader, last, "axis")?;
+        concat(reader, axis, (0..last).collect())
     }),
     ("Split", split),
     ("SplitV", split_at),
@@ -29,20 +29,20 @@ pub(super) const ROWS: &[Row] = &[
     ("ReverseV2", reverse),
 ];
 
-fn concat(node: &mut Node<'_, '_>, axis: i64, operands: Vec<usize>) -> Result<(), Refusal> {
-    node.ignore(&["N"]);
-    node.one_type(operands.iter().copied())?;
+fn concat(reader: &mut OperatorReader<'_, '_>, axis: i64, operands: Vec<usize>) -> Result<(), Refusal> {
+    reader.ignore(&["N"]);
+    reader.one_type(operands.iter().copied())?;
     let args: Vec<Arg> = operands.into_iter().map(Arg::Operand).collect();
     match args.as_slice() {
-        [_] => node.finish(Identity {}, &args),
-        _ => node.finish(Concat { axis }, &args),
+        [_] => reader.finish(Identity {}, &args),
+        _ => reader.finish(Concat { axis }, &args),
     }
 }
 
 /// The extent of an axis of an operand.
-fn extent(node: &mut Node<'_, '_>, operand: usize, axis: i64) -> Result<i64, Refusal> {
-    let shape = node.ty(operand)?.shape;
-    let axis = node.axis(axis, shape.len())?;
+fn extent(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64) -> Result<i64, Refusal> {
+    let shape = reader.ty(operand)?.shape;
+    let axis = reader.axis(axis, shape.len())?;
     let extent = shape
         .get(axis)
         .and_then(|dim| dim.fixed())
@@ -54,23 +54,25 @@ fn extent(node: &mut Node<'_, '_>, operand: usize, axis: i64) -> Result<i64, Ref
 }
 
 /// The number of equal pieces is an attribute.
-fn split(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let axis = one(node, 0, "axis")?;
-    let extent = extent(node, 1, axis)?;
-    let count = node.int("num_split")?.filter(|&count| count > 0 && extent % count == 0);
+fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = one(reader, 0, "axis")?;
+    let extent = extent(reader, 1, axis)?;
+    let count = reader
+        .int("num_split")?
+        .filter(|&count| count > 0 && extent % count == 0);
     let count = count.ok_or_else(|| {
         let text = format!("an extent of {extent} cannot be split into so many equal pieces");
         Refusal::invalid(ReasonCode::Split, text)
     })?;
-    let sizes = std::iter::repeat_n(extent / count, node.result_count()).collect();
-    pieces(node, axis, sizes, count, 1)
+    let sizes = std::iter::repeat_n(extent / count, reader.result_count()).collect();
+    pieces(reader, axis, sizes, count, 1)
 }
 
 /// The extents of the pieces are operand 1; one that is −1 is what remains.
-fn split_at(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let axis = one(node, 2, "axis")?;
-    let extent = extent(node, 0, axis)?;
-    let mut sizes = node.known_ints(1, "sizes")?.unwrap_or_default();
+fn split_at(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = one(reader, 2, "axis")?;
+    let extent = extent(reader, 0, axis)?;
+    let mut sizes = reader.known_ints(1, "sizes")?.unwrap_or_default();
     let mut known = sizes.iter().filter(|&&size| size != -1);
     let known = known
         .try_fold(0i64, |sum, &size| sum.checked_add(size))
@@ -78,24 +80,24 @@ fn split_at(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     if let Some(size) = sizes.iter_mut().find(|size| **size == -1) {
         *size = extent.saturating_sub(known);
     }
-    let count = node.int("num_split")?.unwrap_or(sizes.len() as i64);
-    pieces(node, axis, sizes.into(), count, 0)
+    let count = reader.int("num_split")?.unwrap_or(sizes.len() as i64);
+    pieces(reader, axis, sizes.into(), count, 0)
 }
 
 fn pieces(
-    node: &mut Node<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     axis: i64,
     sizes: SmallVec<[i64; 4]>,
     count: i64,
     operand: usize,
 ) -> Result<(), Refusal> {
-    if usize::try_from(count) != Ok(sizes.len()) || sizes.len() != node.result_count() {
-        let text = format!("{} pieces for {} results", sizes.len(), node.result_count());
+    if usize::try_from(count) != Ok(sizes.len()) || sizes.len() != reader.result_count() {
+        let text = format!("{} pieces for {} results", sizes.len(), reader.result_count());
         return Err(Refusal::invalid(ReasonCode::Split, text));
     }
     match sizes.len() {
-        1 => node.finish(Identity {}, &[Arg::Operand(operand)]),
-        _ => node.finish(Split { axis, sizes }, &[Arg::Operand(operand)]),
+        1 => reader.finish(Identity {}, &[Arg::Operand(operand)]),
+        _ => reader.finish(Split { axis, sizes }, &[Arg::Operand(operand)]),
     }
 }
 
@@ -111,10 +113,10 @@ enum Axis {
 
 /// Positions by axis, in lists in which bits of masks say what else an entry may be: all axes that are left, a new axis, one
 /// position without the axis, or one border or both of the operand's own.
-fn strided_slice(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let mut list = |position, what: &str| Ok::<_, Refusal>(node.known_ints(position, what)?.unwrap_or_default());
+fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let mut list = |position, what: &str| Ok::<_, Refusal>(reader.known_ints(position, what)?.unwrap_or_default());
     let (begin, end, strides) = (list(1, "begin")?, list(2, "end")?, list(3, "strides")?);
-    let mut mask = |key| Ok::<i64, Refusal>(node.int(key)?.unwrap_or(0));
+    let mut mask = |key| Ok::<i64, Refusal>(reader.int(key)?.unwrap_or(0));
     let (begins, ends) = (mask("begin_mask")?, mask("end_mask")?);
     let (ellipses, new, dropped) = (
         mask("ellipsis_mask")?,
@@ -125,7 +127,7 @@ fn strided_slice(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     if begin.len() != end.len() || begin.len() != strides.len() || begin.len() > 32 {
         return Err(wrong("its lists have not one length"));
     }
-    let rank = node.rank(0)?;
+    let rank = reader.rank(0)?;
     let has = |mask: i64, entry: usize| mask >> entry & 1 == 1;
     if (0..begin.len()).filter(|&entry| has(ellipses, entry)).count() > 1 {
         return Err(wrong("its positions name all other axes twice"));
@@ -201,15 +203,15 @@ fn strided_slice(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let last = steps.pop().unwrap_or_else(|| Identity {}.into());
     let mut x = Arg::Operand(0);
     for step in steps {
-        x = node.push(step, &[x])?;
+        x = reader.push(step, &[x])?;
     }
-    node.finish(last, &[x])
+    reader.finish(last, &[x])
 }
 
 /// So many elements of each axis from a position on; −1 of them are all.
-fn slice(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let begin = node.known_ints(1, "begin")?.unwrap_or_default();
-    let size = node.known_ints(2, "size")?.unwrap_or_default();
+fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let begin = reader.known_ints(1, "begin")?.unwrap_or_default();
+    let size = reader.known_ints(2, "size")?.unwrap_or_default();
     if begin.len() != size.len() || begin.iter().any(|&start| start < 0) {
         let text = format!("it begins at {begin:?} with the extents {size:?}");
         return Err(Refusal::invalid(ReasonCode::Slice, text));
@@ -227,52 +229,52 @@ fn slice(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
         steps: SmallVec::from_elem(1, begin.len()),
         starts: begin.into(),
     };
-    node.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }
 
 /// Joins tensors along a new axis.
-fn pack(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    node.ignore(&["N"]);
-    let axis = node.int("axis")?.unwrap_or(0);
-    let count = node.operand_count();
-    node.one_type(0..count)?;
+fn pack(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.ignore(&["N"]);
+    let axis = reader.int("axis")?.unwrap_or(0);
+    let count = reader.operand_count();
+    reader.one_type(0..count)?;
     if count == 1 {
         let axes = std::iter::once(axis).collect();
-        return node.finish(Unsqueeze { axes }, &[Arg::Operand(0)]);
+        return reader.finish(Unsqueeze { axes }, &[Arg::Operand(0)]);
     }
     let mut parts = Vec::with_capacity(count);
     for position in 0..count {
-        parts.push(node.unsqueezed(&Arg::Operand(position), &[axis])?);
+        parts.push(reader.unsqueezed(&Arg::Operand(position), &[axis])?);
     }
-    node.finish(Concat { axis }, &parts)
+    reader.finish(Concat { axis }, &parts)
 }
 
 /// Cuts a tensor at each position of an axis, which is gone then.
-fn unpack(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let axis = node.int("axis")?.unwrap_or(0);
-    let extent = extent(node, 0, axis)?;
-    if node.int("num")?.unwrap_or(extent) != extent || usize::try_from(extent) != Ok(node.result_count()) {
-        let text = format!("an extent of {extent} for {} results", node.result_count());
+fn unpack(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = reader.int("axis")?.unwrap_or(0);
+    let extent = extent(reader, 0, axis)?;
+    if reader.int("num")?.unwrap_or(extent) != extent || usize::try_from(extent) != Ok(reader.result_count()) {
+        let text = format!("an extent of {extent} for {} results", reader.result_count());
         return Err(Refusal::invalid(ReasonCode::Split, text));
     }
     let squeeze = || Squeeze {
         axes: std::iter::once(axis).collect(),
     };
     if extent == 1 {
-        return node.finish(squeeze(), &[Arg::Operand(0)]);
+        return reader.finish(squeeze(), &[Arg::Operand(0)]);
     }
-    let sizes = std::iter::repeat_n(1, node.result_count()).collect();
-    let pieces = node.push_all(Split { axis, sizes }, &[Arg::Operand(0)])?;
+    let sizes = std::iter::repeat_n(1, reader.result_count()).collect();
+    let pieces = reader.push_all(Split { axis, sizes }, &[Arg::Operand(0)])?;
     for (position, piece) in pieces.into_iter().enumerate() {
-        node.finish_result(position, squeeze(), &[piece])?;
+        reader.finish_result(position, squeeze(), &[piece])?;
     }
     Ok(())
 }
 
-fn reverse(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let axes = node.known_ints(1, "axes")?.unwrap_or_default();
+fn reverse(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axes = reader.known_ints(1, "axes")?.unwrap_or_default();
     if axes.is_empty() {
-        return node.finish(Identity {}, &[Arg::Operand(0)]);
+        return reader.finish(Identity {}, &[Arg::Operand(0)]);
     }
     let op = Slice {
         starts: SmallVec::from_elem(i64::MAX, axes.len()),
@@ -280,5 +282,5 @@ fn reverse(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
         steps: SmallVec::from_elem(-1, axes.len()),
         axes: axes.into(),
     };
-    node.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }

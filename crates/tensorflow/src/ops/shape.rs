@@ -6,26 +6,26 @@ use strait_core::{ReasonCode, TensorData};
 use strait_import::{Arg, Refusal};
 
 use super::Row;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 pub(super) const ROWS: &[Row] = &[
     ("Reshape", reshape),
-    ("Squeeze", |node| {
-        let axes = node.ints("squeeze_dims")?.unwrap_or_default().into();
-        node.finish(Squeeze { axes }, &[Arg::Operand(0)])
+    ("Squeeze", |reader| {
+        let axes = reader.ints("squeeze_dims")?.unwrap_or_default().into();
+        reader.finish(Squeeze { axes }, &[Arg::Operand(0)])
     }),
-    ("ExpandDims", |node| {
-        let axis = one(node, 1, "axis")?;
+    ("ExpandDims", |reader| {
+        let axis = one(reader, 1, "axis")?;
         let axes = std::iter::once(axis).collect();
-        node.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
+        reader.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
     }),
     ("Transpose", transpose),
     ("BroadcastTo", broadcast),
 ];
 
 /// One integer that is an operand.
-pub(super) fn one(node: &mut Node<'_, '_>, position: usize, what: &str) -> Result<i64, Refusal> {
-    match node.known_ints(position, what)?.as_deref() {
+pub(super) fn one(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<i64, Refusal> {
+    match reader.known_ints(position, what)?.as_deref() {
         Some(&[number]) => Ok(number),
         Some(other) => {
             let text = format!("its {what} is {other:?}, and not one number");
@@ -39,17 +39,17 @@ pub(super) fn one(node: &mut Node<'_, '_>, position: usize, what: &str) -> Resul
 }
 
 /// A 0 is an extent here, and copies that of the operand in the IR.
-fn reshape(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    if let Some(shape) = node.late_list(1)? {
-        let args = node.late_operands(&[1])?;
-        return node.finish(Reshape { shape: shape.into() }, &args);
+fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if let Some(shape) = reader.late_list(1)? {
+        let args = reader.late_operands(&[1])?;
+        return reader.finish(Reshape { shape: shape.into() }, &args);
     }
-    let shape = node.known_ints(1, "shape")?;
+    let shape = reader.known_ints(1, "shape")?;
     let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "the shape is missing"))?;
     if !shape.contains(&0) {
-        return node.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)]);
+        return reader.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)]);
     }
-    let ty = node.ty(0)?;
+    let ty = reader.ty(0)?;
     let extents = shape.iter().map(|&extent| u64::try_from(extent.max(0)).ok());
     let extents: Option<Vec<u64>> = extents.collect();
     let is_empty = ty.shape.iter().any(|dim| dim.fixed().is_none_or(|extent| extent == 0));
@@ -57,26 +57,26 @@ fn reshape(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
         let text = format!("from {:?} to {shape:?}, where a 0 is an extent", ty.shape);
         Refusal::invalid(ReasonCode::Reshape, text)
     })?;
-    node.room(&extents)?;
-    node.finish_constant(TensorData::new(ty.elem, &extents, Bytes::new())?);
+    reader.room(&extents)?;
+    reader.finish_constant(TensorData::new(ty.elem, &extents, Bytes::new())?);
     Ok(())
 }
 
-fn transpose(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    let order = node.known_ints(1, "order of axes")?;
+fn transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let order = reader.known_ints(1, "order of axes")?;
     let order = order.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the order of axes is missing"))?;
-    let rank = node.rank(0)?;
-    let axes: Result<Vec<usize>, Refusal> = order.iter().map(|&axis| node.axis(axis, rank)).collect();
+    let rank = reader.rank(0)?;
+    let axes: Result<Vec<usize>, Refusal> = order.iter().map(|&axis| reader.axis(axis, rank)).collect();
     let permutation = axes?.into_iter().map(|axis| axis as u32).collect();
-    node.finish(Transpose { permutation }, &[Arg::Operand(0)])
+    reader.finish(Transpose { permutation }, &[Arg::Operand(0)])
 }
 
-fn broadcast(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
-    if let Some(shape) = node.late_list(1)? {
-        let args = node.late_operands(&[1])?;
-        return node.finish(Expand { shape: shape.into() }, &args);
+fn broadcast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if let Some(shape) = reader.late_list(1)? {
+        let args = reader.late_operands(&[1])?;
+        return reader.finish(Expand { shape: shape.into() }, &args);
     }
-    let shape = node.known_ints(1, "shape")?;
+    let shape = reader.known_ints(1, "shape")?;
     let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the shape is missing"))?;
-    node.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
+    reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
 }

@@ -5,7 +5,7 @@ use strait_core::{Dim, ReasonCode};
 use strait_import::Refusal;
 
 use super::layout::Layout;
-use crate::node::Node;
+use crate::operator_reader::OperatorReader;
 
 /// Steps, distances and padding of a window, by axis of the image.
 pub(super) struct Window {
@@ -17,12 +17,12 @@ pub(super) struct Window {
 
 /// The numbers of a list for the axes of the image. Those for batch and channels have to be 1.
 pub(super) fn spatial(
-    node: &mut Node<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     key: &'static str,
     layout: Layout,
     axes: usize,
 ) -> Result<Option<SmallVec<[u32; 2]>>, Refusal> {
-    let Some(list) = node.ints(key)? else {
+    let Some(list) = reader.ints(key)? else {
         return Ok(None);
     };
     of_image(key, list, layout, axes).map(Some)
@@ -45,18 +45,18 @@ pub(super) fn of_image(key: &str, list: &[i64], layout: Layout, axes: usize) -> 
 }
 
 /// The window of these extents over operand 0.
-pub(super) fn window(node: &mut Node<'_, '_>, layout: Layout, size: &[u64]) -> Result<Window, Refusal> {
+pub(super) fn window(reader: &mut OperatorReader<'_, '_>, layout: Layout, size: &[u64]) -> Result<Window, Refusal> {
     let axes = size.len();
     let ones = || SmallVec::from_elem(1, axes);
-    let stride = spatial(node, "strides", layout, axes)?.unwrap_or_else(ones);
-    let dilation = spatial(node, "dilations", layout, axes)?.unwrap_or_else(ones);
-    let shape = node.ty(0)?.shape;
+    let stride = spatial(reader, "strides", layout, axes)?.unwrap_or_else(ones);
+    let dilation = spatial(reader, "dilations", layout, axes)?.unwrap_or_else(ones);
+    let shape = reader.ty(0)?.shape;
     if shape.len() != axes + 2 {
         let text = format!("the operand has rank {}, not {}", shape.len(), axes + 2);
         return Err(Refusal::invalid(ReasonCode::ConvRank, text));
     }
-    let explicit = node.ints("explicit_paddings")?.unwrap_or_default();
-    let pad = match node.text("padding", "")? {
+    let explicit = reader.ints("explicit_paddings")?.unwrap_or_default();
+    let pad = match reader.text("padding", "")? {
         "VALID" => SmallVec::from_elem(0, 2 * axes),
         "SAME" => {
             let mut pad = SmallVec::from_elem(0, 2 * axes);

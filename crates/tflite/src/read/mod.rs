@@ -1,12 +1,12 @@
 //! From a TFLite file to a module of the float stage.
 //!
 //! `tensors` says what the file knows of its tensors, and `nodes` reads one operator. What it becomes is said in `ops`, a
-//! file for each family, in terms of a `Site`. The rest is `strait-import`'s.
+//! file for each family, in terms of an `OperatorReader`. The rest is `strait-import`'s.
 
 mod grids;
 mod nodes;
+mod operator_reader;
 mod ops;
-mod site;
 mod tensors;
 
 pub use ops::{Operator, operators};

@@ -1,6 +1,6 @@
 //! The operators of a graph: each is read by the function that knows it in the version that the file uses.
 
-use super::{grids, ops, site::Site, tensors};
+use super::{grids, operator_reader::OperatorReader, ops, tensors};
 use crate::graph::Graph;
 use strait_import::{Builder, Reader, Refusal};
 
@@ -23,10 +23,10 @@ impl<'g> Reader<'g> for Nodes<'g> {
             tensors::check(tensor).map_err(Refusal::Unsupported)?;
         }
         grids::check(self.graph, position).map_err(Refusal::Unsupported)?;
-        let mut site = Site::new(builder, self.graph, position, self.hybrid_as_float);
-        (row.map)(&mut site)?;
-        site.give_grids()?;
-        site.finish_results(&code.name());
+        let mut reader = OperatorReader::new(builder, self.graph, position, self.hybrid_as_float);
+        (row.map)(&mut reader)?;
+        reader.give_grids()?;
+        reader.finish_results(&code.name());
         Ok(())
     }
 

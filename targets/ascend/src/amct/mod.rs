@@ -108,7 +108,7 @@ struct Calibration {
     hfmg_quantize: Option<Hfmg>,
     /// Refused: it comes with accuracy optimisation.
     dmq_balancer: Option<Unread>,
-    /// True: weights alone have codes.
+    /// True: weight-only.
     weight_compress_only: Option<bool>,
 }
 

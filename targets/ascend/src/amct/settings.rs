@@ -12,7 +12,7 @@ use strait_plugin_sdk::dialect::{KeyPath, Means, Objection, Setting};
 /// # Errors
 /// All fields that ask for what is not had.
 pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
-    let mut found = Found::default();
+    let mut found = TranslatedSettings::default();
     let at = |key: &str| KeyPath::of(&[key]);
     if let Some(count) = simple.batch_num {
         found.key(at("batch_num"), &["calibration", "samples"], count.get().into());
@@ -153,12 +153,12 @@ fn extend(keys: &mut Value, others: Value) {
 }
 
 #[derive(Default)]
-struct Found {
+struct TranslatedSettings {
     settings: Vec<Setting>,
     objections: Vec<Objection>,
 }
 
-impl Found {
+impl TranslatedSettings {
     fn refuse(&mut self, from: KeyPath, message: impl Into<String>, help: impl Into<String>) {
         let (message, help) = (message.into(), help.into());
         self.objections.push(Objection { from, message, help });

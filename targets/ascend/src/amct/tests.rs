@@ -97,7 +97,7 @@ fn what_is_not_of_layers_becomes_keys_and_options() {
 }
 
 #[test]
-fn weights_alone_are_layers_in_float_with_a_type_of_weights() {
+fn weight_only_layers_are_float_with_a_type_of_weights() {
     let found = rules(json!({ "common_config": { "weight_compress_only": true, "arq_quantize": {} } }));
     let alone = json!({ "optional": true, "op": ["conv", "gemm"], "run": "float", "weights": { "type": "int8" } });
     assert_eq!(found[0], alone);

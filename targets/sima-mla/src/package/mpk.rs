@@ -68,12 +68,12 @@ struct Params {
     input_data_type: Vec<&'static str>,
     output_data_type: Vec<&'static str>,
     #[serde(flatten)]
-    codes: Option<Codes>,
+    codes: Option<Quantization>,
 }
 
 /// The codes of a quantization or a dequantization.
 #[derive(Serialize)]
-struct Codes {
+struct Quantization {
     channel_params: Vec<(f64, i32)>,
     num_bits: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -180,7 +180,7 @@ fn params(node: &Node, inputs: &[Described<'_>], outputs: &[Described<'_>]) -> R
     let codes = boundary.map(|(codes, rounding)| {
         let grid = codes.and_then(|codes| Some((codes.elem, codes.quant?)));
         let (elem, grid) = grid.ok_or_else(|| Reason::new(ReasonCode::NoGrid, "codes without a grid"))?;
-        Ok::<_, TargetError>(Codes {
+        Ok::<_, TargetError>(Quantization {
             channel_params: channel_params(grid),
             num_bits: elem.bits().into(),
             rounding,

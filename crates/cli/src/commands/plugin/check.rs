@@ -92,7 +92,7 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
 #[derive(Debug)]
 struct Shown(Watch);
 
-impl strait_conformance::Progress for Shown {
+impl strait_conformance::ExaminationProgress for Shown {
     fn begin(&self, part: &str, steps: usize) {
         self.0.end();
         self.0.begin(part, Some(steps));

@@ -12,7 +12,7 @@ use super::{
 };
 
 impl Check<'_> {
-    /// Refuses scales by block where weights do not alone have codes, and those that the target does not have. What a rule is
+    /// Refuses scales by block of layers that are not weight-only, and those that the target does not have. What a rule is
     /// for has to be whole blocks, too.
     pub(super) fn blocks(&mut self) {
         let (quantize, graph) = (self.quantize, self.module.main());
@@ -87,7 +87,7 @@ impl Check<'_> {
         })
     }
 
-    /// The types of weights that alone have codes.
+    /// The types of weight-only layers.
     fn alone(&self) -> impl Iterator<Item = Integer> {
         let pairs = self.spec.types.pairs.iter().filter(|pair| pair.is_weight_only());
         pairs.map(|pair| pair.weight)
@@ -119,6 +119,6 @@ fn of_weights(path: &KeyPath, key: &str, message: String) -> RuleError {
 }
 
 fn of_codes(path: &KeyPath, who: &str) -> RuleError {
-    let message = format!("scales by block are for weights that alone have codes: {who}");
+    let message = format!("scales by block are for weight-only layers: {who}");
     of_weights(path, "per", message).help("activations.type = \"float32\" computes on real numbers")
 }

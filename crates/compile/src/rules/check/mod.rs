@@ -8,7 +8,7 @@ use strait_quantize::Settings;
 use strait_requantize::IntType;
 use strait_target::{
     TargetSpec,
-    spec::{Activation, Codes, Integer, Observed, Observer, OpRow, Pair, WeightGrid, WeightPer},
+    spec::{Activation, CodeKind, Integer, Observed, Observer, OpRow, Pair, WeightGrid, WeightPer},
 };
 
 use super::{
@@ -255,7 +255,7 @@ impl Check<'_> {
         let rules = rules.map(|(index, rule)| (Some(index), rule.weights.observer));
         for (rule, observer) in rules.chain([(None, quantize.weights.observer)]) {
             let Some(observer) = observer else { continue };
-            let text = observer.refusal(Observed::Weights, Codes::Integers).or_else(|| {
+            let text = observer.refusal(Observed::Weights, CodeKind::Integers).or_else(|| {
                 let text = "makes the scales of weights from those of activations: a shift holds every weight";
                 (shifts && observer != Observer::MinMax).then(|| format!("the target `{}` {text}", self.spec.id))
             });

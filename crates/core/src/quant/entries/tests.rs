@@ -158,7 +158,7 @@ fn entries_that_are_no_table_are_refused_with_their_position() {
     let twice = [entry(0, Standing::Initial), entry(0, Standing::Initial)];
     let (node, port) = (NodeId::new(0), Port::Result(0));
     let baked = Entry {
-        parameter: Parameter::Baked(Codes {
+        parameter: Parameter::Baked(ParameterCodes {
             data: DataId::new(0),
             given: false,
         }),

@@ -336,7 +336,7 @@ fn given_codes_are_pinned_with_their_grid_and_are_what_bake_takes() {
     table.transition(id, Move::Unbake).unwrap();
     assert_eq!(
         table.codes(id),
-        Some(Codes {
+        Some(ParameterCodes {
             data: given,
             given: true
         })

@@ -22,7 +22,7 @@ use crate::{
     accuracy::{Change, Figure},
     error::EvaluateError,
     interval::Spread,
-    meter::{Found, Meter, Note, Runs, Seen, floats},
+    meter::{Meter, MetricFigures, Note, Runs, Seen, floats},
     resample,
     words::BoxFormat,
 };
@@ -117,7 +117,7 @@ impl Meter for Map {
         notes.collect()
     }
 
-    fn measure(&self, runs: Runs<'_>) -> Found {
+    fn measure(&self, runs: Runs<'_>) -> MetricFigures {
         let ranked = |notes: &[Note]| Ranked::new(notes, &self.objects, self.overlaps.len());
         let (integer, float) = (ranked(runs.integer), runs.float.map(ranked));
         let simulated = runs.simulated.map(ranked);
@@ -137,7 +137,7 @@ impl Meter for Map {
             })
         };
         let change = value(&integer, None) - value(&float, None);
-        Found {
+        MetricFigures {
             change: change.is_finite().then(|| Change::new(change, of_change)),
             float: figure(&float, of_float),
             integer: figure(&integer, of_integer),

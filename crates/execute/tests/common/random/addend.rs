@@ -1,6 +1,6 @@
 //! Operands of their own: what is added at run time, and the ends of lines.
 
-use super::{Known, Maker};
+use super::{KnownValue, Maker};
 use smallvec::SmallVec;
 use strait_core::op::{self, Coordinate};
 use strait_core::{Addend, Elem, Fused, Op, ValueId};
@@ -26,7 +26,7 @@ impl Maker {
     }
 
     /// A function by straight lines between entries of another type.
-    pub(super) fn lines(&mut self, x: &Known) {
+    pub(super) fn lines(&mut self, x: &KnownValue) {
         let bits = x.codes().bits();
         let (step, codes) = (self.random.range(1, bits.into()) as u8, self.random.codes());
         let table = self.weights(codes, &[(1 << (bits - step)) + 1]);
@@ -35,7 +35,7 @@ impl Maker {
     }
 
     /// Up to two axes interpolated, to more elements or to fewer.
-    pub(super) fn resampled(&mut self, x: &Known) {
+    pub(super) fn resampled(&mut self, x: &KnownValue) {
         let mut sizes: SmallVec<[i64; 4]> = x.dims.iter().map(|&extent| extent as i64).collect();
         for _ in 0..2 {
             let axis = self.random.range(0, sizes.len() as i64 - 1) as usize;

@@ -1,6 +1,6 @@
 //! Elements that change their place, operands that are longer than each other along different axes, and graphs that are called.
 
-use super::{Known, Maker};
+use super::{KnownValue, Maker};
 use smallvec::smallvec;
 use std::sync::Arc;
 use strait_core::op::{self, PadMode, Reduction};
@@ -16,7 +16,7 @@ impl Maker {
     }
 
     /// A row of constants along one axis, or the largest or smallest codes of `x` over some axes.
-    fn narrower(&mut self, x: &Known) -> ValueId {
+    fn narrower(&mut self, x: &KnownValue) -> ValueId {
         if self.random.flip() {
             let axis = self.axis(&x.dims);
             let first = if self.random.flip() { 0 } else { axis };
@@ -35,7 +35,7 @@ impl Maker {
     }
 
     /// A sum, a difference or a product of two values, each of which may be the longer one along some axes.
-    pub(super) fn across(&mut self, x: &Known) {
+    pub(super) fn across(&mut self, x: &KnownValue) {
         let a = if self.random.flip() { x.id } else { self.narrower(x) };
         let b = self.narrower(x);
         let operands = if self.random.flip() { [a, b] } else { [b, a] };
@@ -63,7 +63,7 @@ impl Maker {
     }
 
     /// `x` between parts of itself, clamped or padded.
-    pub(super) fn joined(&mut self, x: &Known) {
+    pub(super) fn joined(&mut self, x: &KnownValue) {
         let axis = self.axis(&x.dims);
         let mut parts = vec![x.id];
         for _ in 0..self.random.range(1, 2) {
@@ -89,7 +89,7 @@ impl Maker {
     }
 
     /// Every so many elements along an axis, forwards or backwards.
-    fn slice(&mut self, x: &Known, axis: usize) -> ValueId {
+    fn slice(&mut self, x: &KnownValue, axis: usize) -> ValueId {
         let extent = x.dims[axis] as i64;
         let (start, step) = (self.random.range(0, extent - 1), self.random.range(1, 2));
         let (ends, step) = match self.random.flip() {
@@ -107,7 +107,7 @@ impl Maker {
     }
 
     /// Some elements, or some of them several times.
-    pub(super) fn taken(&mut self, x: &Known) {
+    pub(super) fn taken(&mut self, x: &KnownValue) {
         let axis = self.axis(&x.dims);
         let extent = x.dims[axis] as i64;
         match self.random.range(0, 3) {
@@ -140,7 +140,7 @@ impl Maker {
     }
 
     /// Axes in another order, one that is split, or two that are joined.
-    pub(super) fn rearranged(&mut self, x: &Known) {
+    pub(super) fn rearranged(&mut self, x: &KnownValue) {
         let mut shape: Vec<i64> = x.dims.iter().map(|&extent| extent as i64).collect();
         let axis = self.axis(&x.dims);
         match self.random.range(0, 2) {
@@ -169,7 +169,7 @@ impl Maker {
     }
 
     /// A graph that adds a row to its input and requantizes that along an axis, called on `x`.
-    pub(super) fn called(&mut self, x: &Known) {
+    pub(super) fn called(&mut self, x: &KnownValue) {
         let (row, by) = (self.axis(&x.dims), self.axis(&x.dims));
         let mut dims = vec![1; x.dims.len()];
         dims[row] = x.dims[row];

@@ -1,11 +1,11 @@
 //! Convolutions over three axes.
 
-use super::{Known, Maker};
+use super::{KnownValue, Maker};
 use strait_core::op;
 
 impl Maker {
     /// A convolution of an image whose channels are split into channels and layers.
-    pub(super) fn volume(&mut self, x: &Known) {
+    pub(super) fn volume(&mut self, x: &KnownValue) {
         let divisors: Vec<u64> = (1..=x.dims[1]).filter(|&d| x.dims[1].is_multiple_of(d)).collect();
         let channels = self.random.pick(&divisors);
         let dims = [x.dims[0], channels, x.dims[1] / channels, x.dims[2], x.dims[3]];

@@ -17,7 +17,7 @@ mod steps;
 mod tile;
 mod wide;
 
-use super::finish::Place;
+use super::finish::OutputTile;
 use crate::{error::KernelError, isa::Context, simd::I32s};
 pub(crate) use constants::Constants;
 pub(crate) use narrow::Elements;
@@ -108,7 +108,7 @@ impl Batch {
         bounds: [i32; 2],
         accumulators: &[i32],
         stride: usize,
-        place: &Place<'_>,
+        place: &OutputTile<'_>,
     ) -> bool {
         let Some(kind) = &self.kind else { return false };
         // First the form's own range, then the clamp behind it.

@@ -1,6 +1,6 @@
 use super::{Kernel, constants::Constants, narrow::Elements, source::Source};
 use crate::{
-    integer::finish::{Axis, Place},
+    integer::finish::{Axis, OutputTile},
     isa::VectorJob,
     simd::I32s,
 };
@@ -14,7 +14,7 @@ pub(crate) struct Tile<'a, S> {
     /// Row `r` starts at `r·stride`.
     pub(crate) source: S,
     pub(crate) stride: usize,
-    pub(crate) place: &'a Place<'a>,
+    pub(crate) place: &'a OutputTile<'a>,
 }
 
 /// Turns a tile into codes with the kernel `K`.
@@ -49,7 +49,7 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for TileJob<'_
             kernel,
             constants,
         } = self;
-        let Place {
+        let OutputTile {
             rows,
             columns,
             row_stride,

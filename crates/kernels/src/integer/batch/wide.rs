@@ -8,7 +8,7 @@ use super::{
 use crate::{
     integer::{
         epilogue::{DoubleConstants, PerChannel, per_channel, saturate},
-        finish::{self, Place},
+        finish::{self, OutputTile},
     },
     isa::Context,
     simd::I32s,
@@ -62,7 +62,7 @@ impl Wide {
         (out, bounds): (IntType, [i32; 2]),
         accumulators: &[i64],
         stride: usize,
-        place: &Place<'_>,
+        place: &OutputTile<'_>,
     ) {
         let tile = Tile {
             out: Elements::Codes(out),

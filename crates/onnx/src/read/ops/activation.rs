@@ -1,97 +1,103 @@
 //! Functions of one operand, element by element.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::op::{Binary, BinaryFunction, Clip, Elu, Function, HardSigmoid, Identity, LeakyRelu, Relu, Unary};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Relu", 6, |site| site.finish(Relu {}, &[Arg::Operand(0)])).and(&[13, 14]),
+    Row::new("Relu", 6, |reader| reader.finish(Relu {}, &[Arg::Operand(0)])).and(&[13, 14]),
     Row::new("Clip", 6, clip).and(&[11, 12, 13]),
-    Row::new("LeakyRelu", 6, |site| {
-        let alpha = site.float("alpha")?.unwrap_or(0.01);
-        site.finish(LeakyRelu { alpha }, &[Arg::Operand(0)])
+    Row::new("LeakyRelu", 6, |reader| {
+        let alpha = reader.float("alpha")?.unwrap_or(0.01);
+        reader.finish(LeakyRelu { alpha }, &[Arg::Operand(0)])
     })
     .and(&[16]),
-    Row::new("Elu", 6, |site| {
-        let alpha = site.float("alpha")?.unwrap_or(1.0);
-        site.finish(Elu { alpha }, &[Arg::Operand(0)])
+    Row::new("Elu", 6, |reader| {
+        let alpha = reader.float("alpha")?.unwrap_or(1.0);
+        reader.finish(Elu { alpha }, &[Arg::Operand(0)])
     })
     .and(&[22]),
-    Row::new("HardSigmoid", 6, |site| {
-        let (alpha, beta) = (site.float("alpha")?.unwrap_or(0.2), site.float("beta")?.unwrap_or(0.5));
-        site.finish(HardSigmoid { alpha, beta }, &[Arg::Operand(0)])
+    Row::new("HardSigmoid", 6, |reader| {
+        let (alpha, beta) = (
+            reader.float("alpha")?.unwrap_or(0.2),
+            reader.float("beta")?.unwrap_or(0.5),
+        );
+        reader.finish(HardSigmoid { alpha, beta }, &[Arg::Operand(0)])
     })
     .and(&[22]),
     Row::new("Gelu", 20, gelu),
-    Row::new("HardSwish", 14, |site| unary(site, Function::HardSwish)).and(&[22]),
-    Row::new("Sigmoid", 6, |site| unary(site, Function::Sigmoid)).and(&[13]),
-    Row::new("Tanh", 6, |site| unary(site, Function::Tanh)).and(&[13]),
-    Row::new("Softplus", 1, |site| unary(site, Function::Softplus)).and(&[22]),
-    Row::new("Mish", 18, |site| unary(site, Function::Mish)).and(&[22]),
-    Row::new("Exp", 6, |site| unary(site, Function::Exp)).and(&[13]),
-    Row::new("Log", 6, |site| unary(site, Function::Log)).and(&[13]),
-    Row::new("Sqrt", 6, |site| unary(site, Function::Sqrt)).and(&[13]),
-    Row::new("Reciprocal", 6, |site| unary(site, Function::Reciprocal)).and(&[13]),
-    Row::new("Erf", 9, |site| unary(site, Function::Erf)).and(&[13]),
-    Row::new("Neg", 6, |site| unary(site, Function::Neg)).and(&[13]),
-    Row::new("Abs", 6, |site| unary(site, Function::Abs)).and(&[13]),
-    Row::new("Floor", 6, |site| unary(site, Function::Floor)).and(&[13]),
-    Row::new("Ceil", 6, |site| unary(site, Function::Ceil)).and(&[13]),
-    Row::new("Round", 11, |site| unary(site, Function::Round)).and(&[22]),
-    Row::new("Sign", 9, |site| unary(site, Function::Sign)).and(&[13]),
-    Row::new("Sin", 7, |site| unary(site, Function::Sin)).and(&[22]),
-    Row::new("Cos", 7, |site| unary(site, Function::Cos)).and(&[22]),
-    Row::new("Tan", 7, |site| unary(site, Function::Tan)).and(&[22]),
-    Row::new("Asin", 7, |site| unary(site, Function::Asin)).and(&[22]),
-    Row::new("Acos", 7, |site| unary(site, Function::Acos)).and(&[22]),
-    Row::new("Atan", 7, |site| unary(site, Function::Atan)).and(&[22]),
-    Row::new("Sinh", 9, |site| unary(site, Function::Sinh)).and(&[22]),
-    Row::new("Cosh", 9, |site| unary(site, Function::Cosh)).and(&[22]),
-    Row::new("Asinh", 9, |site| unary(site, Function::Asinh)).and(&[22]),
-    Row::new("Acosh", 9, |site| unary(site, Function::Acosh)).and(&[22]),
-    Row::new("Atanh", 9, |site| unary(site, Function::Atanh)).and(&[22]),
+    Row::new("HardSwish", 14, |reader| unary(reader, Function::HardSwish)).and(&[22]),
+    Row::new("Sigmoid", 6, |reader| unary(reader, Function::Sigmoid)).and(&[13]),
+    Row::new("Tanh", 6, |reader| unary(reader, Function::Tanh)).and(&[13]),
+    Row::new("Softplus", 1, |reader| unary(reader, Function::Softplus)).and(&[22]),
+    Row::new("Mish", 18, |reader| unary(reader, Function::Mish)).and(&[22]),
+    Row::new("Exp", 6, |reader| unary(reader, Function::Exp)).and(&[13]),
+    Row::new("Log", 6, |reader| unary(reader, Function::Log)).and(&[13]),
+    Row::new("Sqrt", 6, |reader| unary(reader, Function::Sqrt)).and(&[13]),
+    Row::new("Reciprocal", 6, |reader| unary(reader, Function::Reciprocal)).and(&[13]),
+    Row::new("Erf", 9, |reader| unary(reader, Function::Erf)).and(&[13]),
+    Row::new("Neg", 6, |reader| unary(reader, Function::Neg)).and(&[13]),
+    Row::new("Abs", 6, |reader| unary(reader, Function::Abs)).and(&[13]),
+    Row::new("Floor", 6, |reader| unary(reader, Function::Floor)).and(&[13]),
+    Row::new("Ceil", 6, |reader| unary(reader, Function::Ceil)).and(&[13]),
+    Row::new("Round", 11, |reader| unary(reader, Function::Round)).and(&[22]),
+    Row::new("Sign", 9, |reader| unary(reader, Function::Sign)).and(&[13]),
+    Row::new("Sin", 7, |reader| unary(reader, Function::Sin)).and(&[22]),
+    Row::new("Cos", 7, |reader| unary(reader, Function::Cos)).and(&[22]),
+    Row::new("Tan", 7, |reader| unary(reader, Function::Tan)).and(&[22]),
+    Row::new("Asin", 7, |reader| unary(reader, Function::Asin)).and(&[22]),
+    Row::new("Acos", 7, |reader| unary(reader, Function::Acos)).and(&[22]),
+    Row::new("Atan", 7, |reader| unary(reader, Function::Atan)).and(&[22]),
+    Row::new("Sinh", 9, |reader| unary(reader, Function::Sinh)).and(&[22]),
+    Row::new("Cosh", 9, |reader| unary(reader, Function::Cosh)).and(&[22]),
+    Row::new("Asinh", 9, |reader| unary(reader, Function::Asinh)).and(&[22]),
+    Row::new("Acosh", 9, |reader| unary(reader, Function::Acosh)).and(&[22]),
+    Row::new("Atanh", 9, |reader| unary(reader, Function::Atanh)).and(&[22]),
 ];
 
-fn unary(site: &mut NodeReader<'_, '_>, function: Function) -> Result<(), Refusal> {
-    site.finish(Unary { function }, &[Arg::Operand(0)])
+fn unary(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
+    reader.finish(Unary { function }, &[Arg::Operand(0)])
 }
 
 /// The bounds are attributes up to operator set 10, operands from 11 on. Where these are numbers that are known, and the
 /// operand is one of floats, it is a clip, and elsewhere the smaller of the upper bound and the larger of the lower one.
-fn clip(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    site.one_type([0, 1, 2])?;
-    if site.opset() >= 11 && !has_known_bounds(site)? {
+fn clip(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.one_type([0, 1, 2])?;
+    if reader.opset() >= 11 && !has_known_bounds(reader)? {
         let mut steps: Vec<(BinaryFunction, usize)> = Vec::new();
         for step in [(BinaryFunction::Maximum, 1), (BinaryFunction::Minimum, 2)] {
-            steps.extend(site.has(step.1).then_some(step));
+            steps.extend(reader.has(step.1).then_some(step));
         }
         let mut x = Arg::Operand(0);
         let Some((last, bound)) = steps.pop() else {
-            return site.finish(Identity {}, &[x]);
+            return reader.finish(Identity {}, &[x]);
         };
         for (function, bound) in steps {
-            x = site.binary(function, &x, &Arg::Operand(bound))?;
+            x = reader.binary(function, &x, &Arg::Operand(bound))?;
         }
-        site.finish(Binary { function: last }, &[x, Arg::Operand(bound)])?;
-        return clip_codes(site);
+        reader.finish(Binary { function: last }, &[x, Arg::Operand(bound)])?;
+        return clip_codes(reader);
     }
-    let (min, max) = match site.opset() {
-        ..11 => (site.float("min")?, site.float("max")?),
-        _ => (site.known_float(1, "lower bound")?, site.known_float(2, "upper bound")?),
+    let (min, max) = match reader.opset() {
+        ..11 => (reader.float("min")?, reader.float("max")?),
+        _ => (
+            reader.known_float(1, "lower bound")?,
+            reader.known_float(2, "upper bound")?,
+        ),
     };
     let (min, max) = (min.unwrap_or(f32::NEG_INFINITY), max.unwrap_or(f32::INFINITY));
-    site.finish(Clip { min, max }, &[Arg::Operand(0)])
+    reader.finish(Clip { min, max }, &[Arg::Operand(0)])
 }
 
 /// Exporters narrow codes so: to 0 to 127 of 8 bits, for example.
-fn clip_codes(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let Some((least, most)) = site.ty(0)?.elem.integers() else {
+fn clip_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let Some((least, most)) = reader.ty(0)?.elem.integers() else {
         return Ok(());
     };
     let mut bounds = [least, most];
     for (position, bound) in bounds.iter_mut().enumerate() {
-        if site.has(position + 1) {
-            match site
+        if reader.has(position + 1) {
+            match reader
                 .constant(position + 1)?
                 .map(|known| known.to_i64())
                 .transpose()?
@@ -102,21 +108,21 @@ fn clip_codes(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             }
         }
     }
-    site.note_clipped(bounds[0], bounds[1])
+    reader.note_clipped(bounds[0], bounds[1])
 }
 
-fn has_known_bounds(site: &mut NodeReader<'_, '_>) -> Result<bool, Refusal> {
-    let mut known = site.ty(0)?.elem.is_float();
+fn has_known_bounds(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
+    let mut known = reader.ty(0)?.elem.is_float();
     for bound in [1, 2] {
-        known &= !site.has(bound) || site.constant(bound)?.is_some();
+        known &= !reader.has(bound) || reader.constant(bound)?.is_some();
     }
     Ok(known)
 }
 
-fn gelu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    match site.text("approximate", "none")? {
-        "none" => unary(site, Function::Gelu),
-        "tanh" => unary(site, Function::GeluTanh),
+fn gelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    match reader.text("approximate", "none")? {
+        "none" => unary(reader, Function::Gelu),
+        "tanh" => unary(reader, Function::GeluTanh),
         other => Err(Refusal::Unsupported(format!("`approximate` is {other}"))),
     }
 }

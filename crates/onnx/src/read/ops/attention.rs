@@ -1,7 +1,7 @@
 //! Scaled dot product attention.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::smallvec;
 use strait_core::op::{
     BinaryFunction, Concat, Function, Gather, Identity, Pad, PadMode, Reduction, Relation, Reshape, Transpose,
@@ -24,79 +24,82 @@ const SCORES: usize = 3;
 
 /// softmax(scale·q·kᵀ + bias)·v, where heads of keys and values serve as many heads of the query each. The bias is the mask
 /// and −∞ for keys that a query must not see; a query that sees none has a result of 0.
-fn attention(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // A float at least as wide is taken.
-    site.ignore(&["softmax_precision"]);
-    let rank = site.rank(0)?;
-    let heads = (site.int("q_num_heads")?, site.int("kv_num_heads")?);
-    let query = split_heads(site, 0, heads.0)?;
-    let key = split_heads(site, 1, heads.1)?;
-    let value = split_heads(site, 2, heads.1)?;
-    let key = with_past(site, key, PAST_KEY, PRESENT_KEY)?;
-    let value = with_past(site, value, PAST_VALUE, PRESENT_VALUE)?;
-    let (key_heads, query_heads) = (extent(site, &key, 1)?, extent(site, &query, 1)?);
-    let key = repeated_heads(site, key, key_heads, query_heads)?;
-    let value = repeated_heads(site, value, key_heads, query_heads)?;
+    reader.ignore(&["softmax_precision"]);
+    let rank = reader.rank(0)?;
+    let heads = (reader.int("q_num_heads")?, reader.int("kv_num_heads")?);
+    let query = split_heads(reader, 0, heads.0)?;
+    let key = split_heads(reader, 1, heads.1)?;
+    let value = split_heads(reader, 2, heads.1)?;
+    let key = with_past(reader, key, PAST_KEY, PRESENT_KEY)?;
+    let value = with_past(reader, value, PAST_VALUE, PRESENT_VALUE)?;
+    let (key_heads, query_heads) = (extent(reader, &key, 1)?, extent(reader, &query, 1)?);
+    let key = repeated_heads(reader, key, key_heads, query_heads)?;
+    let value = repeated_heads(reader, value, key_heads, query_heads)?;
 
-    let size = extent(site, &query, 3)?;
-    let scale = match site.float("scale")? {
+    let size = extent(reader, &query, 3)?;
+    let scale = match reader.float("scale")? {
         None => 1.0 / (size as f64).sqrt(),
         Some(scale) => scale.into(),
     };
-    let query = site.scaled(&query, scale)?;
-    let turned = site.transposed(&key, &[0, 1, 3, 2])?;
-    let raw = site.product(&query, &turned)?;
-    let cap = f64::from(site.float("softcap")?.unwrap_or(0.0));
+    let query = reader.scaled(&query, scale)?;
+    let turned = reader.transposed(&key, &[0, 1, 3, 2])?;
+    let raw = reader.product(&query, &turned)?;
+    let cap = f64::from(reader.float("softcap")?.unwrap_or(0.0));
     let capped = match cap > 0.0 {
         false => raw.clone(),
         true => {
-            let inner = site.scaled(&raw, 1.0 / cap)?;
-            let bounded = site.function(Function::Tanh, &inner)?;
-            site.scaled(&bounded, cap)?
+            let inner = reader.scaled(&raw, 1.0 / cap)?;
+            let bounded = reader.function(Function::Tanh, &inner)?;
+            reader.scaled(&bounded, cap)?
         }
     };
-    let bias = bias(site, &query, &key)?;
+    let bias = bias(reader, &query, &key)?;
     let biased = match &bias {
         None => capped.clone(),
-        Some(bias) => site.plus(&capped, bias)?,
+        Some(bias) => reader.plus(&capped, bias)?,
     };
-    let mut weights = site.softmax(&biased, -1)?;
+    let mut weights = reader.softmax(&biased, -1)?;
     if let Some(bias) = bias
         && may_hide_all(&bias)
     {
-        let largest = site.reduced(Reduction::Max, &bias, &[-1])?;
-        let (nothing, zero) = (site.number(&largest, f64::NEG_INFINITY)?, site.number(&weights, 0.0)?);
-        let hidden = site.compare(Relation::Equal, &largest, &nothing)?;
-        weights = site.select(&hidden, &zero, &weights)?;
+        let largest = reader.reduced(Reduction::Max, &bias, &[-1])?;
+        let (nothing, zero) = (
+            reader.number(&largest, f64::NEG_INFINITY)?,
+            reader.number(&weights, 0.0)?,
+        );
+        let hidden = reader.compare(Relation::Equal, &largest, &nothing)?;
+        weights = reader.select(&hidden, &zero, &weights)?;
     }
-    let shown = match site.int("qk_matmul_output_mode")?.unwrap_or(0) {
+    let shown = match reader.int("qk_matmul_output_mode")?.unwrap_or(0) {
         0 => raw,
         1 => capped,
         2 => biased,
         3 => weights.clone(),
         other => return Err(Refusal::Unsupported(format!("`qk_matmul_output_mode` is {other}"))),
     };
-    if site.has_result(SCORES) {
-        site.finish_result(SCORES, Identity {}, &[shown])?;
+    if reader.has_result(SCORES) {
+        reader.finish_result(SCORES, Identity {}, &[shown])?;
     }
     if rank == 4 {
-        return site.finish_result(0, matrix_product(), &[weights, value]);
+        return reader.finish_result(0, matrix_product(), &[weights, value]);
     }
-    let heads = site.product(&weights, &value)?;
+    let heads = reader.product(&weights, &value)?;
     let permutation = smallvec![0, 2, 1, 3];
-    let rows = site.push(Transpose { permutation }, &[heads])?;
+    let rows = reader.push(Transpose { permutation }, &[heads])?;
     let shape = smallvec![0, 0, -1];
-    site.finish_result(0, Reshape { shape }, &[rows])
+    reader.finish_result(0, Reshape { shape }, &[rows])
 }
 
 /// [batch, positions, heads·size] as [batch, heads, positions, size], which an operand of rank 4 is already.
-fn split_heads(site: &mut NodeReader<'_, '_>, operand: usize, heads: Option<i64>) -> Result<Arg, Refusal> {
+fn split_heads(reader: &mut OperatorReader<'_, '_>, operand: usize, heads: Option<i64>) -> Result<Arg, Refusal> {
     let x = Arg::Operand(operand);
-    match (site.rank(operand)?, heads) {
+    match (reader.rank(operand)?, heads) {
         (4, _) => Ok(x),
         (3, Some(heads @ 1..)) => {
-            let split = site.reshaped(&x, &[0, 0, heads, -1])?;
-            site.transposed(&split, &[0, 2, 1, 3])
+            let split = reader.reshaped(&x, &[0, 0, heads, -1])?;
+            reader.transposed(&split, &[0, 2, 1, 3])
         }
         (3, _) => Err(Refusal::invalid(ReasonCode::Blocks, "the numbers of heads are missing")),
         (rank, _) => Err(Refusal::invalid(
@@ -106,8 +109,8 @@ fn split_heads(site: &mut NodeReader<'_, '_>, operand: usize, heads: Option<i64>
     }
 }
 
-fn extent(site: &mut NodeReader<'_, '_>, x: &Arg, axis: usize) -> Result<i64, Refusal> {
-    let shape = site.arg_type(x)?.shape;
+fn extent(reader: &mut OperatorReader<'_, '_>, x: &Arg, axis: usize) -> Result<i64, Refusal> {
+    let shape = reader.arg_type(x)?.shape;
     let extent = shape
         .get(axis)
         .and_then(|dim| dim.fixed())
@@ -121,19 +124,19 @@ fn extent(site: &mut NodeReader<'_, '_>, x: &Arg, axis: usize) -> Result<i64, Re
 }
 
 /// Keys or values behind those of the past, which together are a result.
-fn with_past(site: &mut NodeReader<'_, '_>, x: Arg, past: usize, result: usize) -> Result<Arg, Refusal> {
-    let all = match site.has(past) {
-        true => site.push(Concat { axis: 2 }, &[Arg::Operand(past), x])?,
+fn with_past(reader: &mut OperatorReader<'_, '_>, x: Arg, past: usize, result: usize) -> Result<Arg, Refusal> {
+    let all = match reader.has(past) {
+        true => reader.push(Concat { axis: 2 }, &[Arg::Operand(past), x])?,
         false => x,
     };
-    if site.has_result(result) {
-        site.finish_result(result, Identity {}, std::slice::from_ref(&all))?;
+    if reader.has_result(result) {
+        reader.finish_result(result, Identity {}, std::slice::from_ref(&all))?;
     }
     Ok(all)
 }
 
 /// Each head as many times, one after the other.
-fn repeated_heads(site: &mut NodeReader<'_, '_>, x: Arg, from: i64, to: i64) -> Result<Arg, Refusal> {
+fn repeated_heads(reader: &mut OperatorReader<'_, '_>, x: Arg, from: i64, to: i64) -> Result<Arg, Refusal> {
     if from == to {
         return Ok(x);
     }
@@ -141,10 +144,10 @@ fn repeated_heads(site: &mut NodeReader<'_, '_>, x: Arg, from: i64, to: i64) -> 
         let text = format!("{to} heads of the query for {from} of the keys");
         return Err(Refusal::invalid(ReasonCode::Blocks, text));
     }
-    site.room(&[to.unsigned_abs()])?;
+    reader.room(&[to.unsigned_abs()])?;
     let picks: Vec<i64> = (0..to).map(|head| head / (to / from)).collect();
-    let picks = Arg::Constant(site.integers(&[to.unsigned_abs()], &picks)?);
-    site.push(Gather { axis: 1 }, &[x, picks])
+    let picks = Arg::Constant(reader.integers(&[to.unsigned_abs()], &picks)?);
+    reader.push(Gather { axis: 1 }, &[x, picks])
 }
 
 /// Positions that a query may see: those of keys from its own minus `left` to its own plus `right`.
@@ -154,36 +157,36 @@ struct Bounds {
 }
 
 /// The sum of all that is added to the scores.
-fn bias(site: &mut NodeReader<'_, '_>, query: &Arg, key: &Arg) -> Result<Option<Arg>, Refusal> {
-    let (queries, keys) = (extent(site, query, 2)?, extent(site, key, 2)?);
+fn bias(reader: &mut OperatorReader<'_, '_>, query: &Arg, key: &Arg) -> Result<Option<Arg>, Refusal> {
+    let (queries, keys) = (extent(reader, query, 2)?, extent(reader, key, 2)?);
     let mut bounds = Bounds {
-        left: site.int("left_window_size")?.filter(|&size| size >= 0),
-        right: site.int("right_window_size")?.filter(|&size| size >= 0),
+        left: reader.int("left_window_size")?.filter(|&size| size >= 0),
+        right: reader.int("right_window_size")?.filter(|&size| size >= 0),
     };
-    if site.flag("is_causal")? {
+    if reader.flag("is_causal")? {
         bounds.right = Some(0);
     }
-    let has_lengths = site.has(LENGTHS);
-    let past = match site.has(PAST_KEY) {
-        true => Some(extent(site, &Arg::Operand(PAST_KEY), 2)?),
+    let has_lengths = reader.has(LENGTHS);
+    let past = match reader.has(PAST_KEY) {
+        true => Some(extent(reader, &Arg::Operand(PAST_KEY), 2)?),
         false => None,
     };
     let mut summands = Vec::new();
-    if site.has(MASK) {
-        summands.push(mask(site, keys)?);
+    if reader.has(MASK) {
+        summands.push(mask(reader, keys)?);
     }
     match (past, has_lengths) {
-        (None, true) => summands.push(by_lengths(site, &bounds, queries, keys, true)?),
+        (None, true) => summands.push(by_lengths(reader, &bounds, queries, keys, true)?),
         (past, _) => {
             if bounds.left.is_some() || bounds.right.is_some() {
-                summands.push(by_positions(site, &bounds, queries, keys, past.unwrap_or(0))?);
+                summands.push(by_positions(reader, &bounds, queries, keys, past.unwrap_or(0))?);
             }
             if has_lengths {
                 let none = Bounds {
                     left: None,
                     right: None,
                 };
-                summands.push(by_lengths(site, &none, queries, keys, false)?);
+                summands.push(by_lengths(reader, &none, queries, keys, false)?);
             }
         }
     }
@@ -191,23 +194,23 @@ fn bias(site: &mut NodeReader<'_, '_>, query: &Arg, key: &Arg) -> Result<Option<
     for summand in summands {
         sum = Some(match sum {
             None => summand,
-            Some(sum) => site.plus(&sum, &summand)?,
+            Some(sum) => reader.plus(&sum, &summand)?,
         });
     }
     Ok(sum)
 }
 
 /// The mask as summands; keys behind its end are not seen.
-fn mask(site: &mut NodeReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> {
+fn mask(reader: &mut OperatorReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> {
     let mut mask = Arg::Operand(MASK);
-    if site.ty(MASK)?.elem == Elem::Bool {
-        mask = hidden_unless(site, &mask)?;
+    if reader.ty(MASK)?.elem == Elem::Bool {
+        mask = hidden_unless(reader, &mask)?;
     }
-    let rank = site.rank(MASK)?;
+    let rank = reader.rank(MASK)?;
     let Some(last) = rank.checked_sub(1) else {
         return Ok(mask);
     };
-    let missing = keys - extent(site, &mask, last)?;
+    let missing = keys - extent(reader, &mask, last)?;
     if missing <= 0 {
         return Ok(mask);
     }
@@ -218,26 +221,26 @@ fn mask(site: &mut NodeReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> {
         mode: PadMode::Constant,
         value: f32::NEG_INFINITY,
     };
-    site.push(pad, &[mask])
+    reader.push(pad, &[mask])
 }
 
 /// 0 where the condition holds, −∞ where not.
-fn hidden_unless(site: &mut NodeReader<'_, '_>, seen: &Arg) -> Result<Arg, Refusal> {
-    let zero = Arg::Constant(site.floats_of(&[], &[0.0])?);
-    let hidden = Arg::Constant(site.floats_of(&[], &[f32::NEG_INFINITY])?);
-    site.select(seen, &zero, &hidden)
+fn hidden_unless(reader: &mut OperatorReader<'_, '_>, seen: &Arg) -> Result<Arg, Refusal> {
+    let zero = Arg::Constant(reader.floats_of(&[], &[0.0])?);
+    let hidden = Arg::Constant(reader.floats_of(&[], &[f32::NEG_INFINITY])?);
+    reader.select(seen, &zero, &hidden)
 }
 
 /// A constant for each pair of query and key, where the first query stands at position `offset`.
 fn by_positions(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     bounds: &Bounds,
     queries: i64,
     keys: i64,
     offset: i64,
 ) -> Result<Arg, Refusal> {
     let shape = [queries, keys].map(i64::unsigned_abs);
-    site.room(&shape)?;
+    reader.room(&shape)?;
     let sees = |query: i64, key: i64| {
         let behind = key - (query + offset);
         bounds.left.is_none_or(|left| -behind <= left) && bounds.right.is_none_or(|right| behind <= right)
@@ -246,44 +249,44 @@ fn by_positions(
     let values: Vec<f32> = pairs
         .map(|(query, key)| if sees(query, key) { 0.0 } else { f32::NEG_INFINITY })
         .collect();
-    Ok(Arg::Constant(site.floats_of(&shape, &values)?))
+    Ok(Arg::Constant(reader.floats_of(&shape, &values)?))
 }
 
 /// The same where the number of keys that there are is an operand, one for each sample: behind these nothing is seen, and the
 /// last query stands at the last of them.
 fn by_lengths(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     bounds: &Bounds,
     queries: i64,
     keys: i64,
     is_aligned: bool,
 ) -> Result<Arg, Refusal> {
-    let lengths = site.indices(LENGTHS)?;
-    let lengths = site.reshaped(&lengths, &[-1, 1, 1, 1])?;
-    let positions = site.counted(&[keys.unsigned_abs()], keys)?;
-    let mut seen = site.compare(Relation::Less, &positions, &lengths)?;
+    let lengths = reader.indices(LENGTHS)?;
+    let lengths = reader.reshaped(&lengths, &[-1, 1, 1, 1])?;
+    let positions = reader.counted(&[keys.unsigned_abs()], keys)?;
+    let mut seen = reader.compare(Relation::Less, &positions, &lengths)?;
     if !is_aligned {
-        return hidden_unless(site, &seen);
+        return hidden_unless(reader, &seen);
     }
     let shape = [queries, keys].map(i64::unsigned_abs);
-    let table = |site: &mut NodeReader<'_, '_>, value: &dyn Fn(i64, i64) -> i64| -> Result<Arg, Refusal> {
-        site.room(&shape)?;
+    let table = |reader: &mut OperatorReader<'_, '_>, value: &dyn Fn(i64, i64) -> i64| -> Result<Arg, Refusal> {
+        reader.room(&shape)?;
         let pairs = (0..queries).flat_map(|query| (0..keys).map(move |key| (query, key)));
         let values: Vec<i64> = pairs.map(|(query, key)| value(query, key)).collect();
-        Ok(Arg::Constant(site.integers(&shape, &values)?))
+        Ok(Arg::Constant(reader.integers(&shape, &values)?))
     };
     // A query stands at its number + length − queries; the length is what is compared with.
     if let Some(right) = bounds.right {
-        let least = table(site, &|query, key| key - query + queries - right)?;
-        let inside = site.compare(Relation::LessOrEqual, &least, &lengths)?;
-        seen = site.binary(BinaryFunction::And, &seen, &inside)?;
+        let least = table(reader, &|query, key| key - query + queries - right)?;
+        let inside = reader.compare(Relation::LessOrEqual, &least, &lengths)?;
+        seen = reader.binary(BinaryFunction::And, &seen, &inside)?;
     }
     if let Some(left) = bounds.left {
-        let most = table(site, &|query, key| left.saturating_add(key - query + queries))?;
-        let inside = site.compare(Relation::LessOrEqual, &lengths, &most)?;
-        seen = site.binary(BinaryFunction::And, &seen, &inside)?;
+        let most = table(reader, &|query, key| left.saturating_add(key - query + queries))?;
+        let inside = reader.compare(Relation::LessOrEqual, &lengths, &most)?;
+        seen = reader.binary(BinaryFunction::And, &seen, &inside)?;
     }
-    hidden_unless(site, &seen)
+    hidden_unless(reader, &seen)
 }
 
 /// True if a row of the bias can be −∞ throughout.

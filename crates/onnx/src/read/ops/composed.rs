@@ -1,7 +1,7 @@
 //! Operators that the IR does not have, as several of its ops that compute the same.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{Add, Clip, LeakyRelu, Mul, Relu};
 use strait_import::BlockOrder;
@@ -14,50 +14,50 @@ pub(super) const ROWS: &[Row] = &[
 
 /// max(x, 0) + slope·min(x, 0): one of the two is always zero, so the sum is exact.
 /// With one constant slope it is a leaky ReLU.
-fn prelu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let rank = site.rank(0)?;
-    if let Some(slope) = site.constant(1)?
+fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let rank = reader.rank(0)?;
+    if let Some(slope) = reader.constant(1)?
         && slope.len() == 1
         && slope.elem().is_float()
         && slope.shape().len() <= rank
         && let Some(slope) = slope.to_f32().ok().and_then(|slope| slope.first().copied())
         && slope.is_finite()
     {
-        return site.finish(LeakyRelu { alpha: slope }, &[Arg::Operand(0)]);
+        return reader.finish(LeakyRelu { alpha: slope }, &[Arg::Operand(0)]);
     }
-    site.one_type([0, 1])?;
-    let positive = site.push(Relu {}, &[Arg::Operand(0)])?;
+    reader.one_type([0, 1])?;
+    let positive = reader.push(Relu {}, &[Arg::Operand(0)])?;
     let clip = Clip {
         min: f32::NEG_INFINITY,
         max: 0.0,
     };
-    let negative = site.push(clip, &[Arg::Operand(0)])?;
-    let scaled = site.push(Mul::float(), &[negative, Arg::Operand(1)])?;
-    site.finish(Add {}, &[positive, scaled])
+    let negative = reader.push(clip, &[Arg::Operand(0)])?;
+    let scaled = reader.push(Mul::float(), &[negative, Arg::Operand(1)])?;
+    reader.finish(Add {}, &[positive, scaled])
 }
 
 /// Blocks of b·b channels become squares of b by b positions.
-fn depth_to_space(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let (side, order) = blocks(site)?;
-    let (op, image) = site.depth_to_space(&Arg::Operand(0), side, order)?;
-    site.finish(op, &[image])
+fn depth_to_space(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let (side, order) = blocks(reader)?;
+    let (op, image) = reader.depth_to_space(&Arg::Operand(0), side, order)?;
+    reader.finish(op, &[image])
 }
 
 /// The inverse.
-fn space_to_depth(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let (side, order) = blocks(site)?;
-    let (op, image) = site.space_to_depth(&Arg::Operand(0), side, order)?;
-    site.finish(op, &[image])
+fn space_to_depth(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let (side, order) = blocks(reader)?;
+    let (op, image) = reader.space_to_depth(&Arg::Operand(0), side, order)?;
+    reader.finish(op, &[image])
 }
 
 /// The attributes `blocksize` and `mode`. Where the mode is DCR, the channel that a block belongs to runs fastest, where it is CRD
 /// slowest.
-fn blocks(site: &mut NodeReader<'_, '_>) -> Result<(i64, BlockOrder), Refusal> {
-    let side = site
+fn blocks(reader: &mut OperatorReader<'_, '_>) -> Result<(i64, BlockOrder), Refusal> {
+    let side = reader
         .int("blocksize")?
         .filter(|&side| side > 0)
         .ok_or_else(|| Refusal::invalid(ReasonCode::Blocks, "`blocksize` has to be positive"))?;
-    match site.text("mode", "DCR")? {
+    match reader.text("mode", "DCR")? {
         "DCR" => Ok((side, BlockOrder::Slow)),
         "CRD" => Ok((side, BlockOrder::Fast)),
         other => Err(Refusal::Unsupported(format!("`mode` is {other}"))),

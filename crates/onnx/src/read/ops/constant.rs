@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::elements::element;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
 use strait_core::op::{BitCast, Cast, Expand, Identity, Reshape, ShapeOf};
@@ -12,17 +12,18 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Constant", 1, constant).and(&[9, 11, 12, 13, 19, 21, 23, 24, 25]),
     Row::new("ConstantOfShape", 9, constant_of_shape).and(&[20, 21, 23, 24, 25]),
     Row::new("Shape", 1, shape).and(&[13, 15, 19, 21, 23, 24, 25]),
-    Row::new("Size", 1, |site| {
-        let extents = extents(site, None, None)?;
+    Row::new("Size", 1, |reader| {
+        let extents = extents(reader, None, None)?;
         let size = extents.iter().try_fold(1i64, |n, d| n.checked_mul(*d));
         let size = size.ok_or_else(|| Refusal::invalid(ReasonCode::Limit, "the number of elements overflows"))?;
-        site.finish_constant(TensorData::scalar(size));
+        reader.finish_constant(TensorData::scalar(size));
         Ok(())
     })
     .and(&[13, 19, 21, 23, 24, 25]),
     Row::new("Cast", 6, cast).and(&[9, 13, 19, 21, 23, 24, 25, 28]),
     Row::new("BitCast", 26, bit_cast),
-    Row::new("Identity", 1, |site| site.finish(Identity {}, &[Arg::Operand(0)])).and(&[13, 14, 16, 19, 21, 23, 24, 25]),
+    Row::new("Identity", 1, |reader| reader.finish(Identity {}, &[Arg::Operand(0)]))
+        .and(&[13, 14, 16, 19, 21, 23, 24, 25]),
     Row::new("Dropout", 7, dropout).and(&[10, 12, 13, 22]),
 ];
 
@@ -30,65 +31,65 @@ pub(super) const ROWS: &[Row] = &[
 const MOST_REPEATED: u64 = 1 << 20;
 
 /// One of the attributes holds the constant.
-fn constant(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let tensor = if let Some(tensor) = site.tensor("value")? {
+fn constant(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let tensor = if let Some(tensor) = reader.tensor("value")? {
         tensor
-    } else if let Some(value) = site.float("value_float")? {
+    } else if let Some(value) = reader.float("value_float")? {
         TensorData::scalar(value)
-    } else if let Some(values) = site.floats("value_floats")? {
+    } else if let Some(values) = reader.floats("value_floats")? {
         TensorData::from_values(&[values.len() as u64], values)?
-    } else if let Some(value) = site.int("value_int")? {
+    } else if let Some(value) = reader.int("value_int")? {
         TensorData::scalar(value)
-    } else if let Some(values) = site.ints("value_ints")? {
+    } else if let Some(values) = reader.ints("value_ints")? {
         TensorData::from_values(&[values.len() as u64], values)?
     } else {
         return Err(Refusal::unsupported("it holds no tensor, numbers or lists of numbers"));
     };
-    site.finish_constant(tensor);
+    reader.finish_constant(tensor);
     Ok(())
 }
 
 /// One element, many times.
-fn constant_of_shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    if let Some(shape) = site.late_list(0)? {
-        let value = site.tensor("value")?.unwrap_or_else(|| TensorData::scalar(0f32));
-        let value = site.push(Reshape { shape: SmallVec::new() }, &[Arg::Constant(value)])?;
-        let extents = site.indices(0)?;
-        return site.finish(Expand { shape: shape.into() }, &[value, extents]);
+fn constant_of_shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if let Some(shape) = reader.late_list(0)? {
+        let value = reader.tensor("value")?.unwrap_or_else(|| TensorData::scalar(0f32));
+        let value = reader.push(Reshape { shape: SmallVec::new() }, &[Arg::Constant(value)])?;
+        let extents = reader.indices(0)?;
+        return reader.finish(Expand { shape: shape.into() }, &[value, extents]);
     }
-    let shape = site.known_ints(0, "shape")?.unwrap_or_default();
+    let shape = reader.known_ints(0, "shape")?.unwrap_or_default();
     let shape: Result<Vec<u64>, _> = shape.iter().map(|&d| u64::try_from(d)).collect();
     let shape = shape.map_err(|_| Refusal::invalid(ReasonCode::Constant, "an extent is negative"))?;
-    let value = site.tensor("value")?.unwrap_or_else(|| TensorData::scalar(0f32));
+    let value = reader.tensor("value")?.unwrap_or_else(|| TensorData::scalar(0f32));
     if value.len() != 1 {
         return Err(Refusal::invalid(ReasonCode::Constant, "`value` is not a single number"));
     }
     let count = shape
         .iter()
         .try_fold(1u64, |n, d| n.checked_mul(*d))
-        .filter(|&n| n <= MOST_REPEATED && site.builder.may_write(n));
+        .filter(|&n| n <= MOST_REPEATED && reader.builder.may_write(n));
     let count = count.ok_or_else(|| Refusal::Unsupported(format!("a constant of shape {shape:?} is too large")))?;
     let bytes = value.unpacked().repeat(count as usize);
-    site.finish_constant(TensorData::from_unpacked(value.elem(), &shape, bytes.into())?);
+    reader.finish_constant(TensorData::from_unpacked(value.elem(), &shape, bytes.into())?);
     Ok(())
 }
 
 /// From operator set 15 on, the shape may be cut like a list in Python.
-fn shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let (start, end) = (site.int("start")?, site.int("end")?);
-    if site.has_open_extent(0)? {
-        let all = site.push(ShapeOf {}, &[Arg::Operand(0)])?;
-        let part = site.part(&all, 0, start.unwrap_or(0), end.unwrap_or(i64::MAX))?;
-        return site.finish(Identity {}, &[part]);
+fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let (start, end) = (reader.int("start")?, reader.int("end")?);
+    if reader.has_open_extent(0)? {
+        let all = reader.push(ShapeOf {}, &[Arg::Operand(0)])?;
+        let part = reader.part(&all, 0, start.unwrap_or(0), end.unwrap_or(i64::MAX))?;
+        return reader.finish(Identity {}, &[part]);
     }
-    let extents = extents(site, start, end)?;
-    site.finish_constant(TensorData::from_values(&[extents.len() as u64], &extents)?);
+    let extents = extents(reader, start, end)?;
+    reader.finish_constant(TensorData::from_values(&[extents.len() as u64], &extents)?);
     Ok(())
 }
 
 /// The extents of operand 0 between two axes, which have to be numbers.
-fn extents(site: &mut NodeReader<'_, '_>, start: Option<i64>, end: Option<i64>) -> Result<Vec<i64>, Refusal> {
-    let shape = site.ty(0)?.shape;
+fn extents(reader: &mut OperatorReader<'_, '_>, start: Option<i64>, end: Option<i64>) -> Result<Vec<i64>, Refusal> {
+    let shape = reader.ty(0)?.shape;
     let rank = shape.len() as i64;
     let place = |axis: i64| (if axis < 0 { axis.saturating_add(rank) } else { axis }).clamp(0, rank) as usize;
     let (start, end) = (place(start.unwrap_or(0)), place(end.unwrap_or(rank)));
@@ -106,75 +107,75 @@ fn extents(site: &mut NodeReader<'_, '_>, start: Option<i64>, end: Option<i64>) 
         .collect()
 }
 
-fn cast(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // How floats of 8 bits are rounded, which are not read.
-    site.ignore(&["saturate", "round_mode"]);
-    let to = site
+    reader.ignore(&["saturate", "round_mode"]);
+    let to = reader
         .int("to")?
         .ok_or_else(|| Refusal::invalid(ReasonCode::Cast, "`to` is missing"))?;
     let to = element(to).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?;
-    let to = computed(site, to)?;
-    site.finish(Cast { to }, &[Arg::Operand(0)])
+    let to = computed(reader, to)?;
+    reader.finish(Cast { to }, &[Arg::Operand(0)])
 }
 
 /// Integers of one width, with a sign or without, and truth values are a matter of numbers: their low bits are all their bits.
-fn bit_cast(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let to = site
+fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let to = reader
         .int("to")?
         .ok_or_else(|| Refusal::invalid(ReasonCode::Cast, "`to` is missing"))?;
     let to = element(to).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?;
-    let (x, from) = (Arg::Operand(0), site.ty(0)?.elem);
+    let (x, from) = (Arg::Operand(0), reader.ty(0)?.elem);
     if from.size() != to.size() {
         let text = format!("the bits of {from}, as which its operand is computed, are not those of {to}");
         return Err(Refusal::Unsupported(text));
     }
     if !from.is_float() && !to.is_float() {
-        return site.finish(Cast { to }, &[x]);
+        return reader.finish(Cast { to }, &[x]);
     }
-    match computed(site, to)? {
-        same if same == to => site.finish(BitCast { to }, &[x]),
+    match computed(reader, to)? {
+        same if same == to => reader.finish(BitCast { to }, &[x]),
         other => {
-            let number = site.push(BitCast { to }, &[x])?;
-            site.finish(Cast { to: other }, &[number])
+            let number = reader.push(BitCast { to }, &[x])?;
+            reader.finish(Cast { to: other }, &[number])
         }
     }
 }
 
 /// The type that a value of the model's type `elem` has in a graph: every float is f32 there. Constants of f64 stay, so
 /// that they are folded as they are.
-fn computed(site: &mut NodeReader<'_, '_>, elem: Elem) -> Result<Elem, Refusal> {
-    let wide = elem == Elem::F64 && site.constant(0)?.is_some();
+fn computed(reader: &mut OperatorReader<'_, '_>, elem: Elem) -> Result<Elem, Refusal> {
+    let wide = elem == Elem::F64 && reader.constant(0)?.is_some();
     Ok(if elem.is_float() && !wide { Elem::F32 } else { elem })
 }
 
 /// Nothing is dropped at inference, and in training with a ratio of 0. Other numbers are random.
-fn dropout(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    site.ignore(&["ratio", "seed"]);
-    let training = match site.opset() {
+fn dropout(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.ignore(&["ratio", "seed"]);
+    let training = match reader.opset() {
         ..12 => None,
-        _ => site.known(2, "training mode")?,
+        _ => reader.known(2, "training mode")?,
     };
     let is_training = training.is_some_and(|mode| mode.to_i64().is_ok_and(|v| v.iter().any(|&v| v != 0)));
-    if is_training && (!site.has(1) || site.known_float(1, "ratio")? != Some(0.0)) {
+    if is_training && (!reader.has(1) || reader.known_float(1, "ratio")? != Some(0.0)) {
         return Err(Refusal::unsupported(
             "it is in training mode and drops elements at random",
         ));
     }
-    if site.has_result(1) {
-        mask(site)?;
+    if reader.has_result(1) {
+        mask(reader)?;
     }
-    site.finish_result(0, Identity {}, &[Arg::Operand(0)])
+    reader.finish_result(0, Identity {}, &[Arg::Operand(0)])
 }
 
 /// The second result of dropout: where its operand stays, which is everywhere. Up to operator set 9 it has the type of the
 /// operand.
-fn mask(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let extents = site.extents(&Arg::Operand(0))?;
+fn mask(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let extents = reader.extents(&Arg::Operand(0))?;
     let shape: Vec<u64> = extents.iter().map(|extent| extent.unsigned_abs()).collect();
-    let count = site.room(&shape)?;
-    let ones = Arg::Constant(site.truths(&shape, &vec![true; count])?);
-    match site.opset() {
-        ..10 => site.finish_result(1, Cast { to: Elem::F32 }, &[ones]),
-        _ => site.finish_result(1, Identity {}, &[ones]),
+    let count = reader.room(&shape)?;
+    let ones = Arg::Constant(reader.truths(&shape, &vec![true; count])?);
+    match reader.opset() {
+        ..10 => reader.finish_result(1, Cast { to: Elem::F32 }, &[ones]),
+        _ => reader.finish_result(1, Identity {}, &[ones]),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::read::body::{Body, Formal, run_inputs};
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::op::{Gather, Identity, If, Loop, Slice};
 use strait_core::{Dim, ReasonCode, TensorData, TensorType};
@@ -18,18 +18,18 @@ const MOST_READINGS: usize = 8;
 
 const BRANCHES: [&str; 2] = ["then_branch", "else_branch"];
 
-fn choice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let graphs = [site.graph(BRANCHES[0])?, site.graph(BRANCHES[1])?];
-    let outer = site.captures(&graphs);
-    if let Some(condition) = site.constant(0)? {
+fn choice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let graphs = [reader.graph(BRANCHES[0])?, reader.graph(BRANCHES[1])?];
+    let outer = reader.captures(&graphs);
+    if let Some(condition) = reader.constant(0)? {
         let taken = usize::from(condition.bytes().first().is_none_or(|&byte| byte == 0));
-        let body = site.body(graphs[taken], &outer, &[], &[], None);
-        return site.finish_inline(body.map_err(|refusal| of_branch(taken, refusal))?);
+        let body = reader.body(graphs[taken], &outer, &[], &[], None);
+        return reader.finish_inline(body.map_err(|refusal| of_branch(taken, refusal))?);
     }
-    let (then, other) = match graphs.map(|graph| site.body(graph, &outer, &[], &[], None)) {
+    let (then, other) = match graphs.map(|graph| reader.body(graph, &outer, &[], &[], None)) {
         [Ok(then), Ok(other)] => (then, other),
-        [Ok(body), Err(refusal)] if is_dead(&refusal) => return only(site, body, (1, refusal)),
-        [Err(refusal), Ok(body)] if is_dead(&refusal) => return only(site, body, (0, refusal)),
+        [Ok(body), Err(refusal)] if is_dead(&refusal) => return only(reader, body, (1, refusal)),
+        [Err(refusal), Ok(body)] if is_dead(&refusal) => return only(reader, body, (0, refusal)),
         [Err(refusal), _] => return Err(of_branch(0, refusal)),
         [_, Err(refusal)] => return Err(of_branch(1, refusal)),
     };
@@ -42,20 +42,20 @@ fn choice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let mut operands = vec![Arg::Operand(0)];
     operands.extend(then.captured.iter().copied().map(Arg::Value));
     let op = If {
-        then_graph: site.adopted(&then),
-        else_graph: site.adopted(&other),
+        then_graph: reader.adopted(&then),
+        else_graph: reader.adopted(&other),
     };
-    site.finish(op, &operands)
+    reader.finish(op, &operands)
 }
 
 /// Reads a graph of a choice in its place. No run gets through the other one, so that each that ends has taken this one; which the
 /// user is told, since it may be a wrong extent that ends these runs.
-fn only(site: &mut NodeReader<'_, '_>, body: Body, (other, refusal): (usize, Refusal)) -> Result<(), Refusal> {
+fn only(reader: &mut OperatorReader<'_, '_>, body: Body, (other, refusal): (usize, Refusal)) -> Result<(), Refusal> {
     if let Refusal::Invalid(reason) = of_branch(other, refusal) {
-        let text = format!("node `{}` (If): {}", site.name(), reason.text);
-        site.builder.assumed.dropped.push(text);
+        let text = format!("node `{}` (If): {}", reader.name(), reason.text);
+        reader.builder.assumed.dropped.push(text);
     }
-    site.finish_inline(body)
+    reader.finish_inline(body)
 }
 
 fn is_dead(refusal: &Refusal) -> bool {
@@ -72,22 +72,24 @@ fn of_branch(branch: usize, refusal: Refusal) -> Refusal {
     }
 }
 
-fn repeat(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let graph = site.graph("body")?;
-    let outer = site.captures(&[graph]);
-    let carried = site.operand_count().saturating_sub(Loop::BOUNDS);
+fn repeat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let graph = reader.graph("body")?;
+    let outer = reader.captures(&[graph]);
+    let carried = reader.operand_count().saturating_sub(Loop::BOUNDS);
     let mut types = Vec::new();
     for position in 0..carried {
-        types.push(site.ty(Loop::BOUNDS + position)?);
+        types.push(reader.ty(Loop::BOUNDS + position)?);
     }
-    let body = carried_body(site, &mut types, 1, |site, types| {
+    let body = carried_body(reader, &mut types, 1, |reader, types| {
         let own = run_inputs().into_iter().chain(types.iter().cloned());
         let formals: Vec<Formal> = own.map(Formal::Value).collect();
-        site.body(graph, &outer, &[], &formals, None)
+        reader.body(graph, &outer, &[], &formals, None)
     })?;
-    let most = site.constant(0)?.and_then(|most| most.to_i64().ok()?.first().copied());
-    let begins = match site.has(1) {
-        true => site
+    let most = reader
+        .constant(0)?
+        .and_then(|most| most.to_i64().ok()?.first().copied());
+    let begins = match reader.has(1) {
+        true => reader
             .constant(1)?
             .map(|condition| condition.bytes().iter().all(|&byte| byte != 0)),
         false => Some(true),
@@ -100,7 +102,7 @@ fn repeat(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let mut operands: Vec<Arg> = match trips {
         -1 => (0..Loop::BOUNDS)
             .map(|position| {
-                if site.has(position) {
+                if reader.has(position) {
                     Arg::Operand(position)
                 } else {
                     Arg::Absent
@@ -112,23 +114,23 @@ fn repeat(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     operands.extend((0..carried).map(|position| Arg::Operand(Loop::BOUNDS + position)));
     operands.extend(body.captured.iter().copied().map(Arg::Value));
     let op = Loop {
-        body: site.adopted(&body),
+        body: reader.adopted(&body),
         carried: carried as u32,
         trips,
     };
-    site.finish(op, &operands)
+    reader.finish(op, &operands)
 }
 
 /// A body whose carried values keep their extents, or have named ones where they do not. `first` is the position of the
 /// first carried value among its outputs.
 fn carried_body<'b, 'a>(
-    site: &mut NodeReader<'b, 'a>,
+    reader: &mut OperatorReader<'b, 'a>,
     types: &mut [TensorType],
     first: usize,
-    mut read: impl FnMut(&mut NodeReader<'b, 'a>, &[TensorType]) -> Result<Body, Refusal>,
+    mut read: impl FnMut(&mut OperatorReader<'b, 'a>, &[TensorType]) -> Result<Body, Refusal>,
 ) -> Result<Body, Refusal> {
     for _ in 0..MOST_READINGS {
-        let body = read(site, types)?;
+        let body = read(reader, types)?;
         let made = body.types();
         if made.len() < first + types.len() {
             return Err(Refusal::invalid(
@@ -159,19 +161,19 @@ fn carried_body<'b, 'a>(
 const MOST_SEQUENCES: u64 = 64;
 
 /// In operator set 8 every operand has a batch in front, and an operand with the lengths of its sequences comes first.
-fn scan(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let graph = site.graph("body")?;
-    let outer = site.captures(&[graph]);
+fn scan(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let graph = reader.graph("body")?;
+    let outer = reader.captures(&[graph]);
     let invalid = |text: &str| Refusal::invalid(ReasonCode::Arity, text);
-    let is_batched = site.opset() < 9;
+    let is_batched = reader.opset() < 9;
     let first = usize::from(is_batched);
-    if is_batched && site.has(0) {
+    if is_batched && reader.has(0) {
         return Err(Refusal::unsupported("its sequences have lengths of their own"));
     }
-    let count = site
+    let count = reader
         .int("num_scan_inputs")?
         .and_then(|count| usize::try_from(count).ok());
-    let operands = site.operand_count().saturating_sub(first);
+    let operands = reader.operand_count().saturating_sub(first);
     let (Some(count), 1..) = (count.filter(|&count| count <= operands), operands) else {
         return Err(invalid("it scans more inputs than it has"));
     };
@@ -179,7 +181,7 @@ fn scan(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let stacks = graph.output.len().checked_sub(carried);
     let stacks = stacks.ok_or_else(|| invalid("its graph has fewer outputs than it carries values"))?;
     let mut list = |key, length: usize| -> Result<Vec<i64>, Refusal> {
-        match site.ints(key)? {
+        match reader.ints(key)? {
             None => Ok(vec![0; length]),
             Some(list) if list.len() == length => Ok(list.to_vec()),
             Some(_) => Err(invalid("a list of axes or directions has another length")),
@@ -204,7 +206,7 @@ fn scan(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     }
     let (mut types, mut slices, mut trips, mut batch) = (Vec::new(), Vec::new(), None, None);
     for position in 0..operands {
-        let mut ty = site.ty(first + position)?;
+        let mut ty = reader.ty(first + position)?;
         if is_batched {
             let sequences = ty
                 .shape
@@ -221,7 +223,7 @@ fn scan(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             types.push(ty);
             continue;
         }
-        let axis = site.axis(axes[position - carried], ty.shape.len())?;
+        let axis = reader.axis(axes[position - carried], ty.shape.len())?;
         let Some(length) = ty.shape[axis].fixed().and_then(|length| i64::try_from(length).ok()) else {
             return Err(Refusal::unsupported("it scans along an axis without a number"));
         };
@@ -231,7 +233,7 @@ fn scan(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         slices.push((ty, axis, directions[position - carried] != 0));
     }
     let trips = trips.ok_or_else(|| invalid("it scans no input"))?;
-    let body = carried_body(site, &mut types, 1, |site, types| {
+    let body = carried_body(reader, &mut types, 1, |reader, types| {
         let values = types.iter().cloned().map(Formal::Value);
         let scanned = slices.iter().map(|(of, axis, reverse)| Formal::Slice {
             of: of.clone(),
@@ -239,54 +241,54 @@ fn scan(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             reverse: *reverse,
         });
         let formals: Vec<Formal> = values.chain(scanned).collect();
-        site.body(graph, &outer, &run_inputs(), &formals, Some(1))
+        reader.body(graph, &outer, &run_inputs(), &formals, Some(1))
     })?;
     let op = Loop {
-        body: site.adopted(&body),
+        body: reader.adopted(&body),
         carried: carried as u32,
         trips,
     };
     let given: Vec<Arg> = (first..first + operands).map(Arg::Operand).collect();
     let results = match batch {
-        None => looped(site, &op, given, &body)?,
+        None => looped(reader, &op, given, &body)?,
         Some(sequences) => {
             let mut all: Vec<Vec<Arg>> = vec![Vec::new(); carried + stacks];
             for sequence in 0..sequences {
                 let number = Arg::Constant(TensorData::scalar(sequence as i64));
                 let mut own = Vec::new();
                 for operand in &given {
-                    own.push(site.push(Gather { axis: 0 }, &[operand.clone(), number.clone()])?);
+                    own.push(reader.push(Gather { axis: 0 }, &[operand.clone(), number.clone()])?);
                 }
-                for (parts, result) in all.iter_mut().zip(looped(site, &op, own, &body)?) {
-                    parts.push(site.unsqueezed(&result, &[0])?);
+                for (parts, result) in all.iter_mut().zip(looped(reader, &op, own, &body)?) {
+                    parts.push(reader.unsqueezed(&result, &[0])?);
                 }
             }
             all.iter()
-                .map(|parts| site.joined(parts, 0))
+                .map(|parts| reader.joined(parts, 0))
                 .collect::<Result<_, _>>()?
         }
     };
     for (position, mut result) in results.into_iter().enumerate() {
         if let Some(stack) = position.checked_sub(carried) {
-            result = laid(site, result, out_axes[stack], out_directions[stack] != 0)?;
+            result = laid(reader, result, out_axes[stack], out_directions[stack] != 0)?;
         }
-        site.finish_result(position, Identity {}, &[result])?;
+        reader.finish_result(position, Identity {}, &[result])?;
     }
     Ok(())
 }
 
 /// The results of a loop over these values, and what its body reads besides.
-fn looped(site: &mut NodeReader<'_, '_>, op: &Loop, values: Vec<Arg>, body: &Body) -> Result<Vec<Arg>, Refusal> {
+fn looped(reader: &mut OperatorReader<'_, '_>, op: &Loop, values: Vec<Arg>, body: &Body) -> Result<Vec<Arg>, Refusal> {
     let mut args = vec![Arg::Absent; Loop::BOUNDS];
     args.extend(values);
     args.extend(body.captured.iter().copied().map(Arg::Value));
-    Ok(site.push_all(op.clone(), &args)?.into_vec())
+    Ok(reader.push_all(op.clone(), &args)?.into_vec())
 }
 
 /// A stack along another axis than the first, in the order of the runs or against it.
-fn laid(site: &mut NodeReader<'_, '_>, stack: Arg, axis: i64, reverse: bool) -> Result<Arg, Refusal> {
-    let rank = site.arg_type(&stack)?.shape.len();
-    let axis = site.axis(axis, rank)?;
+fn laid(reader: &mut OperatorReader<'_, '_>, stack: Arg, axis: i64, reverse: bool) -> Result<Arg, Refusal> {
+    let rank = reader.arg_type(&stack)?.shape.len();
+    let axis = reader.axis(axis, rank)?;
     let mut stack = stack;
     if reverse {
         let one = |value: i64| SmallVec::from_elem(value, 1);
@@ -296,12 +298,12 @@ fn laid(site: &mut NodeReader<'_, '_>, stack: Arg, axis: i64, reverse: bool) -> 
             axes: one(0),
             steps: one(-1),
         };
-        stack = site.push(backwards, &[stack])?;
+        stack = reader.push(backwards, &[stack])?;
     }
     if axis == 0 {
         return Ok(stack);
     }
     let mut permutation: SmallVec<[u32; 8]> = (1..rank as u32).collect();
     permutation.insert(axis, 0);
-    site.transposed(&stack, &permutation)
+    reader.transposed(&stack, &permutation)
 }

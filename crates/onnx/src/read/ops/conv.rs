@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::window::{kernel_shape, list, window};
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::op::{Col2Im, Conv, ConvTranspose, DeformConv};
 use strait_core::shape::fixed_dims;
@@ -15,20 +15,20 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Col2Im", 18, col2im),
 ];
 
-fn conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let op = convolution(site)?;
-    site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
+fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let op = convolution(reader)?;
+    reader.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }
 
 /// The attributes of a convolution.
-pub(super) fn convolution(site: &mut NodeReader<'_, '_>) -> Result<Conv, Refusal> {
-    let kernel = kernel(site)?;
-    let window = window(site, &kernel)?;
+pub(super) fn convolution(reader: &mut OperatorReader<'_, '_>) -> Result<Conv, Refusal> {
+    let kernel = kernel(reader)?;
+    let window = window(reader, &kernel)?;
     Ok(Conv {
         stride: window.stride,
         pad: window.pad,
         dilation: window.dilation,
-        groups: groups(site, "group")?,
+        groups: groups(reader, "group")?,
         pad_value: 0,
         accumulator: Carrier::I32,
         weight_zero: WeightZero::default(),
@@ -36,11 +36,11 @@ pub(super) fn convolution(site: &mut NodeReader<'_, '_>) -> Result<Conv, Refusal
 }
 
 /// The spatial extents of the weight.
-fn kernel(site: &mut NodeReader<'_, '_>) -> Result<SmallVec<[u64; 4]>, Refusal> {
-    let weight = site.ty(1)?.shape;
+fn kernel(reader: &mut OperatorReader<'_, '_>) -> Result<SmallVec<[u64; 4]>, Refusal> {
+    let weight = reader.ty(1)?.shape;
     let kernel = fixed_dims(weight.get(2..).unwrap_or_default())
         .ok_or_else(|| Refusal::invalid(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;
-    if kernel_shape(site)?.is_some_and(|declared| declared != kernel.as_slice()) {
+    if kernel_shape(reader)?.is_some_and(|declared| declared != kernel.as_slice()) {
         return Err(Refusal::invalid(
             ReasonCode::ConvWeight,
             format!("`kernel_shape` is not that of the weight, {kernel:?}"),
@@ -50,28 +50,28 @@ fn kernel(site: &mut NodeReader<'_, '_>) -> Result<SmallVec<[u64; 4]>, Refusal> 
 }
 
 /// A number of groups, which is 1 where nothing is said.
-fn groups(site: &mut NodeReader<'_, '_>, key: &'static str) -> Result<u32, Refusal> {
-    let groups = site.int(key)?.unwrap_or(1);
+fn groups(reader: &mut OperatorReader<'_, '_>, key: &'static str) -> Result<u32, Refusal> {
+    let groups = reader.int(key)?.unwrap_or(1);
     u32::try_from(groups).map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`{key}` is {groups}")))
 }
 
 /// `output_shape`, or `auto_pad` with as many elements as steps, says how much of the whole is cut off; what is asked for
 /// beyond the whole is padding behind it.
-fn conv_transpose(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let kernel = kernel(site)?;
+fn conv_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let kernel = kernel(reader)?;
     let spatial = kernel.len();
-    let stride: SmallVec<[u32; 2]> = list(site, "strides", spatial, 1)?;
-    let dilation: SmallVec<[u32; 2]> = list(site, "dilations", spatial, 1)?;
-    let explicit: SmallVec<[u32; 4]> = list(site, "pads", 2 * spatial, 0)?;
+    let stride: SmallVec<[u32; 2]> = list(reader, "strides", spatial, 1)?;
+    let dilation: SmallVec<[u32; 2]> = list(reader, "dilations", spatial, 1)?;
+    let explicit: SmallVec<[u32; 4]> = list(reader, "pads", 2 * spatial, 0)?;
     let mut op = ConvTranspose {
         pad: explicit,
-        output_padding: list(site, "output_padding", spatial, 0)?,
-        groups: groups(site, "group")?,
+        output_padding: list(reader, "output_padding", spatial, 0)?,
+        groups: groups(reader, "group")?,
         stride,
         dilation,
     };
-    let mode = site.text("auto_pad", "NOTSET")?;
-    let shape = site.ty(0)?.shape;
+    let mode = reader.text("auto_pad", "NOTSET")?;
+    let shape = reader.ty(0)?.shape;
     let same = match mode {
         "SAME_UPPER" | "SAME_LOWER" => true,
         "NOTSET" | "VALID" | "" => false,
@@ -80,7 +80,7 @@ fn conv_transpose(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     if mode == "VALID" {
         op.pad = SmallVec::from_elem(0, 2 * spatial);
     }
-    let wanted = site.ints("output_shape")?;
+    let wanted = reader.ints("output_shape")?;
     if same || wanted.is_some() {
         for axis in 0..spatial {
             let Some(extent) = shape.get(axis + 2).and_then(|dim| dim.fixed()) else {
@@ -117,36 +117,36 @@ fn conv_transpose(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             op.output_padding[axis] = more;
         }
     }
-    site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
+    reader.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }
 
-fn deform_conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let kernel = kernel(site)?;
+fn deform_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let kernel = kernel(reader)?;
     let spatial = kernel.len();
     let op = DeformConv {
-        stride: list(site, "strides", spatial, 1)?,
-        pad: list(site, "pads", 2 * spatial, 0)?,
-        dilation: list(site, "dilations", spatial, 1)?,
-        groups: groups(site, "group")?,
-        offset_groups: groups(site, "offset_group")?,
+        stride: list(reader, "strides", spatial, 1)?,
+        pad: list(reader, "pads", 2 * spatial, 0)?,
+        dilation: list(reader, "dilations", spatial, 1)?,
+        groups: groups(reader, "group")?,
+        offset_groups: groups(reader, "offset_group")?,
     };
-    site.finish(op, &[0, 1, 2, 3, 4].map(Arg::Operand))
+    reader.finish(op, &[0, 1, 2, 3, 4].map(Arg::Operand))
 }
 
-fn col2im(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn col2im(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let mut extents = |position: usize, what: &str| -> Result<SmallVec<[u32; 4]>, Refusal> {
-        let list = site.known_ints(position, what)?.unwrap_or_default();
+        let list = reader.known_ints(position, what)?.unwrap_or_default();
         let extents: Result<_, _> = list.iter().map(|&extent| u32::try_from(extent)).collect();
         extents.map_err(|_| Refusal::invalid(ReasonCode::Window, format!("its {what} is {list:?}")))
     };
     let (image, block) = (extents(1, "image")?, extents(2, "block")?);
     let axes = image.len();
     let op = Col2Im {
-        stride: list(site, "strides", axes, 1)?,
-        pad: list(site, "pads", 2 * axes, 0)?,
-        dilation: list(site, "dilations", axes, 1)?,
+        stride: list(reader, "strides", axes, 1)?,
+        pad: list(reader, "pads", 2 * axes, 0)?,
+        dilation: list(reader, "dilations", axes, 1)?,
         image,
         block,
     };
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }

@@ -1,43 +1,43 @@
 //! Operators whose results have extents that depend on data.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::smallvec;
 use strait_core::op::{Gather, NonMaxSuppression, NonZero, Reshape, Squeeze, Unique};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("NonZero", 9, |site| site.finish(NonZero {}, &[Arg::Operand(0)])).and(&[13]),
+    Row::new("NonZero", 9, |reader| reader.finish(NonZero {}, &[Arg::Operand(0)])).and(&[13]),
     Row::new("Compress", 9, compress).and(&[11, 28]),
     Row::new("Unique", 11, unique).and(&[28]),
     Row::new("NonMaxSuppression", 10, non_max_suppression).and(&[11]),
 ];
 
 /// The slices along an axis, or the elements, at which a condition holds; it may be shorter.
-fn compress(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let positions = site.push(NonZero {}, &[Arg::Operand(1)])?;
-    let positions = site.push(Squeeze { axes: smallvec![0] }, &[positions])?;
-    match site.int("axis")? {
-        Some(axis) => site.finish(Gather { axis }, &[Arg::Operand(0), positions]),
+fn compress(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let positions = reader.push(NonZero {}, &[Arg::Operand(1)])?;
+    let positions = reader.push(Squeeze { axes: smallvec![0] }, &[positions])?;
+    match reader.int("axis")? {
+        Some(axis) => reader.finish(Gather { axis }, &[Arg::Operand(0), positions]),
         None => {
-            let all = site.push(Reshape { shape: smallvec![-1] }, &[Arg::Operand(0)])?;
-            site.finish(Gather { axis: 0 }, &[all, positions])
+            let all = reader.push(Reshape { shape: smallvec![-1] }, &[Arg::Operand(0)])?;
+            reader.finish(Gather { axis: 0 }, &[all, positions])
         }
     }
 }
 
-fn unique(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let sorted = site.int("sorted")?.unwrap_or(1) != 0;
-    match site.int("axis")? {
-        Some(axis) => site.finish(Unique { axis, sorted }, &[Arg::Operand(0)]),
+fn unique(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let sorted = reader.int("sorted")?.unwrap_or(1) != 0;
+    match reader.int("axis")? {
+        Some(axis) => reader.finish(Unique { axis, sorted }, &[Arg::Operand(0)]),
         None => {
-            let all = site.push(Reshape { shape: smallvec![-1] }, &[Arg::Operand(0)])?;
-            site.finish(Unique { axis: 0, sorted }, &[all])
+            let all = reader.push(Reshape { shape: smallvec![-1] }, &[Arg::Operand(0)])?;
+            reader.finish(Unique { axis: 0, sorted }, &[all])
         }
     }
 }
 
-fn non_max_suppression(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let centers = site.int("center_point_box")?.unwrap_or(0) != 0;
-    let operands: Vec<Arg> = (0..site.operand_count()).map(Arg::Operand).collect();
-    site.finish(NonMaxSuppression { centers }, &operands)
+fn non_max_suppression(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let centers = reader.int("center_point_box")?.unwrap_or(0) != 0;
+    let operands: Vec<Arg> = (0..reader.operand_count()).map(Arg::Operand).collect();
+    reader.finish(NonMaxSuppression { centers }, &operands)
 }

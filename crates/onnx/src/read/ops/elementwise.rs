@@ -1,65 +1,65 @@
 //! Arithmetic of two or more operands, element by element.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{Add, Binary, BinaryFunction, Cast, Clip, Div, Identity, Mul, Op, Pow, Sub};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Add", 7, |site| binary(site, Add {})).and(&[13, 14]),
-    Row::new("Sub", 7, |site| binary(site, Sub {})).and(&[13, 14]),
-    Row::new("Mul", 7, |site| binary(site, Mul::float())).and(&[13, 14]),
-    Row::new("Div", 7, |site| binary(site, Div {})).and(&[13, 14]),
+    Row::new("Add", 7, |reader| binary(reader, Add {})).and(&[13, 14]),
+    Row::new("Sub", 7, |reader| binary(reader, Sub {})).and(&[13, 14]),
+    Row::new("Mul", 7, |reader| binary(reader, Mul::float())).and(&[13, 14]),
+    Row::new("Div", 7, |reader| binary(reader, Div {})).and(&[13, 14]),
     Row::new("Pow", 7, pow).and(&[12, 13, 15]),
-    Row::new("Sum", 6, |site| variadic(site, Add {})).and(&[8, 13]),
-    Row::new("Max", 6, |site| extreme(site, BinaryFunction::Maximum)).and(&[8, 12, 13]),
-    Row::new("Min", 6, |site| extreme(site, BinaryFunction::Minimum)).and(&[8, 12, 13]),
-    Row::new("Mod", 10, |site| {
-        let function = match site.flag("fmod")? {
+    Row::new("Sum", 6, |reader| variadic(reader, Add {})).and(&[8, 13]),
+    Row::new("Max", 6, |reader| extreme(reader, BinaryFunction::Maximum)).and(&[8, 12, 13]),
+    Row::new("Min", 6, |reader| extreme(reader, BinaryFunction::Minimum)).and(&[8, 12, 13]),
+    Row::new("Mod", 10, |reader| {
+        let function = match reader.flag("fmod")? {
             true => BinaryFunction::Remainder,
             false => BinaryFunction::Modulo,
         };
-        binary(site, Binary { function })
+        binary(reader, Binary { function })
     })
     .and(&[13, 28]),
 ];
 
-fn binary(site: &mut NodeReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
-    site.one_type([0, 1])?;
-    site.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
+fn binary(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
+    reader.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
 /// The exponent may have another type than the base, whose type the result has.
-fn pow(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let (base, exponent) = (site.ty(0)?.elem, site.ty(1)?.elem);
+fn pow(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let (base, exponent) = (reader.ty(0)?.elem, reader.ty(1)?.elem);
     let exponent = match base == exponent {
         true => Arg::Operand(1),
-        false => site.push(Cast { to: base }, &[Arg::Operand(1)])?,
+        false => reader.push(Cast { to: base }, &[Arg::Operand(1)])?,
     };
-    site.finish(Pow {}, &[Arg::Operand(0), exponent])
+    reader.finish(Pow {}, &[Arg::Operand(0), exponent])
 }
 
 /// A function of any number of operands, from the left.
-fn variadic(site: &mut NodeReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
-    let (count, op) = (site.operand_count(), op.into());
-    site.one_type(0..count)?;
+fn variadic(reader: &mut OperatorReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
+    let (count, op) = (reader.operand_count(), op.into());
+    reader.one_type(0..count)?;
     let mut result = Arg::Operand(0);
     for position in 1..count.saturating_sub(1) {
-        result = site.push(op.clone(), &[result, Arg::Operand(position)])?;
+        result = reader.push(op.clone(), &[result, Arg::Operand(position)])?;
     }
     match count {
         0 => Err(Refusal::invalid(ReasonCode::MissingOperand, "it has no operands")),
-        1 => site.finish(Identity {}, &[result]),
-        _ => site.finish(op, &[result, Arg::Operand(count - 1)]),
+        1 => reader.finish(Identity {}, &[result]),
+        _ => reader.finish(op, &[result, Arg::Operand(count - 1)]),
     }
 }
 
 /// The maximum or minimum of any number of operands, from the left. That of a value and one known number is a clip, which
 /// targets have.
-fn extreme(site: &mut NodeReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
-    let count = site.operand_count();
+fn extreme(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
+    let count = reader.operand_count();
     if count == 2
-        && let Some((value, bound)) = bound(site)?
+        && let Some((value, bound)) = bound(reader)?
     {
         let clip = match function {
             BinaryFunction::Maximum => Clip {
@@ -71,22 +71,22 @@ fn extreme(site: &mut NodeReader<'_, '_>, function: BinaryFunction) -> Result<()
                 max: bound,
             },
         };
-        return site.finish(clip, &[Arg::Operand(value)]);
+        return reader.finish(clip, &[Arg::Operand(value)]);
     }
-    variadic(site, Binary { function })
+    variadic(reader, Binary { function })
 }
 
 /// A value and one known number, if that is what the two operands are.
-fn bound(site: &mut NodeReader<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
+fn bound(reader: &mut OperatorReader<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
     for (value, number) in [(0, 1), (1, 0)] {
-        let rank = site.rank(value)?;
-        let Some(tensor) = site.constant(number)? else {
+        let rank = reader.rank(value)?;
+        let Some(tensor) = reader.constant(number)? else {
             continue;
         };
-        let is_value = site.constant(value)?.is_none();
+        let is_value = reader.constant(value)?.is_none();
         // A number of a higher rank would give the result its rank.
         if is_value && tensor.len() == 1 && tensor.shape().len() <= rank && tensor.elem().is_float() {
-            return Ok(site.known_float(number, "bound")?.map(|number| (value, number)));
+            return Ok(reader.known_float(number, "bound")?.map(|number| (value, number)));
         }
     }
     Ok(None)

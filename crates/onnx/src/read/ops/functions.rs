@@ -1,14 +1,14 @@
 //! Functions of each element that are several ops.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{Div, Elu, Function, Mul};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Selu", 6, selu).and(&[22]),
     Row::new("Celu", 12, celu).and(&[28]),
-    Row::new("Softsign", 1, |site| softsign(site, Arg::Operand(0))).and(&[22]),
+    Row::new("Softsign", 1, |reader| softsign(reader, Arg::Operand(0))).and(&[22]),
     Row::new("Swish", 24, swish),
     Row::new("SwiGLU", 28, swiglu),
 ];
@@ -18,21 +18,21 @@ const SELU_ALPHA: f32 = 1.673_263_2;
 const SELU_GAMMA: f32 = 1.050_701;
 
 /// gamma · elu(x).
-fn selu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let alpha = site.float("alpha")?.unwrap_or(SELU_ALPHA);
-    let gamma = site.float("gamma")?.unwrap_or(SELU_GAMMA);
-    scaled_elu(site, &Arg::Operand(0), alpha, gamma)
+fn selu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let alpha = reader.float("alpha")?.unwrap_or(SELU_ALPHA);
+    let gamma = reader.float("gamma")?.unwrap_or(SELU_GAMMA);
+    scaled_elu(reader, &Arg::Operand(0), alpha, gamma)
 }
 
-pub(super) fn scaled_elu(site: &mut NodeReader<'_, '_>, x: &Arg, alpha: f32, gamma: f32) -> Result<(), Refusal> {
-    let elu = site.push(Elu { alpha }, std::slice::from_ref(x))?;
-    let gamma = site.number(&elu, gamma.into())?;
-    site.finish(Mul::float(), &[elu, gamma])
+pub(super) fn scaled_elu(reader: &mut OperatorReader<'_, '_>, x: &Arg, alpha: f32, gamma: f32) -> Result<(), Refusal> {
+    let elu = reader.push(Elu { alpha }, std::slice::from_ref(x))?;
+    let gamma = reader.number(&elu, gamma.into())?;
+    reader.finish(Mul::float(), &[elu, gamma])
 }
 
 /// max(x, 0) + min(alpha · (exp(x / alpha) − 1), 0) = alpha · elu(x / alpha), for a positive alpha.
-fn celu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let alpha = site.float("alpha")?.unwrap_or(1.0);
+fn celu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let alpha = reader.float("alpha")?.unwrap_or(1.0);
     if alpha <= 0.0 {
         return Err(Refusal::invalid(
             ReasonCode::NotFinite,
@@ -41,46 +41,46 @@ fn celu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     }
     let (x, elu) = (Arg::Operand(0), Elu { alpha: 1.0 });
     if alpha == 1.0 {
-        return site.finish(elu, &[x]);
+        return reader.finish(elu, &[x]);
     }
-    let factor = site.number(&x, alpha.into())?;
-    let inner = site.over(&x, &factor)?;
-    let elu = site.push(elu, &[inner])?;
-    site.finish(Mul::float(), &[elu, factor])
+    let factor = reader.number(&x, alpha.into())?;
+    let inner = reader.over(&x, &factor)?;
+    let elu = reader.push(elu, &[inner])?;
+    reader.finish(Mul::float(), &[elu, factor])
 }
 
 /// x / (1 + |x|).
-pub(super) fn softsign(site: &mut NodeReader<'_, '_>, x: Arg) -> Result<(), Refusal> {
-    let magnitude = site.function(Function::Abs, &x)?;
-    let divisor = site.shifted(&magnitude, 1.0)?;
-    site.finish(Div {}, &[x, divisor])
+pub(super) fn softsign(reader: &mut OperatorReader<'_, '_>, x: Arg) -> Result<(), Refusal> {
+    let magnitude = reader.function(Function::Abs, &x)?;
+    let divisor = reader.shifted(&magnitude, 1.0)?;
+    reader.finish(Div {}, &[x, divisor])
 }
 
 /// x · sigmoid(alpha · x).
-fn swish(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let (x, alpha) = (Arg::Operand(0), site.float("alpha")?.unwrap_or(1.0));
+fn swish(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let (x, alpha) = (Arg::Operand(0), reader.float("alpha")?.unwrap_or(1.0));
     if alpha == 1.0 {
         let function = Function::Silu;
-        return site.finish(strait_core::op::Unary { function }, &[x]);
+        return reader.finish(strait_core::op::Unary { function }, &[x]);
     }
-    let gate = gate(site, &x, alpha)?;
-    site.finish(Mul::float(), &[x, gate])
+    let gate = gate(reader, &x, alpha)?;
+    reader.finish(Mul::float(), &[x, gate])
 }
 
 /// swish(a) · b.
-fn swiglu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let (a, alpha) = (Arg::Operand(0), site.float("alpha")?.unwrap_or(1.0));
+fn swiglu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let (a, alpha) = (Arg::Operand(0), reader.float("alpha")?.unwrap_or(1.0));
     let swish = match alpha {
-        1.0 => site.function(Function::Silu, &a)?,
+        1.0 => reader.function(Function::Silu, &a)?,
         _ => {
-            let gate = gate(site, &a, alpha)?;
-            site.times(&a, &gate)?
+            let gate = gate(reader, &a, alpha)?;
+            reader.times(&a, &gate)?
         }
     };
-    site.finish(Mul::float(), &[swish, Arg::Operand(1)])
+    reader.finish(Mul::float(), &[swish, Arg::Operand(1)])
 }
 
-fn gate(site: &mut NodeReader<'_, '_>, x: &Arg, alpha: f32) -> Result<Arg, Refusal> {
-    let scaled = site.scaled(x, alpha.into())?;
-    site.function(Function::Sigmoid, &scaled)
+fn gate(reader: &mut OperatorReader<'_, '_>, x: &Arg, alpha: f32) -> Result<Arg, Refusal> {
+    let scaled = reader.scaled(x, alpha.into())?;
+    reader.function(Function::Sigmoid, &scaled)
 }

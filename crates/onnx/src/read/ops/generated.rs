@@ -3,25 +3,25 @@
 
 use super::Row;
 use crate::elements::element;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use std::f64::consts::PI;
 use strait_core::op::Reshape;
 use strait_core::{Elem, ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Range", 11, range).and(&[27]),
-    Row::new("HannWindow", 17, |site| window(site, [0.5, 0.5, 0.0])),
-    Row::new("HammingWindow", 17, |site| {
-        window(site, [25.0 / 46.0, 21.0 / 46.0, 0.0])
+    Row::new("HannWindow", 17, |reader| window(reader, [0.5, 0.5, 0.0])),
+    Row::new("HammingWindow", 17, |reader| {
+        window(reader, [25.0 / 46.0, 21.0 / 46.0, 0.0])
     }),
-    Row::new("BlackmanWindow", 17, |site| window(site, [0.42, 0.5, 0.08])),
+    Row::new("BlackmanWindow", 17, |reader| window(reader, [0.42, 0.5, 0.08])),
     Row::new("MelWeightMatrix", 17, mel_weight_matrix),
     Row::new("EyeLike", 9, eye_like).and(&[22]),
     Row::new("AffineGrid", 20, affine_grid),
 ];
 
 /// Real numbers as a constant of a type, rounded to it or truncated.
-fn constant(site: &mut NodeReader<'_, '_>, elem: Elem, shape: &[u64], values: &[f64]) -> Result<(), Refusal> {
+fn constant(reader: &mut OperatorReader<'_, '_>, elem: Elem, shape: &[u64], values: &[f64]) -> Result<(), Refusal> {
     let tensor = match elem {
         Elem::F64 => TensorData::from_values(shape, values)?,
         elem if elem.is_float() => {
@@ -30,28 +30,28 @@ fn constant(site: &mut NodeReader<'_, '_>, elem: Elem, shape: &[u64], values: &[
         }
         Elem::Bool => {
             let values: Vec<bool> = values.iter().map(|&value| value != 0.0).collect();
-            site.truths(shape, &values)?
+            reader.truths(shape, &values)?
         }
         elem => {
             let values: Vec<i64> = values.iter().map(|&value| value as i64).collect();
             TensorData::from_integers(elem, shape, &values)?
         }
     };
-    site.finish_constant(tensor);
+    reader.finish_constant(tensor);
     Ok(())
 }
 
 /// The type that an attribute names, f32 by default.
-fn output_type(site: &mut NodeReader<'_, '_>) -> Result<Elem, Refusal> {
-    match site.int("output_datatype")? {
+fn output_type(reader: &mut OperatorReader<'_, '_>) -> Result<Elem, Refusal> {
+    match reader.int("output_datatype")? {
         None => Ok(Elem::F32),
         Some(number) => element(number).map_err(|name| Refusal::Unsupported(format!("the element type is {name}"))),
     }
 }
 
 /// One integer that is an operand and not negative.
-fn known_count(site: &mut NodeReader<'_, '_>, position: usize, what: &'static str) -> Result<u64, Refusal> {
-    let values = site.known_ints(position, what)?.unwrap_or_default();
+fn known_count(reader: &mut OperatorReader<'_, '_>, position: usize, what: &'static str) -> Result<u64, Refusal> {
+    let values = reader.known_ints(position, what)?.unwrap_or_default();
     match *values.as_slice() {
         [value] if value >= 0 => Ok(value.unsigned_abs()),
         _ => Err(Refusal::invalid(
@@ -62,33 +62,33 @@ fn known_count(site: &mut NodeReader<'_, '_>, position: usize, what: &'static st
 }
 
 /// a0 − a1·cos(2πn/N) + a2·cos(4πn/N), where N is the size, or one less for a window that is symmetric.
-fn window(site: &mut NodeReader<'_, '_>, [a0, a1, a2]: [f64; 3]) -> Result<(), Refusal> {
-    let size = known_count(site, 0, "size")?;
-    let period = match site.int("periodic")?.unwrap_or(1) {
+fn window(reader: &mut OperatorReader<'_, '_>, [a0, a1, a2]: [f64; 3]) -> Result<(), Refusal> {
+    let size = known_count(reader, 0, "size")?;
+    let period = match reader.int("periodic")?.unwrap_or(1) {
         0 => size.saturating_sub(1),
         _ => size,
     };
-    let elem = output_type(site)?;
-    let count = site.room(&[size])?;
+    let elem = output_type(reader)?;
+    let count = reader.room(&[size])?;
     let value = |n: usize| {
         let angle = 2.0 * PI * n as f64 / period.max(1) as f64;
         a0 - a1 * libm::cos(angle) + a2 * libm::cos(2.0 * angle)
     };
     let values: Vec<f64> = (0..count).map(value).collect();
-    constant(site, elem, &[size], &values)
+    constant(reader, elem, &[size], &values)
 }
 
 /// Triangles over the bins of a spectrum, whose corners are equally far from each other on the mel scale, 2595·lg(1 +
 /// f/700). The corners are rounded down to bins.
-fn mel_weight_matrix(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let mels = known_count(site, 0, "number of bins")?;
-    let length = known_count(site, 1, "length")?;
-    let rate = known_count(site, 2, "rate")?.max(1) as f64;
-    let lower = f64::from(site.known_float(3, "lower edge")?.unwrap_or(0.0));
-    let upper = f64::from(site.known_float(4, "upper edge")?.unwrap_or(0.0));
-    let elem = output_type(site)?;
+fn mel_weight_matrix(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let mels = known_count(reader, 0, "number of bins")?;
+    let length = known_count(reader, 1, "length")?;
+    let rate = known_count(reader, 2, "rate")?.max(1) as f64;
+    let lower = f64::from(reader.known_float(3, "lower edge")?.unwrap_or(0.0));
+    let upper = f64::from(reader.known_float(4, "upper edge")?.unwrap_or(0.0));
+    let elem = output_type(reader)?;
     let bins = length / 2 + 1;
-    let count = site.room(&[bins, mels])?;
+    let count = reader.room(&[bins, mels])?;
     let to_mel = |frequency: f64| 2595.0 * libm::log10(1.0 + frequency / 700.0);
     let step = (to_mel(upper) - to_mel(lower)) / (mels as f64 + 2.0);
     let corner = |index: u64| {
@@ -116,34 +116,34 @@ fn mel_weight_matrix(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             set(bin, mel, (right as f64 - bin as f64) / (right as f64 - centre as f64));
         }
     }
-    constant(site, elem, &[bins, mels], &values)
+    constant(reader, elem, &[bins, mels], &values)
 }
 
 /// Ones on the diagonal `k` above the main one, of the shape of operand 0.
-fn eye_like(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let elem = match site.int("dtype")? {
-        None => site.ty(0)?.elem,
+fn eye_like(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let elem = match reader.int("dtype")? {
+        None => reader.ty(0)?.elem,
         Some(number) => element(number).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?,
     };
-    let k = site.int("k")?.unwrap_or(0);
-    let [rows, columns] = match *site.extents(&Arg::Operand(0))?.as_slice() {
+    let k = reader.int("k")?.unwrap_or(0);
+    let [rows, columns] = match *reader.extents(&Arg::Operand(0))?.as_slice() {
         [both] => [both, both],
         [rows, columns] => [rows, columns],
         _ => return Err(Refusal::invalid(ReasonCode::Axis, "the operand needs rank 2")),
     };
     let shape = [rows, columns].map(i64::unsigned_abs);
-    site.room(&shape)?;
+    reader.room(&shape)?;
     let positions = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
     let values: Vec<f64> = positions
         .map(|(row, column)| f64::from(u8::from(column.checked_sub(row) == Some(k))))
         .collect();
-    constant(site, elem, &shape, &values)
+    constant(reader, elem, &shape, &values)
 }
 
 /// The positions of a grid from −1 to 1, as rows (x, y, 1) or (x, y, z, 1), times the matrix of each sample.
-fn affine_grid(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let size = site.known_ints(1, "size")?.unwrap_or_default();
-    let corners = site.flag("align_corners")?;
+fn affine_grid(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let size = reader.known_ints(1, "size")?.unwrap_or_default();
+    let corners = reader.flag("align_corners")?;
     let spatial = match size.as_slice() {
         [_, _, spatial @ ..] if (2..=3).contains(&spatial.len()) && size.iter().all(|&extent| extent > 0) => spatial,
         _ => return Err(Refusal::invalid(ReasonCode::Axis, format!("the size is {size:?}"))),
@@ -153,7 +153,7 @@ fn affine_grid(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         .try_fold(1u64, |n, &extent| n.checked_mul(extent.unsigned_abs()));
     let count = count.ok_or_else(|| Refusal::invalid(ReasonCode::Limit, "the grid is too large"))?;
     let width = spatial.len() as u64 + 1;
-    let mut values = Vec::with_capacity(site.room(&[count, width])?);
+    let mut values = Vec::with_capacity(reader.room(&[count, width])?);
     for position in 0..count as i64 {
         let mut rest = position;
         // The last axis is x.
@@ -168,26 +168,26 @@ fn affine_grid(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         }
         values.push(1.0);
     }
-    let grid = Arg::Constant(site.floats_of(&[count, width], &values)?);
-    let columns = site.transposed(&Arg::Operand(0), &[0, 2, 1])?;
-    let rows = site.product(&grid, &columns)?;
+    let grid = Arg::Constant(reader.floats_of(&[count, width], &values)?);
+    let columns = reader.transposed(&Arg::Operand(0), &[0, 2, 1])?;
+    let rows = reader.product(&grid, &columns)?;
     let shape = [0].iter().chain(spatial).copied().chain([width as i64 - 1]).collect();
-    site.finish(Reshape { shape }, &[rows])
+    reader.finish(Reshape { shape }, &[rows])
 }
 
 /// From the first number in equal steps to in front of the limit.
-fn range(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let elem = site.ty(0)?.elem;
+fn range(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let elem = reader.ty(0)?.elem;
     let invalid = |text: &str| Refusal::invalid(ReasonCode::OperandType, text);
     for position in 0..3 {
-        if site.has(position) && site.constant(position)?.is_none() {
-            return site.finish(strait_core::op::Range {}, &[0, 1, 2].map(Arg::Operand));
+        if reader.has(position) && reader.constant(position)?.is_none() {
+            return reader.finish(strait_core::op::Range {}, &[0, 1, 2].map(Arg::Operand));
         }
     }
     if elem.is_float() {
         let mut numbers = [0f64; 3];
         for (position, number) in numbers.iter_mut().enumerate() {
-            let tensor = site
+            let tensor = reader
                 .known(position, "bounds or step")?
                 .unwrap_or_else(|| TensorData::scalar(0f32));
             let all: Vec<f64> = match tensor.elem() {
@@ -204,13 +204,13 @@ fn range(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             return Err(invalid("the step is 0"));
         }
         let count = ((limit - start) / step).ceil().max(0.0) as u64;
-        let count = site.room(&[count])?;
+        let count = reader.room(&[count])?;
         let values: Vec<f64> = (0..count).map(|n| start + n as f64 * step).collect();
-        return constant(site, elem, &[count as u64], &values);
+        return constant(reader, elem, &[count as u64], &values);
     }
     let mut numbers = [0i64; 3];
     for (position, number) in numbers.iter_mut().enumerate() {
-        let tensor = site
+        let tensor = reader
             .known(position, "bounds or step")?
             .unwrap_or_else(|| TensorData::scalar(0i64));
         match *tensor.to_i64()?.as_slice() {
@@ -225,13 +225,13 @@ fn range(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let way = if step > 0 { limit - start } else { start - limit };
     let count = way.max(0).unsigned_abs().div_ceil(step.unsigned_abs());
     let count = u64::try_from(count).map_err(|_| Refusal::unsupported("the range is too long"))?;
-    let count = site.room(&[count])?;
+    let count = reader.room(&[count])?;
     // Between start and limit, which are such integers.
     let values: Vec<i64> = (0..count as i128).map(|n| (start + n * step) as i64).collect();
     let tensor = match elem {
-        Elem::I64 => site.integers(&[count as u64], &values)?,
+        Elem::I64 => reader.integers(&[count as u64], &values)?,
         elem => TensorData::from_integers(elem, &[count as u64], &values)?,
     };
-    site.finish_constant(tensor);
+    reader.finish_constant(tensor);
     Ok(())
 }

@@ -1,92 +1,95 @@
 //! Comparison, logic and what a condition chooses.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::op::{Binary, BinaryFunction, Compare, Relation, Select, Unary};
 use strait_core::{Elem, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Equal", 7, |site| compare(site, Relation::Equal, [0, 1])).and(&[11, 13, 19]),
-    Row::new("Less", 7, |site| compare(site, Relation::Less, [0, 1])).and(&[9, 13]),
-    Row::new("Greater", 7, |site| compare(site, Relation::Less, [1, 0])).and(&[9, 13]),
-    Row::new("LessOrEqual", 12, |site| compare(site, Relation::LessOrEqual, [0, 1])).and(&[16]),
-    Row::new("GreaterOrEqual", 12, |site| {
-        compare(site, Relation::LessOrEqual, [1, 0])
+    Row::new("Equal", 7, |reader| compare(reader, Relation::Equal, [0, 1])).and(&[11, 13, 19]),
+    Row::new("Less", 7, |reader| compare(reader, Relation::Less, [0, 1])).and(&[9, 13]),
+    Row::new("Greater", 7, |reader| compare(reader, Relation::Less, [1, 0])).and(&[9, 13]),
+    Row::new("LessOrEqual", 12, |reader| {
+        compare(reader, Relation::LessOrEqual, [0, 1])
     })
     .and(&[16]),
-    Row::new("And", 7, |site| bits(site, BinaryFunction::And)),
-    Row::new("Or", 7, |site| bits(site, BinaryFunction::Or)),
-    Row::new("Xor", 7, |site| bits(site, BinaryFunction::Xor)),
-    Row::new("BitwiseAnd", 18, |site| bits(site, BinaryFunction::And)),
-    Row::new("BitwiseOr", 18, |site| bits(site, BinaryFunction::Or)),
-    Row::new("BitwiseXor", 18, |site| bits(site, BinaryFunction::Xor)),
-    Row::new("BitwiseNot", 18, |site| {
+    Row::new("GreaterOrEqual", 12, |reader| {
+        compare(reader, Relation::LessOrEqual, [1, 0])
+    })
+    .and(&[16]),
+    Row::new("And", 7, |reader| bits(reader, BinaryFunction::And)),
+    Row::new("Or", 7, |reader| bits(reader, BinaryFunction::Or)),
+    Row::new("Xor", 7, |reader| bits(reader, BinaryFunction::Xor)),
+    Row::new("BitwiseAnd", 18, |reader| bits(reader, BinaryFunction::And)),
+    Row::new("BitwiseOr", 18, |reader| bits(reader, BinaryFunction::Or)),
+    Row::new("BitwiseXor", 18, |reader| bits(reader, BinaryFunction::Xor)),
+    Row::new("BitwiseNot", 18, |reader| {
         // All bits set is −1, whose low bits are those of every narrower type.
         let ones = Arg::Constant(TensorData::scalar(-1i64));
         let function = BinaryFunction::Xor;
-        site.finish(Binary { function }, &[Arg::Operand(0), ones])
+        reader.finish(Binary { function }, &[Arg::Operand(0), ones])
     }),
     Row::new("BitShift", 11, bit_shift).and(&[28]),
-    Row::new("Not", 1, |site| not(site, Arg::Operand(0))),
-    Row::new("Where", 9, |site| {
-        site.finish(Select {}, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
+    Row::new("Not", 1, |reader| not(reader, Arg::Operand(0))),
+    Row::new("Where", 9, |reader| {
+        reader.finish(Select {}, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
     })
     .and(&[16]),
-    Row::new("IsNaN", 9, |site| {
+    Row::new("IsNaN", 9, |reader| {
         // NaN alone is not equal to itself.
         let relation = Relation::Equal;
-        let equal = site.push(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)])?;
-        not(site, equal)
+        let equal = reader.push(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)])?;
+        not(reader, equal)
     })
     .and(&[13, 20]),
     Row::new("IsInf", 10, is_infinite).and(&[20]),
 ];
 
-fn not(site: &mut NodeReader<'_, '_>, x: Arg) -> Result<(), Refusal> {
-    let (relation, no) = (Relation::Equal, site.truths(&[], &[false])?);
-    site.finish(Compare { relation }, &[x, Arg::Constant(no)])
+fn not(reader: &mut OperatorReader<'_, '_>, x: Arg) -> Result<(), Refusal> {
+    let (relation, no) = (Relation::Equal, reader.truths(&[], &[false])?);
+    reader.finish(Compare { relation }, &[x, Arg::Constant(no)])
 }
 
-fn compare(site: &mut NodeReader<'_, '_>, relation: Relation, order: [usize; 2]) -> Result<(), Refusal> {
-    site.one_type([0, 1])?;
-    site.finish(Compare { relation }, &order.map(Arg::Operand))
+fn compare(reader: &mut OperatorReader<'_, '_>, relation: Relation, order: [usize; 2]) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
+    reader.finish(Compare { relation }, &order.map(Arg::Operand))
 }
 
-fn bits(site: &mut NodeReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
-    site.one_type([0, 1])?;
-    site.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)])
+fn bits(reader: &mut OperatorReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
+    reader.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-fn bit_shift(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    match site.text("direction", "")? {
-        "LEFT" => bits(site, BinaryFunction::ShiftLeft),
+fn bit_shift(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    match reader.text("direction", "")? {
+        "LEFT" => bits(reader, BinaryFunction::ShiftLeft),
         // The sign of a number that has one is spread.
-        "RIGHT" => match site.ty(0)?.elem {
-            Elem::U8 | Elem::U16 | Elem::U32 | Elem::U64 => bits(site, BinaryFunction::ShiftRightUnsigned),
-            _ => bits(site, BinaryFunction::ShiftRight),
+        "RIGHT" => match reader.ty(0)?.elem {
+            Elem::U8 | Elem::U16 | Elem::U32 | Elem::U64 => bits(reader, BinaryFunction::ShiftRightUnsigned),
+            _ => bits(reader, BinaryFunction::ShiftRight),
         },
         other => Err(Refusal::Unsupported(format!("`direction` is {other}"))),
     }
 }
 
 /// One infinity is a number to compare with; for both, the operand is taken without its sign.
-fn is_infinite(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let negative = site.int("detect_negative")?.unwrap_or(1) != 0;
-    let positive = site.int("detect_positive")?.unwrap_or(1) != 0;
+fn is_infinite(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let negative = reader.int("detect_negative")?.unwrap_or(1) != 0;
+    let positive = reader.int("detect_positive")?.unwrap_or(1) != 0;
     let (x, infinity) = match (negative, positive) {
         (true, true) => {
             let function = strait_core::op::Function::Abs;
-            (site.push(Unary { function }, &[Arg::Operand(0)])?, f32::INFINITY)
+            (reader.push(Unary { function }, &[Arg::Operand(0)])?, f32::INFINITY)
         }
         (false, true) => (Arg::Operand(0), f32::INFINITY),
         (true, false) => (Arg::Operand(0), f32::NEG_INFINITY),
         (false, false) => {
             // No element is less than itself.
             let relation = Relation::Less;
-            return site.finish(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)]);
+            return reader.finish(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)]);
         }
     };
     let infinity = Arg::Constant(TensorData::scalar(infinity));
     let relation = Relation::Equal;
-    site.finish(Compare { relation }, &[x, infinity])
+    reader.finish(Compare { relation }, &[x, infinity])
 }

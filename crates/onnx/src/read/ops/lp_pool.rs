@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::window::{kernel_shape, window};
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::op::{Conv, Function, Pow, Reduction, Unary};
 use strait_core::{Carrier, Dim, ReasonCode, WeightZero};
@@ -14,36 +14,36 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// |x|^p.
-fn powers(site: &mut NodeReader<'_, '_>, p: i64) -> Result<Arg, Refusal> {
+fn powers(reader: &mut OperatorReader<'_, '_>, p: i64) -> Result<Arg, Refusal> {
     let x = Arg::Operand(0);
     match p {
-        1 => site.function(Function::Abs, &x),
-        2 => site.times(&x, &x),
+        1 => reader.function(Function::Abs, &x),
+        2 => reader.times(&x, &x),
         _ => {
-            let magnitudes = site.function(Function::Abs, &x)?;
-            let p = site.number(&x, p as f64)?;
-            site.power(&magnitudes, &p)
+            let magnitudes = reader.function(Function::Abs, &x)?;
+            let p = reader.number(&x, p as f64)?;
+            reader.power(&magnitudes, &p)
         }
     }
 }
 
 /// The root of the sums.
-fn roots(site: &mut NodeReader<'_, '_>, sums: Arg, p: i64) -> Result<(), Refusal> {
+fn roots(reader: &mut OperatorReader<'_, '_>, sums: Arg, p: i64) -> Result<(), Refusal> {
     match p {
-        1 => site.finish(strait_core::op::Identity {}, &[sums]),
+        1 => reader.finish(strait_core::op::Identity {}, &[sums]),
         2 => {
             let function = Function::Sqrt;
-            site.finish(Unary { function }, &[sums])
+            reader.finish(Unary { function }, &[sums])
         }
         _ => {
-            let exponent = site.number(&sums, 1.0 / p as f64)?;
-            site.finish(Pow {}, &[sums, exponent])
+            let exponent = reader.number(&sums, 1.0 / p as f64)?;
+            reader.finish(Pow {}, &[sums, exponent])
         }
     }
 }
 
-fn exponent(site: &mut NodeReader<'_, '_>) -> Result<i64, Refusal> {
-    let p = site.int("p")?.unwrap_or(2);
+fn exponent(reader: &mut OperatorReader<'_, '_>) -> Result<i64, Refusal> {
+    let p = reader.int("p")?.unwrap_or(2);
     match p {
         1.. => Ok(p),
         _ => Err(Refusal::invalid(
@@ -55,11 +55,12 @@ fn exponent(site: &mut NodeReader<'_, '_>) -> Result<i64, Refusal> {
 
 /// The sums over windows are a convolution of each channel with ones. Where the number of windows is rounded up, the
 /// padding behind is as much longer.
-fn lp_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let p = exponent(site)?;
-    let size = kernel_shape(site)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))?;
-    let mut window = window(site, &size)?;
-    let shape = site.ty(0)?.shape;
+fn lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let p = exponent(reader)?;
+    let size =
+        kernel_shape(reader)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))?;
+    let mut window = window(reader, &size)?;
+    let shape = reader.ty(0)?.shape;
     let channels = shape
         .get(1)
         .and_then(|dim| dim.fixed())
@@ -70,7 +71,7 @@ fn lp_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             "the number of channels is symbolic; bind it to a number",
         )
     })?;
-    if site.flag("ceil_mode")? && !window.is_auto {
+    if reader.flag("ceil_mode")? && !window.is_auto {
         for (axis, &extent) in size.iter().enumerate() {
             let missing = missing(
                 shape.get(axis + 2).copied(),
@@ -83,9 +84,9 @@ fn lp_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         }
     }
     let weight_shape: Vec<u64> = [channels.into(), 1].into_iter().chain(size.iter().copied()).collect();
-    let count = site.room(&weight_shape)?;
-    let ones = Arg::Constant(site.floats_of(&weight_shape, &vec![1.0; count])?);
-    let powers = powers(site, p)?;
+    let count = reader.room(&weight_shape)?;
+    let ones = Arg::Constant(reader.floats_of(&weight_shape, &vec![1.0; count])?);
+    let powers = powers(reader, p)?;
     let conv = Conv {
         stride: window.stride,
         pad: window.pad,
@@ -95,8 +96,8 @@ fn lp_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         accumulator: Carrier::I32,
         weight_zero: WeightZero::default(),
     };
-    let sums = site.push(conv, &[powers, ones])?;
-    roots(site, sums, p)
+    let sums = reader.push(conv, &[powers, ones])?;
+    roots(reader, sums, p)
 }
 
 /// By how much the padding behind has to grow for one more window, which begins on the operand or on the padding in front
@@ -125,16 +126,16 @@ fn missing(extent: Option<Dim>, size: u64, stride: u32, dilation: u32, pad: (u32
     }
 }
 
-fn global_lp_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let p = exponent(site)?;
-    let axes: SmallVec<[i64; 4]> = (2..site.rank(0)? as i64).collect();
+fn global_lp_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let p = exponent(reader)?;
+    let axes: SmallVec<[i64; 4]> = (2..reader.rank(0)? as i64).collect();
     if axes.is_empty() {
         return Err(Refusal::invalid(
             ReasonCode::PoolRank,
             "the operand has no spatial axes",
         ));
     }
-    let powers = powers(site, p)?;
-    let sums = site.push(reduction_over(Reduction::Sum, &axes, true), &[powers])?;
-    roots(site, sums, p)
+    let powers = powers(reader, p)?;
+    let sums = reader.push(reduction_over(Reduction::Sum, &axes, true), &[powers])?;
+    roots(reader, sums, p)
 }

@@ -1,7 +1,7 @@
 //! Choices by comparison.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{BinaryFunction, Cast, Mul, Relation, Select};
 
@@ -10,99 +10,105 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Shrink", 9, shrink),
     Row::new("Trilu", 14, trilu),
     Row::new("OneHot", 9, one_hot).and(&[11, 28]),
-    Row::new("CastLike", 15, |site| {
+    Row::new("CastLike", 15, |reader| {
         // How floats of 8 bits are rounded, which are not read.
-        site.ignore(&["saturate", "round_mode"]);
-        let to = site.ty(1)?.elem;
-        site.finish(Cast { to }, &[Arg::Operand(0)])
+        reader.ignore(&["saturate", "round_mode"]);
+        let to = reader.ty(1)?.elem;
+        reader.finish(Cast { to }, &[Arg::Operand(0)])
     })
     .and(&[19, 21, 23, 24, 25]),
     Row::new("Mean", 6, mean).and(&[8, 13]),
 ];
 
 /// x above alpha, and 0.
-fn thresholded_relu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let alpha = site.float("alpha")?.unwrap_or(1.0);
-    above(site, Arg::Operand(0), alpha)
+fn thresholded_relu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let alpha = reader.float("alpha")?.unwrap_or(1.0);
+    above(reader, Arg::Operand(0), alpha)
 }
 
-pub(super) fn above(site: &mut NodeReader<'_, '_>, x: Arg, alpha: f32) -> Result<(), Refusal> {
-    let (alpha, zero) = (site.number(&x, alpha.into())?, site.number(&x, 0.0)?);
-    let above = site.compare(Relation::Less, &alpha, &x)?;
-    site.finish(Select {}, &[above, x, zero])
+pub(super) fn above(reader: &mut OperatorReader<'_, '_>, x: Arg, alpha: f32) -> Result<(), Refusal> {
+    let (alpha, zero) = (reader.number(&x, alpha.into())?, reader.number(&x, 0.0)?);
+    let above = reader.compare(Relation::Less, &alpha, &x)?;
+    reader.finish(Select {}, &[above, x, zero])
 }
 
 /// x + bias below −lambd, x − bias above lambd, and 0.
-fn shrink(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn shrink(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
-    let (lambda, bias) = (site.float("lambd")?.unwrap_or(0.5), site.float("bias")?.unwrap_or(0.0));
-    if !site.ty(0)?.elem.is_float() {
+    let (lambda, bias) = (
+        reader.float("lambd")?.unwrap_or(0.5),
+        reader.float("bias")?.unwrap_or(0.0),
+    );
+    if !reader.ty(0)?.elem.is_float() {
         return Err(Refusal::unsupported("it shrinks integers; floats are read"));
     }
-    let (low, high) = (site.number(&x, f64::from(-lambda))?, site.number(&x, lambda.into())?);
-    let zero = site.number(&x, 0.0)?;
-    let raised = site.shifted(&x, bias.into())?;
-    let lowered = site.shifted(&x, f64::from(-bias))?;
-    let above = site.compare(Relation::Less, &high, &x)?;
-    let rest = site.select(&above, &lowered, &zero)?;
-    let below = site.compare(Relation::Less, &x, &low)?;
-    site.finish(Select {}, &[below, raised, rest])
+    let (low, high) = (
+        reader.number(&x, f64::from(-lambda))?,
+        reader.number(&x, lambda.into())?,
+    );
+    let zero = reader.number(&x, 0.0)?;
+    let raised = reader.shifted(&x, bias.into())?;
+    let lowered = reader.shifted(&x, f64::from(-bias))?;
+    let above = reader.compare(Relation::Less, &high, &x)?;
+    let rest = reader.select(&above, &lowered, &zero)?;
+    let below = reader.compare(Relation::Less, &x, &low)?;
+    reader.finish(Select {}, &[below, raised, rest])
 }
 
 /// The upper or the lower triangle, from the diagonal `k` on, and 0.
-pub(super) fn trilu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let upper = site.int("upper")?.unwrap_or(1) != 0;
+pub(super) fn trilu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let upper = reader.int("upper")?.unwrap_or(1) != 0;
     let x = Arg::Operand(0);
-    let extents = site.extents(&x)?;
+    let extents = reader.extents(&x)?;
     let &[.., rows, columns] = extents.as_slice() else {
         return Err(Refusal::invalid(ReasonCode::Axis, "the operand needs rank 2 or more"));
     };
     let shape = [rows, columns].map(i64::unsigned_abs);
-    site.room(&shape)?;
+    reader.room(&shape)?;
     // The diagonal that an element lies on.
     let positions = (0..rows).flat_map(|row| (0..columns).map(move |column| column - row));
-    let known = match site.has(1) {
-        true => site.constant(1)?.map(|k| k.to_i64()).transpose()?,
+    let known = match reader.has(1) {
+        true => reader.constant(1)?.map(|k| k.to_i64()).transpose()?,
         false => Some(vec![0]),
     };
     let kept = match known.as_deref() {
         Some(&[k]) => {
             let kept: Vec<bool> = positions.map(|d| if upper { d >= k } else { d <= k }).collect();
-            Arg::Constant(site.truths(&shape, &kept)?)
+            Arg::Constant(reader.truths(&shape, &kept)?)
         }
         Some(_) => return Err(Refusal::invalid(ReasonCode::OperandType, "`k` is not a single number")),
         None => {
             let diagonals: Vec<i64> = positions.collect();
-            let diagonals = Arg::Constant(site.integers(&shape, &diagonals)?);
-            let k = site.indices(1)?;
-            let k = site.reshaped(&k, &[])?;
+            let diagonals = Arg::Constant(reader.integers(&shape, &diagonals)?);
+            let k = reader.indices(1)?;
+            let k = reader.reshaped(&k, &[])?;
             match upper {
-                true => site.compare(Relation::LessOrEqual, &k, &diagonals)?,
-                false => site.compare(Relation::LessOrEqual, &diagonals, &k)?,
+                true => reader.compare(Relation::LessOrEqual, &k, &diagonals)?,
+                false => reader.compare(Relation::LessOrEqual, &diagonals, &k)?,
             }
         }
     };
-    let zero = zero_like(site, &x)?;
-    site.finish(Select {}, &[kept, x, zero])
+    let zero = zero_like(reader, &x)?;
+    reader.finish(Select {}, &[kept, x, zero])
 }
 
 /// 0 in exactly the type of a value.
-fn zero_like(site: &mut NodeReader<'_, '_>, x: &Arg) -> Result<Arg, Refusal> {
-    let zero = site.number(x, 0.0)?;
-    let elem = site.arg_type(x)?.elem;
-    site.converted(&zero, elem)
+fn zero_like(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<Arg, Refusal> {
+    let zero = reader.number(x, 0.0)?;
+    let elem = reader.arg_type(x)?.elem;
+    reader.converted(&zero, elem)
 }
 
 /// The second of two values where the index is the position along a new axis, the first elsewhere. An index below 0 counts
 /// from the end; one outside is nowhere.
-fn one_hot(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let depth = site
+fn one_hot(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let depth = reader
         .known(1, "depth")?
         .map(|depth| depth.to_f32().map(|depth| depth.first().copied()));
     let depth = match depth {
         Some(Ok(Some(depth))) if depth >= 0.0 => depth as i64,
         _ => {
-            let known = site.known_ints(1, "depth")?.unwrap_or_default();
+            let known = reader.known_ints(1, "depth")?.unwrap_or_default();
             match known.as_slice() {
                 &[depth] if depth >= 0 => depth,
                 _ => {
@@ -114,36 +120,36 @@ fn one_hot(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             }
         }
     };
-    let rank = site.rank(0)? + 1;
-    let axis = site.int("axis")?.unwrap_or(-1);
-    let axis = site.axis(axis, rank)?;
-    let indices = site.converted(&Arg::Operand(0), strait_core::Elem::I64)?;
-    let indices = site.unsqueezed(&indices, &[axis as i64])?;
-    site.room(&[depth.unsigned_abs()])?;
+    let rank = reader.rank(0)? + 1;
+    let axis = reader.int("axis")?.unwrap_or(-1);
+    let axis = reader.axis(axis, rank)?;
+    let indices = reader.converted(&Arg::Operand(0), strait_core::Elem::I64)?;
+    let indices = reader.unsqueezed(&indices, &[axis as i64])?;
+    reader.room(&[depth.unsigned_abs()])?;
     let mut shape = vec![1; rank];
     shape[axis] = depth.unsigned_abs();
     let from_start: Vec<i64> = (0..depth).collect();
     let from_end: Vec<i64> = (-depth..0).collect();
-    let from_start = Arg::Constant(site.integers(&shape, &from_start)?);
-    let from_end = Arg::Constant(site.integers(&shape, &from_end)?);
-    let first = site.compare(Relation::Equal, &indices, &from_start)?;
-    let second = site.compare(Relation::Equal, &indices, &from_end)?;
-    let is_there = site.binary(BinaryFunction::Or, &first, &second)?;
+    let from_start = Arg::Constant(reader.integers(&shape, &from_start)?);
+    let from_end = Arg::Constant(reader.integers(&shape, &from_end)?);
+    let first = reader.compare(Relation::Equal, &indices, &from_start)?;
+    let second = reader.compare(Relation::Equal, &indices, &from_end)?;
+    let is_there = reader.binary(BinaryFunction::Or, &first, &second)?;
     let values = Arg::Operand(2);
-    let off = site.part(&values, 0, 0, 1)?;
-    let on = site.part(&values, 0, 1, 2)?;
-    let (off, on) = (site.reshaped(&off, &[])?, site.reshaped(&on, &[])?);
-    site.finish(Select {}, &[is_there, on, off])
+    let off = reader.part(&values, 0, 0, 1)?;
+    let on = reader.part(&values, 0, 1, 2)?;
+    let (off, on) = (reader.reshaped(&off, &[])?, reader.reshaped(&on, &[])?);
+    reader.finish(Select {}, &[is_there, on, off])
 }
 
 /// The sum of all operands, divided by their number.
-fn mean(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let count = site.operand_count();
-    site.one_type(0..count)?;
+fn mean(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let count = reader.operand_count();
+    reader.one_type(0..count)?;
     let mut sum = Arg::Operand(0);
     for position in 1..count {
-        sum = site.plus(&sum, &Arg::Operand(position))?;
+        sum = reader.plus(&sum, &Arg::Operand(position))?;
     }
-    let share = site.number(&sum, 1.0 / count.max(1) as f64)?;
-    site.finish(Mul::float(), &[sum, share])
+    let share = reader.number(&sum, 1.0 / count.max(1) as f64)?;
+    reader.finish(Mul::float(), &[sum, share])
 }

@@ -38,14 +38,14 @@ mod transform;
 mod window;
 
 use super::index::{RUNTIME_DOMAIN, STANDARD_DOMAIN};
-use super::site::{NodeReader, Refusal};
+use super::operator_reader::{OperatorReader, Refusal};
 use crate::OPSETS;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 /// Reads one node.
-pub(crate) type Map = fn(&mut NodeReader<'_, '_>) -> Result<(), Refusal>;
+pub(crate) type Map = fn(&mut OperatorReader<'_, '_>) -> Result<(), Refusal>;
 
 /// One operator.
 struct Row {

@@ -1,7 +1,7 @@
 //! Normalizations by mean and variance, or by a norm.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::smallvec;
 use strait_core::ReasonCode;
 use strait_core::op::{
@@ -23,112 +23,112 @@ pub(super) const ROWS: &[Row] = &[
 const DEFAULT_EPSILON: f32 = 1e-5;
 const DEFAULT_MOMENTUM: f32 = 0.9;
 
-fn batch_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn batch_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // 0, up to operator set 8: statistics per element and not per channel.
-    site.only("spatial", 1)?;
-    let momentum = site.float("momentum")?.unwrap_or(DEFAULT_MOMENTUM);
-    let epsilon = site.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
+    reader.only("spatial", 1)?;
+    let momentum = reader.float("momentum")?.unwrap_or(DEFAULT_MOMENTUM);
+    let epsilon = reader.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
     let mut operands = [0, 1, 2, 3, 4].map(Arg::Operand);
-    if site.flag("training_mode")? {
-        if site.constant(0)?.is_none() {
+    if reader.flag("training_mode")? {
+        if reader.constant(0)?.is_none() {
             let text = "it is in training mode, whose statistics are those of the batch that it is given";
             return Err(Refusal::unsupported(text));
         }
-        let statistics = statistics(site)?;
+        let statistics = statistics(reader)?;
         for (result, statistic) in (1..).zip(&statistics) {
-            let past = site.scaled(&Arg::Operand(result + 2), momentum.into())?;
-            let new = site.scaled(statistic, 1.0 - f64::from(momentum))?;
-            site.finish_result(result, Add {}, &[past, new])?;
+            let past = reader.scaled(&Arg::Operand(result + 2), momentum.into())?;
+            let new = reader.scaled(statistic, 1.0 - f64::from(momentum))?;
+            reader.finish_result(result, Add {}, &[past, new])?;
         }
         let [mean, variance] = statistics;
         (operands[3], operands[4]) = (mean, variance);
     }
-    site.finish(BatchNormalization { epsilon }, &operands)
+    reader.finish(BatchNormalization { epsilon }, &operands)
 }
 
 /// Mean and variance of each channel of operand 0.
-fn statistics(site: &mut NodeReader<'_, '_>) -> Result<[Arg; 2], Refusal> {
-    let (x, rank) = (Arg::Operand(0), site.rank(0)? as i64);
+fn statistics(reader: &mut OperatorReader<'_, '_>) -> Result<[Arg; 2], Refusal> {
+    let (x, rank) = (Arg::Operand(0), reader.rank(0)? as i64);
     let axes: Vec<i64> = (0..rank).filter(|&axis| axis != 1).collect();
-    let mean = site.reduced(Reduction::Mean, &x, &axes)?;
-    let centred = site.minus(&x, &mean)?;
-    let squares = site.times(&centred, &centred)?;
-    let variance = site.reduced(Reduction::Mean, &squares, &axes)?;
-    Ok([site.reshaped(&mean, &[-1])?, site.reshaped(&variance, &[-1])?])
+    let mean = reader.reduced(Reduction::Mean, &x, &axes)?;
+    let centred = reader.minus(&x, &mean)?;
+    let squares = reader.times(&centred, &centred)?;
+    let variance = reader.reduced(Reduction::Mean, &squares, &axes)?;
+    Ok([reader.reshaped(&mean, &[-1])?, reader.reshaped(&variance, &[-1])?])
 }
 
 /// The second and the third result are the mean and the reciprocal of the deviation.
-pub(super) fn layer_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+pub(super) fn layer_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // 1: the statistics are computed in 32-bit floats.
-    site.only("stash_type", 1)?;
-    let (x, rank) = (Arg::Operand(0), site.rank(0)?);
+    reader.only("stash_type", 1)?;
+    let (x, rank) = (Arg::Operand(0), reader.rank(0)?);
     let op = LayerNormalization {
-        axis: site.int("axis")?.unwrap_or(-1),
-        epsilon: site.float("epsilon")?.unwrap_or(DEFAULT_EPSILON),
+        axis: reader.int("axis")?.unwrap_or(-1),
+        epsilon: reader.float("epsilon")?.unwrap_or(DEFAULT_EPSILON),
     };
-    if site.has_result(1) || site.has_result(2) {
-        let axes: Vec<i64> = (site.axis(op.axis, rank)? as i64..rank as i64).collect();
-        site.finish_result(
+    if reader.has_result(1) || reader.has_result(2) {
+        let axes: Vec<i64> = (reader.axis(op.axis, rank)? as i64..rank as i64).collect();
+        reader.finish_result(
             1,
             reduction_over(Reduction::Mean, &axes, true),
             std::slice::from_ref(&x),
         )?;
-        let deviation = deviation(site, &x, &axes, op.epsilon)?;
+        let deviation = deviation(reader, &x, &axes, op.epsilon)?;
         let function = Function::Reciprocal;
-        site.finish_result(2, Unary { function }, &[deviation])?;
+        reader.finish_result(2, Unary { function }, &[deviation])?;
     }
-    site.finish(op, &[x, Arg::Operand(1), Arg::Operand(2)])
+    reader.finish(op, &[x, Arg::Operand(1), Arg::Operand(2)])
 }
 
 /// √(variance + epsilon) over the axes, which stay.
-fn deviation(site: &mut NodeReader<'_, '_>, x: &Arg, axes: &[i64], epsilon: f32) -> Result<Arg, Refusal> {
-    let mean = site.reduced(Reduction::Mean, x, axes)?;
-    let centred = site.minus(x, &mean)?;
-    root_of_squares(site, &centred, axes, epsilon)
+fn deviation(reader: &mut OperatorReader<'_, '_>, x: &Arg, axes: &[i64], epsilon: f32) -> Result<Arg, Refusal> {
+    let mean = reader.reduced(Reduction::Mean, x, axes)?;
+    let centred = reader.minus(x, &mean)?;
+    root_of_squares(reader, &centred, axes, epsilon)
 }
 
 /// √(mean of squares + epsilon) over the axes, which stay.
 pub(super) fn root_of_squares(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
     axes: &[i64],
     epsilon: f32,
 ) -> Result<Arg, Refusal> {
-    let squares = site.times(x, x)?;
-    let mean = site.reduced(Reduction::Mean, &squares, axes)?;
-    let shifted = site.shifted(&mean, epsilon.into())?;
-    site.function(Function::Sqrt, &shifted)
+    let squares = reader.times(x, x)?;
+    let mean = reader.reduced(Reduction::Mean, &squares, axes)?;
+    let shifted = reader.shifted(&mean, epsilon.into())?;
+    reader.function(Function::Sqrt, &shifted)
 }
 
 /// x / √(mean of x² + epsilon) · scale, over the axes from `axis` on.
-pub(super) fn rms_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    site.only("stash_type", 1)?;
-    let (x, rank) = (Arg::Operand(0), site.rank(0)?);
-    let first = site.int("axis")?.unwrap_or(-1);
-    let epsilon = site.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
-    let axes: Vec<i64> = (site.axis(first, rank)? as i64..rank as i64).collect();
-    let root = root_of_squares(site, &x, &axes, epsilon)?;
+pub(super) fn rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.only("stash_type", 1)?;
+    let (x, rank) = (Arg::Operand(0), reader.rank(0)?);
+    let first = reader.int("axis")?.unwrap_or(-1);
+    let epsilon = reader.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
+    let axes: Vec<i64> = (reader.axis(first, rank)? as i64..rank as i64).collect();
+    let root = root_of_squares(reader, &x, &axes, epsilon)?;
     // A result that ONNX's operator does not have, and ONNX Runtime's has.
-    if site.has_result(1) {
+    if reader.has_result(1) {
         let function = Function::Reciprocal;
-        site.finish_result(1, Unary { function }, std::slice::from_ref(&root))?;
+        reader.finish_result(1, Unary { function }, std::slice::from_ref(&root))?;
     }
-    let normal = site.over(&x, &root)?;
-    site.finish_result(0, Mul::float(), &[normal, Arg::Operand(1)])
+    let normal = reader.over(&x, &root)?;
+    reader.finish_result(0, Mul::float(), &[normal, Arg::Operand(1)])
 }
 
 /// The channels in so many groups, each of them normalised by its own mean and variance: as a layer normalization of
 /// [N, groups, all the rest], whose scale is 1.
-fn normalised_groups(site: &mut NodeReader<'_, '_>, groups: i64) -> Result<Arg, Refusal> {
-    let epsilon = site.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
-    let rows = site.reshaped(&Arg::Operand(0), &[0, groups, -1])?;
-    let one = Arg::Constant(site.floats_of(&[1], &[1.0])?);
-    site.push(LayerNormalization { axis: 2, epsilon }, &[rows, one])
+fn normalised_groups(reader: &mut OperatorReader<'_, '_>, groups: i64) -> Result<Arg, Refusal> {
+    let epsilon = reader.float("epsilon")?.unwrap_or(DEFAULT_EPSILON);
+    let rows = reader.reshaped(&Arg::Operand(0), &[0, groups, -1])?;
+    let one = Arg::Constant(reader.floats_of(&[1], &[1.0])?);
+    reader.push(LayerNormalization { axis: 2, epsilon }, &[rows, one])
 }
 
 /// The extents of operand 0 with a 0, which keeps it as it is, for the batch, and the number of channels.
-fn image(site: &mut NodeReader<'_, '_>) -> Result<(Vec<i64>, i64), Refusal> {
-    let shape = site.ty(0)?.shape;
+fn image(reader: &mut OperatorReader<'_, '_>) -> Result<(Vec<i64>, i64), Refusal> {
+    let shape = reader.ty(0)?.shape;
     let extents = shape.iter().skip(1);
     let extents = extents.map(|dim| dim.fixed().and_then(|d| i64::try_from(d).ok()).filter(|&d| d > 0));
     let mut extents = extents.collect::<Option<Vec<i64>>>().ok_or_else(|| {
@@ -144,8 +144,8 @@ fn image(site: &mut NodeReader<'_, '_>) -> Result<(Vec<i64>, i64), Refusal> {
 }
 
 /// True if an operand is a constant with this number everywhere.
-fn is_all(site: &mut NodeReader<'_, '_>, position: usize, number: f32) -> Result<bool, Refusal> {
-    let Some(tensor) = site.constant(position)? else {
+fn is_all(reader: &mut OperatorReader<'_, '_>, position: usize, number: f32) -> Result<bool, Refusal> {
+    let Some(tensor) = reader.constant(position)? else {
         return Ok(false);
     };
     Ok(tensor
@@ -155,32 +155,32 @@ fn is_all(site: &mut NodeReader<'_, '_>, position: usize, number: f32) -> Result
 
 /// Multiplied and added for each channel, which is the axis 1 of so many. Ones and zeros, which exporters of a group
 /// normalization write, do nothing.
-fn scale_channels(site: &mut NodeReader<'_, '_>, x: &Arg, rank: usize) -> Result<(), Refusal> {
-    if is_all(site, 1, 1.0)? && is_all(site, 2, 0.0)? {
-        return site.finish(Identity {}, std::slice::from_ref(x));
+fn scale_channels(reader: &mut OperatorReader<'_, '_>, x: &Arg, rank: usize) -> Result<(), Refusal> {
+    if is_all(reader, 1, 1.0)? && is_all(reader, 2, 0.0)? {
+        return reader.finish(Identity {}, std::slice::from_ref(x));
     }
     let mut shape = vec![1; rank.saturating_sub(1)];
     if let Some(first) = shape.first_mut() {
         *first = -1;
     }
-    let scale = site.reshaped(&Arg::Operand(1), &shape)?;
-    let bias = site.reshaped(&Arg::Operand(2), &shape)?;
-    let scaled = site.times(x, &scale)?;
-    site.finish(Add {}, &[scaled, bias])
+    let scale = reader.reshaped(&Arg::Operand(1), &shape)?;
+    let bias = reader.reshaped(&Arg::Operand(2), &shape)?;
+    let scaled = reader.times(x, &scale)?;
+    reader.finish(Add {}, &[scaled, bias])
 }
 
-fn instance_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let (extents, channels) = image(site)?;
-    let normal = normalised_groups(site, channels)?;
-    let normal = site.reshaped(&normal, &extents)?;
-    scale_channels(site, &normal, extents.len())
+fn instance_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let (extents, channels) = image(reader)?;
+    let normal = normalised_groups(reader, channels)?;
+    let normal = reader.reshaped(&normal, &extents)?;
+    scale_channels(reader, &normal, extents.len())
 }
 
 /// Scale and bias are those of the groups up to operator set 20, and of the channels from 21 on.
-fn group_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    site.only("stash_type", 1)?;
-    let (extents, channels) = image(site)?;
-    let groups = site
+fn group_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.only("stash_type", 1)?;
+    let (extents, channels) = image(reader)?;
+    let groups = reader
         .int("num_groups")?
         .filter(|&groups| groups > 0 && channels % groups == 0);
     let groups = groups.ok_or_else(|| {
@@ -189,43 +189,43 @@ fn group_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             format!("`num_groups` does not divide {channels} channels"),
         )
     })?;
-    let normal = normalised_groups(site, groups)?;
-    if site.opset() >= 21 {
-        let normal = site.reshaped(&normal, &extents)?;
-        return scale_channels(site, &normal, extents.len());
+    let normal = normalised_groups(reader, groups)?;
+    if reader.opset() >= 21 {
+        let normal = reader.reshaped(&normal, &extents)?;
+        return scale_channels(reader, &normal, extents.len());
     }
-    let scale = site.reshaped(&Arg::Operand(1), &[-1, 1])?;
-    let bias = site.reshaped(&Arg::Operand(2), &[-1, 1])?;
-    let scaled = site.times(&normal, &scale)?;
-    let sum = site.plus(&scaled, &bias)?;
+    let scale = reader.reshaped(&Arg::Operand(1), &[-1, 1])?;
+    let bias = reader.reshaped(&Arg::Operand(2), &[-1, 1])?;
+    let scaled = reader.times(&normal, &scale)?;
+    let sum = reader.plus(&scaled, &bias)?;
     let shape = extents.into();
-    site.finish(Reshape { shape }, &[sum])
+    reader.finish(Reshape { shape }, &[sum])
 }
 
 /// (x − mean) / (√variance + 10⁻⁹).
-fn mean_variance_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let axes = site.ints("axes")?.map_or_else(|| vec![0, 2, 3], <[i64]>::to_vec);
+fn mean_variance_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axes = reader.ints("axes")?.map_or_else(|| vec![0, 2, 3], <[i64]>::to_vec);
     let x = Arg::Operand(0);
-    let mean = site.reduced(Reduction::Mean, &x, &axes)?;
-    let centred = site.minus(&x, &mean)?;
-    let root = root_of_squares(site, &centred, &axes, 0.0)?;
-    let root = site.shifted(&root, 1e-9)?;
-    site.finish(Div {}, &[centred, root])
+    let mean = reader.reduced(Reduction::Mean, &x, &axes)?;
+    let centred = reader.minus(&x, &mean)?;
+    let root = root_of_squares(reader, &centred, &axes, 0.0)?;
+    let root = reader.shifted(&root, 1e-9)?;
+    reader.finish(Div {}, &[centred, root])
 }
 
 /// x / ‖x‖ along one axis, and 0 where that norm is 0: a norm of 0 has no other elements, and any divisor will do.
-fn lp_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = site.int("axis")?.unwrap_or(-1);
+fn lp_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = reader.int("axis")?.unwrap_or(-1);
     let x = Arg::Operand(0);
-    let norm = match site.int("p")?.unwrap_or(2) {
+    let norm = match reader.int("p")?.unwrap_or(2) {
         1 => {
-            let magnitudes = site.function(Function::Abs, &x)?;
-            site.reduced(Reduction::Sum, &magnitudes, &[axis])?
+            let magnitudes = reader.function(Function::Abs, &x)?;
+            reader.reduced(Reduction::Sum, &magnitudes, &[axis])?
         }
         2 => {
-            let squares = site.times(&x, &x)?;
-            let sum = site.reduced(Reduction::Sum, &squares, &[axis])?;
-            site.function(Function::Sqrt, &sum)?
+            let squares = reader.times(&x, &x)?;
+            let sum = reader.reduced(Reduction::Sum, &squares, &[axis])?;
+            reader.function(Function::Sqrt, &sum)?
         }
         other => return Err(Refusal::Unsupported(format!("`p` is {other}; 1 and 2 are read"))),
     };
@@ -233,27 +233,27 @@ fn lp_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         min: f32::MIN_POSITIVE,
         max: f32::INFINITY,
     };
-    let norm = site.push(positive, &[norm])?;
-    site.finish(Div {}, &[x, norm])
+    let norm = reader.push(positive, &[norm])?;
+    reader.finish(Div {}, &[x, norm])
 }
 
 /// x / (bias + alpha · mean of x² over `size` channels around its own) ^ beta. Channels that are not there count as 0: the
 /// mean is an average pool along the channels, whose padding counts.
-fn local_response(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (alpha, beta) = (
-        site.float("alpha")?.unwrap_or(1e-4),
-        site.float("beta")?.unwrap_or(0.75),
+        reader.float("alpha")?.unwrap_or(1e-4),
+        reader.float("beta")?.unwrap_or(0.75),
     );
-    let bias = site.float("bias")?.unwrap_or(1.0);
-    let size = site
+    let bias = reader.float("bias")?.unwrap_or(1.0);
+    let size = reader
         .int("size")?
         .and_then(|size| u32::try_from(size).ok())
         .filter(|&size| size > 0);
     let size = size.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`size` has to be positive"))?;
-    let (extents, channels) = image(site)?;
+    let (extents, channels) = image(reader)?;
     let x = Arg::Operand(0);
-    let squares = site.times(&x, &x)?;
-    let planes = site.reshaped(&squares, &[0, 1, channels, -1])?;
+    let squares = reader.times(&x, &x)?;
+    let planes = reader.reshaped(&squares, &[0, 1, channels, -1])?;
     let pool = AveragePool {
         size: smallvec![size, 1],
         stride: smallvec![1, 1],
@@ -262,11 +262,11 @@ fn local_response(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         ceil: false,
         count_include_pad: true,
     };
-    let mean = site.push(pool, &[planes])?;
-    let mean = site.reshaped(&mean, &extents)?;
-    let scaled = site.scaled(&mean, alpha.into())?;
-    let base = site.shifted(&scaled, bias.into())?;
-    let exponent = site.number(&base, beta.into())?;
-    let divisor = site.power(&base, &exponent)?;
-    site.finish(Div {}, &[x, divisor])
+    let mean = reader.push(pool, &[planes])?;
+    let mean = reader.reshaped(&mean, &extents)?;
+    let scaled = reader.scaled(&mean, alpha.into())?;
+    let base = reader.shifted(&scaled, bias.into())?;
+    let exponent = reader.number(&base, beta.into())?;
+    let divisor = reader.power(&base, &exponent)?;
+    reader.finish(Div {}, &[x, divisor])
 }

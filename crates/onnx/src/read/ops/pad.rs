@@ -1,7 +1,7 @@
 //! Padding.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::op::{Add, Expand, Gather, Identity, Pad, PadMode, Select, ShapeOf, Sub};
 use strait_core::shape::fixed_dims;
@@ -11,27 +11,27 @@ pub(super) const ROWS: &[Row] = &[Row::new("Pad", 2, pad).and(&[11, 13, 18, 19, 
 
 /// Amounts and value are attributes up to operator set 10, operands from 11 on; from 18 on the amounts may be those of some
 /// axes only.
-fn pad(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let mode = match site.text("mode", "constant")? {
+fn pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let mode = match reader.text("mode", "constant")? {
         "constant" => Some(PadMode::Constant),
         "reflect" => Some(PadMode::Reflect),
         "edge" => Some(PadMode::Edge),
         "wrap" => None,
         other => return Err(Refusal::Unsupported(format!("`mode` is {other}"))),
     };
-    if site.opset() >= 11
-        && let Some(known) = site.late_elements(1)?
+    if reader.opset() >= 11
+        && let Some(known) = reader.late_elements(1)?
     {
-        return late(site, mode, &known);
+        return late(reader, mode, &known);
     }
-    let given = site
+    let given = reader
         .list("pads", 1, 11)?
         .ok_or_else(|| Refusal::invalid(ReasonCode::Pad, "the amounts are missing"))?;
-    let amounts: SmallVec<[i64; 8]> = match site.opset() {
+    let amounts: SmallVec<[i64; 8]> = match reader.opset() {
         ..18 => given.into(),
-        _ => match site.known_ints(3, "axes")? {
+        _ => match reader.known_ints(3, "axes")? {
             None => given.into(),
-            Some(axes) => spread(&given, &axes, site.rank(0)?)?,
+            Some(axes) => spread(&given, &axes, reader.rank(0)?)?,
         },
     };
     let op = |mode, value| Pad {
@@ -40,101 +40,101 @@ fn pad(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         value,
     };
     let Some(mode) = mode else {
-        return wrap(site, &amounts);
+        return wrap(reader, &amounts);
     };
-    if site.opset() < 11 {
-        let value = site.float("value")?.unwrap_or(0.0);
-        return site.finish(op(mode, value), &[Arg::Operand(0)]);
+    if reader.opset() < 11 {
+        let value = reader.float("value")?.unwrap_or(0.0);
+        return reader.finish(op(mode, value), &[Arg::Operand(0)]);
     }
-    filled(site, |value| op(mode, value), None)
+    filled(reader, |value| op(mode, value), None)
 }
 
 /// The padding `op` of a number, by amounts that are `late` if a run finds them.
-fn filled(site: &mut NodeReader<'_, '_>, op: impl Fn(f32) -> Pad, late: Option<Arg>) -> Result<(), Refusal> {
+fn filled(reader: &mut OperatorReader<'_, '_>, op: impl Fn(f32) -> Pad, late: Option<Arg>) -> Result<(), Refusal> {
     let args = |x: Arg| std::iter::once(x).chain(late.clone()).collect::<Vec<Arg>>();
     let mode = op(0.0).mode;
-    let is_number = site.ty(0)?.elem.is_float() && site.constant(2)?.is_some();
-    if mode != PadMode::Constant || !site.has(2) || is_number {
+    let is_number = reader.ty(0)?.elem.is_float() && reader.constant(2)?.is_some();
+    if mode != PadMode::Constant || !reader.has(2) || is_number {
         let value = match mode {
-            PadMode::Constant => site.known_float(2, "value")?.unwrap_or(0.0),
+            PadMode::Constant => reader.known_float(2, "value")?.unwrap_or(0.0),
             _ => 0.0,
         };
-        return site.finish(op(value), &args(Arg::Operand(0)));
+        return reader.finish(op(value), &args(Arg::Operand(0)));
     }
     // What is padded is chosen by a mask.
-    let shape = site.ty(0)?.shape;
+    let shape = reader.ty(0)?.shape;
     let inside = match fixed_dims(&shape) {
         Some(shape) => {
-            let count = site.room(&shape)?;
-            Arg::Constant(site.integers(&shape, &vec![1; count])?)
+            let count = reader.room(&shape)?;
+            Arg::Constant(reader.integers(&shape, &vec![1; count])?)
         }
         None => {
-            let one = Arg::Constant(site.integers(&[], &[1])?);
-            let extents = site.push(ShapeOf {}, &[Arg::Operand(0)])?;
+            let one = Arg::Constant(reader.integers(&[], &[1])?);
+            let extents = reader.push(ShapeOf {}, &[Arg::Operand(0)])?;
             let known = shape.iter().map(|dim| dim.fixed().map_or(-1, |extent| extent as i64));
-            site.push(Expand { shape: known.collect() }, &[one, extents])?
+            reader.push(Expand { shape: known.collect() }, &[one, extents])?
         }
     };
-    let inside = site.push(op(0.0), &args(inside))?;
-    let inside = site.converted(&inside, Elem::Bool)?;
-    let padded = site.push(op(0.0), &args(Arg::Operand(0)))?;
-    let value = site.reshaped(&Arg::Operand(2), &[])?;
-    site.finish(Select {}, &[inside, padded, value])
+    let inside = reader.push(op(0.0), &args(inside))?;
+    let inside = reader.converted(&inside, Elem::Bool)?;
+    let padded = reader.push(op(0.0), &args(Arg::Operand(0)))?;
+    let value = reader.reshaped(&Arg::Operand(2), &[])?;
+    reader.finish(Select {}, &[inside, padded, value])
 }
 
 /// Amounts that a run finds; what is known of them is `known`.
-fn late(site: &mut NodeReader<'_, '_>, mode: Option<PadMode>, known: &[Option<i64>]) -> Result<(), Refusal> {
-    let rank = site.rank(0)?;
-    let mut list = site.indices(1)?;
+fn late(reader: &mut OperatorReader<'_, '_>, mode: Option<PadMode>, known: &[Option<i64>]) -> Result<(), Refusal> {
+    let rank = reader.rank(0)?;
+    let mut list = reader.indices(1)?;
     let mut amounts: Vec<i64> = known.iter().map(|known| known.unwrap_or(Pad::UNKNOWN)).collect();
-    let axes = match site.opset() {
+    let axes = match reader.opset() {
         ..18 => None,
-        _ => site.known_ints(3, "axes")?,
+        _ => reader.known_ints(3, "axes")?,
     };
     if let Some(axes) = axes {
         let mut places = Vec::new();
         for end in [0, rank] {
             for &axis in &axes {
-                places.push(site.axis(axis, rank)? + end);
+                places.push(reader.axis(axis, rank)? + end);
             }
         }
         amounts = spread(&amounts, &axes, rank)?.into_vec();
-        let none = Arg::Constant(site.integers(&[1], &[0])?);
-        list = site.late_spread(&list, &places, vec![none; 2 * rank])?;
+        let none = Arg::Constant(reader.integers(&[1], &[0])?);
+        list = reader.late_spread(&list, &places, vec![none; 2 * rank])?;
     }
     let Some(mode) = mode else {
-        return late_wrap(site, &list, &amounts);
+        return late_wrap(reader, &list, &amounts);
     };
     let op = |value| Pad {
         amounts: amounts[..].into(),
         mode,
         value,
     };
-    filled(site, op, Some(list))
+    filled(reader, op, Some(list))
 }
 
 /// Elements from the other end, axis by axis, by amounts that a run finds.
-fn late_wrap(site: &mut NodeReader<'_, '_>, list: &Arg, amounts: &[i64]) -> Result<(), Refusal> {
-    let rank = site.rank(0)?;
+fn late_wrap(reader: &mut OperatorReader<'_, '_>, list: &Arg, amounts: &[i64]) -> Result<(), Refusal> {
+    let rank = reader.rank(0)?;
     if amounts.len() != 2 * rank {
         return Err(Refusal::invalid(ReasonCode::Pad, "two amounts per axis are needed"));
     }
     let mut x = Arg::Operand(0);
     for axis in (0..rank).filter(|&axis| (amounts[axis], amounts[axis + rank]) != (0, 0)) {
-        let [begin, end] = [axis, axis + rank].map(|place| site.part(list, 0, place as i64, place as i64 + 1));
-        let extent = site.extent_at(&x, axis)?;
-        let none = Arg::Constant(site.integers(&[1], &[0])?);
-        let first = site.push(Sub {}, &[none, begin?])?;
-        let end = site.push(Add {}, &[extent, end?])?;
-        x = site.cyclic(&x, axis, first, end)?;
+        let [begin, end] = [axis, axis + rank].map(|place| reader.part(list, 0, place as i64, place as i64 + 1));
+        let extent = reader.extent_at(&x, axis)?;
+        let none = Arg::Constant(reader.integers(&[1], &[0])?);
+        let first = reader.push(Sub {}, &[none, begin?])?;
+        let end = reader.push(Add {}, &[extent, end?])?;
+        x = reader.cyclic(&x, axis, first, end)?;
     }
-    site.finish(Identity {}, &[x])
+    reader.finish(Identity {}, &[x])
 }
 
 /// Elements from the other end, axis by axis.
-fn wrap(site: &mut NodeReader<'_, '_>, amounts: &[i64]) -> Result<(), Refusal> {
+fn wrap(reader: &mut OperatorReader<'_, '_>, amounts: &[i64]) -> Result<(), Refusal> {
     let mut x = Arg::Operand(0);
-    let extents = site.extents(&x)?;
+    let extents = reader.extents(&x)?;
     if amounts.len() != 2 * extents.len() {
         return Err(Refusal::invalid(ReasonCode::Pad, "two amounts per axis are needed"));
     }
@@ -149,14 +149,14 @@ fn wrap(site: &mut NodeReader<'_, '_>, amounts: &[i64]) -> Result<(), Refusal> {
             let text = format!("axis {axis} with extent {extent} cannot be padded by {begin} and {end}");
             Refusal::invalid(ReasonCode::Pad, text)
         })?;
-        site.room(&[length.unsigned_abs()])?;
+        reader.room(&[length.unsigned_abs()])?;
         let picks: Vec<i64> = (0..length)
             .map(|position| (position - begin).rem_euclid(extent))
             .collect();
-        let picks = Arg::Constant(site.integers(&[length.unsigned_abs()], &picks)?);
-        x = site.push(Gather { axis: axis as i64 }, &[x, picks])?;
+        let picks = Arg::Constant(reader.integers(&[length.unsigned_abs()], &picks)?);
+        x = reader.push(Gather { axis: axis as i64 }, &[x, picks])?;
     }
-    site.finish(Identity {}, &[x])
+    reader.finish(Identity {}, &[x])
 }
 
 /// Amounts for some axes as amounts for all.

@@ -2,7 +2,7 @@
 
 use super::window::{Window, kernel_shape, narrow, window};
 use super::{Row, pool_positions};
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::Carrier;
 use strait_core::op::{AveragePool, Cast, GlobalAveragePool, MaxPool, Reduce, Reduction};
 use strait_core::{Elem, ReasonCode};
@@ -10,22 +10,22 @@ use strait_core::{Elem, ReasonCode};
 pub(super) const ROWS: &[Row] = &[
     Row::new("MaxPool", 1, max_pool).and(&[8, 10, 11, 12, 22]),
     Row::new("AveragePool", 7, average_pool).and(&[10, 11, 19, 22]),
-    Row::new("GlobalAveragePool", 1, |site| {
-        site.finish(GlobalAveragePool {}, &[Arg::Operand(0)])
+    Row::new("GlobalAveragePool", 1, |reader| {
+        reader.finish(GlobalAveragePool {}, &[Arg::Operand(0)])
     })
     .and(&[22]),
     Row::new("GlobalMaxPool", 1, global_max_pool).and(&[22]),
 ];
 
 /// The size that every pool must have.
-fn size(site: &mut NodeReader<'_, '_>) -> Result<Vec<u64>, Refusal> {
-    kernel_shape(site)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))
+fn size(reader: &mut OperatorReader<'_, '_>) -> Result<Vec<u64>, Refusal> {
+    kernel_shape(reader)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))
 }
 
 /// True if one more window along some axis would reach past the padded operand, so that rounding the number of windows up
 /// makes another one of it; also where an extent is not known.
-fn hangs_over(site: &mut NodeReader<'_, '_>, size: &[u64], window: &Window) -> Result<bool, Refusal> {
-    let shape = site.ty(0)?.shape;
+fn hangs_over(reader: &mut OperatorReader<'_, '_>, size: &[u64], window: &Window) -> Result<bool, Refusal> {
+    let shape = reader.ty(0)?.shape;
     let rest = |axis: usize| {
         let of = |list: &[u32]| list.get(axis).map(|&n| u64::from(n));
         let (begins, ends) = window.pad.split_at(window.pad.len() / 2);
@@ -40,48 +40,48 @@ fn hangs_over(site: &mut NodeReader<'_, '_>, size: &[u64], window: &Window) -> R
     Ok((0..size.len()).any(|axis| rest(axis) != Some(0)))
 }
 
-fn max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let size = size(site)?;
-    let window = window(site, &size)?;
-    let columns = site.flag("storage_order")?;
-    let hangs_over = hangs_over(site, &size, &window)?;
+fn max_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let size = size(reader)?;
+    let window = window(reader, &size)?;
+    let columns = reader.flag("storage_order")?;
+    let hangs_over = hangs_over(reader, &size, &window)?;
     let op = MaxPool {
         size: narrow(&size)?,
         stride: window.stride,
         pad: window.pad,
         dilation: window.dilation,
-        ceil: site.flag("ceil_mode")? && !window.is_auto && hangs_over,
+        ceil: reader.flag("ceil_mode")? && !window.is_auto && hangs_over,
     };
-    if site.has_result(1) {
-        pool_positions::finish(site, &op, columns)?;
+    if reader.has_result(1) {
+        pool_positions::finish(reader, &op, columns)?;
     }
-    let elem = site.ty(0)?.elem;
+    let elem = reader.ty(0)?.elem;
     if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
         // Floats hold them exactly.
-        let x = site.converted(&Arg::Operand(0), Elem::F32)?;
-        let largest = site.push(op, &[x])?;
-        return site.finish(Cast { to: elem }, &[largest]);
+        let x = reader.converted(&Arg::Operand(0), Elem::F32)?;
+        let largest = reader.push(op, &[x])?;
+        return reader.finish(Cast { to: elem }, &[largest]);
     }
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }
 
-fn average_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let size = size(site)?;
-    let window = window(site, &size)?;
-    let hangs_over = hangs_over(site, &size, &window)?;
+fn average_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let size = size(reader)?;
+    let window = window(reader, &size)?;
+    let hangs_over = hangs_over(reader, &size, &window)?;
     let op = AveragePool {
         size: narrow(&size)?,
         stride: window.stride,
         pad: window.pad,
         dilation: window.dilation,
-        ceil: site.flag("ceil_mode")? && !window.is_auto && hangs_over,
-        count_include_pad: site.flag("count_include_pad")?,
+        ceil: reader.flag("ceil_mode")? && !window.is_auto && hangs_over,
+        count_include_pad: reader.flag("count_include_pad")?,
     };
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }
 
-fn global_max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let rank = site.rank(0)?;
+fn global_max_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let rank = reader.rank(0)?;
     if rank < 3 {
         return Err(Refusal::invalid(
             ReasonCode::PoolRank,
@@ -94,5 +94,5 @@ fn global_max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         keep_dims: true,
         accumulator: Carrier::I32,
     };
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }

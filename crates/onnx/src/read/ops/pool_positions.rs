@@ -4,15 +4,15 @@
 //! The place of the largest along that axis is looked up in a table. In padding stands the first element of the window, which
 //! comes before it and wins where both are the largest.
 
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::op::{ArgReduce, Extreme, Gather, MaxPool, Op, Reshape};
 use strait_core::{ReasonCode, TensorData, TensorType};
 
 /// Places count over the whole tensor. Within a plane the last axis counts fastest, or, for `columns`, the first.
-pub(super) fn finish(site: &mut NodeReader<'_, '_>, op: &MaxPool, columns: bool) -> Result<(), Refusal> {
-    let (x, ty) = (Arg::Operand(0), site.ty(0)?);
-    let extents = site.extents(&x)?;
+pub(super) fn finish(reader: &mut OperatorReader<'_, '_>, op: &MaxPool, columns: bool) -> Result<(), Refusal> {
+    let (x, ty) = (Arg::Operand(0), reader.ty(0)?);
+    let extents = reader.extents(&x)?;
     let pooled = Op::from(op.clone()).infer(&[Some(&ty)])?;
     let pooled = pooled.first().and_then(TensorType::dims).unwrap_or_default();
     let (Some((&[batch, channels], plane)), Some((_, windows))) =
@@ -23,28 +23,28 @@ pub(super) fn finish(site: &mut NodeReader<'_, '_>, op: &MaxPool, columns: bool)
             "the operand has no spatial axes",
         ));
     };
-    let table = table(site, op, plane, windows, columns)?;
+    let table = table(reader, op, plane, windows, columns)?;
     let planes = [batch, channels, 1].map(i64::unsigned_abs);
-    let count = site.room(&planes)? as i64;
+    let count = reader.room(&planes)? as i64;
     let size: i64 = plane.iter().product();
 
-    let flat = site.reshaped(&x, &[0, 0, -1])?;
+    let flat = reader.reshaped(&x, &[0, 0, -1])?;
     let axis = 2;
-    let elements = site.push(Gather { axis }, &[flat, Arg::Constant(table.sources)])?;
+    let elements = reader.push(Gather { axis }, &[flat, Arg::Constant(table.sources)])?;
     let largest = ArgReduce {
         extreme: Extreme::Maximum,
         axis: 3,
         keep_dims: false,
         last: false,
     };
-    let tap = site.push(largest, &[elements])?;
-    let entry = site.plus(&tap, &Arg::Constant(table.rows))?;
-    let place = site.push(Gather { axis: 0 }, &[Arg::Constant(table.places), entry])?;
+    let tap = reader.push(largest, &[elements])?;
+    let entry = reader.plus(&tap, &Arg::Constant(table.rows))?;
+    let place = reader.push(Gather { axis: 0 }, &[Arg::Constant(table.places), entry])?;
     let planes: Vec<i64> = (0..count).map(|plane| plane * size).collect();
-    let planes = site.integers(&[batch.unsigned_abs(), channels.unsigned_abs(), 1], &planes)?;
-    let place = site.plus(&place, &Arg::Constant(planes))?;
+    let planes = reader.integers(&[batch.unsigned_abs(), channels.unsigned_abs(), 1], &planes)?;
+    let place = reader.plus(&place, &Arg::Constant(planes))?;
     let shape = pooled.iter().map(|&extent| extent as i64).collect();
-    site.finish_result(1, Reshape { shape }, &[place])
+    reader.finish_result(1, Reshape { shape }, &[place])
 }
 
 /// Constants, the windows of a plane as rows and the elements of a window as columns.
@@ -58,7 +58,7 @@ struct Table {
 }
 
 fn table(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     op: &MaxPool,
     plane: &[i64],
     windows: &[u64],
@@ -68,7 +68,7 @@ fn table(
     let product = |extents: &[u64]| extents.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent));
     let taps: SmallVec<[u64; 3]> = op.size.iter().map(|&extent| extent.into()).collect();
     let (count, width) = (product(windows).ok_or_else(large)?, product(&taps).ok_or_else(large)?);
-    site.room(&[count, width, 2])?;
+    reader.room(&[count, width, 2])?;
     let axes = plane.iter().enumerate().map(|(axis, &extent)| {
         let step = [op.stride[axis], op.dilation[axis], op.pad[axis]].map(i128::from);
         Axis::new(extent, windows[axis], taps[axis], step)
@@ -104,9 +104,9 @@ fn table(
     }
     let rows: Vec<i64> = (0..count).map(|window| (window * width) as i64).collect();
     Ok(Table {
-        sources: site.integers(&[count, width], &sources)?,
-        places: site.integers(&[places.len() as u64], &places)?,
-        rows: site.integers(&[count], &rows)?,
+        sources: reader.integers(&[count, width], &sources)?,
+        places: reader.integers(&[places.len() as u64], &places)?,
+        rows: reader.integers(&[count], &rows)?,
     })
 }
 

@@ -3,7 +3,7 @@
 use super::window::{kernel_shape, window};
 use super::{Row, quantized_layers as layers};
 use crate::elements::element;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::op::{Cast, Clip, Conv, Function, Gather, Mul, Op, Reduction, Relation};
 use strait_core::shape::fixed_dims;
@@ -22,25 +22,25 @@ pub(super) const ROWS: &[Row] = &[
 
 /// A scale or zero point as it stands beside the elements of operand 0: one number for all, one for each position along
 /// `axis`, or one for each block of positions.
-fn beside(site: &mut NodeReader<'_, '_>, operand: usize, axis: i64, block: i64) -> Result<Arg, Refusal> {
-    let (shape, of) = (site.ty(0)?.shape, site.ty(operand)?.shape);
+fn beside(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64, block: i64) -> Result<Arg, Refusal> {
+    let (shape, of) = (reader.ty(0)?.shape, reader.ty(operand)?.shape);
     let value = Arg::Operand(operand);
     match of.len() {
         0 => Ok(value),
         _ if block > 0 => {
-            let axis = site.axis(axis, shape.len())?;
-            let extent = site.extents(&Arg::Operand(0))?[axis];
-            site.room(&[extent.unsigned_abs()])?;
+            let axis = reader.axis(axis, shape.len())?;
+            let extent = reader.extents(&Arg::Operand(0))?[axis];
+            reader.room(&[extent.unsigned_abs()])?;
             let picks: Vec<i64> = (0..extent).map(|position| position / block).collect();
-            let picks = Arg::Constant(site.integers(&[extent.unsigned_abs()], &picks)?);
-            site.push(Gather { axis: axis as i64 }, &[value, picks])
+            let picks = Arg::Constant(reader.integers(&[extent.unsigned_abs()], &picks)?);
+            reader.push(Gather { axis: axis as i64 }, &[value, picks])
         }
-        1 if of[0].fixed() == Some(1) => site.reshaped(&value, &[]),
+        1 if of[0].fixed() == Some(1) => reader.reshaped(&value, &[]),
         1 => {
-            let axis = site.axis(axis, shape.len())?;
+            let axis = reader.axis(axis, shape.len())?;
             let mut beside = vec![1; shape.len()];
             beside[axis] = -1;
-            site.reshaped(&value, &beside)
+            reader.reshaped(&value, &beside)
         }
         rank => Err(Refusal::invalid(
             ReasonCode::OperandType,
@@ -52,26 +52,26 @@ fn beside(site: &mut NodeReader<'_, '_>, operand: usize, axis: i64, block: i64) 
 /// The grid that constants give: scale and zero point are operands, and the codes of a type. `None` where a run computes one of
 /// them, or where they are no grid.
 pub(super) fn grid(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     of: usize,
     (scale, zero): (usize, usize),
     codes: Elem,
     (axis, block): (i64, i64),
 ) -> Result<Option<QuantParams>, Refusal> {
-    let Some(scales) = site.constant(scale)? else {
+    let Some(scales) = reader.constant(scale)? else {
         return Ok(None);
     };
-    let zeros = match site.has(zero) {
-        true => match site.constant(zero)? {
+    let zeros = match reader.has(zero) {
+        true => match reader.constant(zero)? {
             Some(zeros) => zeros.to_i64()?,
             None => return Ok(None),
         },
         false => vec![0],
     };
-    let shape = site.ty(of)?.shape;
+    let shape = reader.ty(of)?.shape;
     let axis = match scales.len() {
         0 | 1 => None,
-        _ => Some(site.axis(axis, shape.len())?),
+        _ => Some(reader.axis(axis, shape.len())?),
     };
     let zeros: Result<Vec<i32>, _> = zeros.into_iter().map(i32::try_from).collect();
     let block = u32::try_from(block).ok().filter(|&block| block > 0);
@@ -95,160 +95,160 @@ fn codes(elem: Elem) -> Result<Clip, Refusal> {
 
 /// round(x) + zero point, saturated, and as codes: what all end with. The last is a cast.
 pub(super) fn saturated(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
     zero: Option<Arg>,
     elem: Elem,
 ) -> Result<(Op, Arg), Refusal> {
-    let mut rounded = site.function(Function::Round, x)?;
+    let mut rounded = reader.function(Function::Round, x)?;
     if let Some(zero) = zero {
-        let zero = site.converted(&zero, Elem::F32)?;
-        rounded = site.plus(&rounded, &zero)?;
+        let zero = reader.converted(&zero, Elem::F32)?;
+        rounded = reader.plus(&rounded, &zero)?;
     }
-    let clipped = site.push(codes(elem)?, &[rounded])?;
+    let clipped = reader.push(codes(elem)?, &[rounded])?;
     Ok((Cast { to: elem }.into(), clipped))
 }
 
 /// saturate(round(x / scale) + zero point).
-pub(super) fn quantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // How floats of 8 bits are rounded, which are not read.
-    site.ignore(&["saturate"]);
+    reader.ignore(&["saturate"]);
     // 1: as 32-bit floats.
-    if let Some(precision) = site.int("precision")?.filter(|&precision| precision > 1) {
+    if let Some(precision) = reader.int("precision")?.filter(|&precision| precision > 1) {
         return Err(Refusal::Unsupported(format!("`precision` is {precision}")));
     }
-    let (axis, block) = (site.int("axis")?.unwrap_or(1), site.int("block_size")?.unwrap_or(0));
-    let elem = match (site.has(2), site.int("output_dtype")?.unwrap_or(0)) {
-        (true, _) => site.ty(2)?.elem,
+    let (axis, block) = (reader.int("axis")?.unwrap_or(1), reader.int("block_size")?.unwrap_or(0));
+    let elem = match (reader.has(2), reader.int("output_dtype")?.unwrap_or(0)) {
+        (true, _) => reader.ty(2)?.elem,
         (false, 0) => Elem::U8,
         (false, number) => {
             element(number).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?
         }
     };
-    let x = site.converted(&Arg::Operand(0), Elem::F32)?;
-    let given = grid(site, 0, (1, 2), elem, (axis, block))?;
+    let x = reader.converted(&Arg::Operand(0), Elem::F32)?;
+    let given = grid(reader, 0, (1, 2), elem, (axis, block))?;
     if let (Some(grid), Some(_)) = (given, elem.int_type())
-        && site.constant(0)?.is_none()
+        && reader.constant(0)?.is_none()
     {
-        return site.finish_codes(&x, &grid);
+        return reader.finish_codes(&x, &grid);
     }
-    let zero = match site.has(2) {
-        true => Some(beside(site, 2, axis, block)?),
+    let zero = match reader.has(2) {
+        true => Some(beside(reader, 2, axis, block)?),
         false => None,
     };
-    let scale = beside(site, 1, axis, block)?;
-    let scale = site.converted(&scale, Elem::F32)?;
-    let quotient = site.over(&x, &scale)?;
-    let (op, clipped) = saturated(site, &quotient, zero, elem)?;
-    site.finish(op, &[clipped])
+    let scale = beside(reader, 1, axis, block)?;
+    let scale = reader.converted(&scale, Elem::F32)?;
+    let quotient = reader.over(&x, &scale)?;
+    let (op, clipped) = saturated(reader, &quotient, zero, elem)?;
+    reader.finish(op, &[clipped])
 }
 
 /// (x − zero point) · scale.
-pub(super) fn dequantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let (axis, block) = (site.int("axis")?.unwrap_or(1), site.int("block_size")?.unwrap_or(0));
+pub(super) fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let (axis, block) = (reader.int("axis")?.unwrap_or(1), reader.int("block_size")?.unwrap_or(0));
     // Floats of 16 bits are computed with as f32, and rounded where they leave the graph.
-    site.ignore(&["output_dtype"]);
-    let elem = site.ty(0)?.elem;
-    if let Some(grid) = grid(site, 0, (1, 2), elem, (axis, block))?
-        && site.finish_real(&grid)?
+    reader.ignore(&["output_dtype"]);
+    let elem = reader.ty(0)?.elem;
+    if let Some(grid) = grid(reader, 0, (1, 2), elem, (axis, block))?
+        && reader.finish_real(&grid)?
     {
         return Ok(());
     }
-    let mut x = site.converted(&Arg::Operand(0), Elem::F32)?;
-    if site.has(2) {
-        let zero = beside(site, 2, axis, block)?;
-        let zero = site.converted(&zero, Elem::F32)?;
-        x = site.minus(&x, &zero)?;
+    let mut x = reader.converted(&Arg::Operand(0), Elem::F32)?;
+    if reader.has(2) {
+        let zero = beside(reader, 2, axis, block)?;
+        let zero = reader.converted(&zero, Elem::F32)?;
+        x = reader.minus(&x, &zero)?;
     }
-    let scale = beside(site, 1, axis, block)?;
-    let scale = site.converted(&scale, Elem::F32)?;
-    site.finish(Mul::float(), &[x, scale])
+    let scale = beside(reader, 1, axis, block)?;
+    let scale = reader.converted(&scale, Elem::F32)?;
+    reader.finish(Mul::float(), &[x, scale])
 }
 
 /// Codes on the grid from the least element to the largest, with 0 on it; the scale and the zero point are results, too.
-fn dynamic_quantize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn dynamic_quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let bound = |min: f32, max: f32| Clip { min, max };
-    let largest = site.reduced(Reduction::Max, &x, &[])?;
-    let largest = site.reshaped(&largest, &[])?;
-    let largest = site.push(bound(0.0, f32::INFINITY), &[largest])?;
-    let least = site.reduced(Reduction::Min, &x, &[])?;
-    let least = site.reshaped(&least, &[])?;
-    let least = site.push(bound(f32::NEG_INFINITY, 0.0), &[least])?;
+    let largest = reader.reduced(Reduction::Max, &x, &[])?;
+    let largest = reader.reshaped(&largest, &[])?;
+    let largest = reader.push(bound(0.0, f32::INFINITY), &[largest])?;
+    let least = reader.reduced(Reduction::Min, &x, &[])?;
+    let least = reader.reshaped(&least, &[])?;
+    let least = reader.push(bound(f32::NEG_INFINITY, 0.0), &[least])?;
     // Where all elements are 0, any grid will do; it is that of the range 1.
-    let range = site.minus(&largest, &least)?;
-    let (zero, one) = (site.number(&range, 0.0)?, site.number(&range, 1.0)?);
-    let is_empty = site.compare(Relation::Equal, &range, &zero)?;
-    let range = site.select(&is_empty, &one, &range)?;
-    let levels = site.number(&range, 255.0)?;
-    let scale = site.over(&range, &levels)?;
-    let below = site.over(&least, &scale)?;
-    let zero = site.minus(&zero, &below)?;
-    let zero = site.push(bound(0.0, 255.0), &[zero])?;
-    let zero = site.function(Function::Round, &zero)?;
-    let quotient = site.over(&x, &scale)?;
-    let (op, clipped) = saturated(site, &quotient, Some(zero.clone()), Elem::U8)?;
-    site.finish_result(1, strait_core::op::Identity {}, &[scale])?;
-    site.finish_result(2, Cast { to: Elem::U8 }, &[zero])?;
-    site.finish_result(0, op, &[clipped])
+    let range = reader.minus(&largest, &least)?;
+    let (zero, one) = (reader.number(&range, 0.0)?, reader.number(&range, 1.0)?);
+    let is_empty = reader.compare(Relation::Equal, &range, &zero)?;
+    let range = reader.select(&is_empty, &one, &range)?;
+    let levels = reader.number(&range, 255.0)?;
+    let scale = reader.over(&range, &levels)?;
+    let below = reader.over(&least, &scale)?;
+    let zero = reader.minus(&zero, &below)?;
+    let zero = reader.push(bound(0.0, 255.0), &[zero])?;
+    let zero = reader.function(Function::Round, &zero)?;
+    let quotient = reader.over(&x, &scale)?;
+    let (op, clipped) = saturated(reader, &quotient, Some(zero.clone()), Elem::U8)?;
+    reader.finish_result(1, strait_core::op::Identity {}, &[scale])?;
+    reader.finish_result(2, Cast { to: Elem::U8 }, &[zero])?;
+    reader.finish_result(0, op, &[clipped])
 }
 
 /// Codes less their zero point, as floats. A zero point for each row of a matrix, or for each first index of a weight,
 /// stands along `axis`, of which there are `rank`.
 pub(super) fn centred(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     operand: usize,
     zero: usize,
     along: Option<usize>,
 ) -> Result<Arg, Refusal> {
-    let x = site.converted(&Arg::Operand(operand), Elem::F32)?;
-    if !site.has(zero) {
+    let x = reader.converted(&Arg::Operand(operand), Elem::F32)?;
+    if !reader.has(zero) {
         return Ok(x);
     }
-    let rank = site.rank(operand)?;
-    let zero = per(site, zero, along, rank)?;
-    let zero = site.converted(&zero, Elem::F32)?;
-    site.minus(&x, &zero)
+    let rank = reader.rank(operand)?;
+    let zero = per(reader, zero, along, rank)?;
+    let zero = reader.converted(&zero, Elem::F32)?;
+    reader.minus(&x, &zero)
 }
 
 /// The same of weights. Constants stay codes, on a grid whose step is 1.
 fn centred_weights(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     operand: usize,
     zero: usize,
     axis: Option<usize>,
 ) -> Result<Arg, Refusal> {
-    let elem = site.ty(operand)?.elem;
-    let zeros = match (site.has(zero), site.constant(zero)?) {
+    let elem = reader.ty(operand)?.elem;
+    let zeros = match (reader.has(zero), reader.constant(zero)?) {
         (false, _) => Some(vec![0]),
         (true, zeros) => zeros.map(|zeros| zeros.to_i64()).transpose()?,
     };
     let zeros: Option<Vec<i32>> =
         zeros.and_then(|zeros| zeros.into_iter().map(|zero| i32::try_from(zero).ok()).collect());
     let grid = zeros.and_then(|zeros| grid_of(&vec![1.0; zeros.len()], &zeros, elem, axis, None));
-    if let (Some(grid), true) = (grid, site.constant(operand)?.is_some())
-        && let Some(real) = site.real(&Arg::Operand(operand), &grid)?
+    if let (Some(grid), true) = (grid, reader.constant(operand)?.is_some())
+        && let Some(real) = reader.real(&Arg::Operand(operand), &grid)?
     {
         return Ok(real);
     }
-    centred(site, operand, zero, axis)
+    centred(reader, operand, zero, axis)
 }
 
 /// One number, or a list of them along an axis of so many.
 pub(super) fn per(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     operand: usize,
     along: Option<usize>,
     rank: usize,
 ) -> Result<Arg, Refusal> {
-    let shape = site.ty(operand)?.shape;
+    let shape = reader.ty(operand)?.shape;
     let value = Arg::Operand(operand);
     match (shape.len(), along) {
-        (1, _) if shape[0].fixed() == Some(1) => site.reshaped(&value, &[]),
+        (1, _) if shape[0].fixed() == Some(1) => reader.reshaped(&value, &[]),
         (1, Some(axis)) if axis < rank => {
             let mut beside = vec![1; rank];
             beside[axis] = -1;
-            site.reshaped(&value, &beside)
+            reader.reshaped(&value, &beside)
         }
         _ => Ok(value),
     }
@@ -262,23 +262,29 @@ const EXACT_PARTS: u64 = (1 << 24) / (16 * 16);
 
 /// Exact sums of `count` products of integers below 2^8, as i64: by floats, of the numbers where these hold such sums, and of
 /// their upper and lower halves where they do not.
-fn exact_sums(site: &mut NodeReader<'_, '_>, op: &Op, a: &Arg, b: &Arg, count: Option<u64>) -> Result<Arg, Refusal> {
+fn exact_sums(
+    reader: &mut OperatorReader<'_, '_>,
+    op: &Op,
+    a: &Arg,
+    b: &Arg,
+    count: Option<u64>,
+) -> Result<Arg, Refusal> {
     match count {
         Some(..=EXACT) => {
-            let sums = site.push(op.clone(), &[a.clone(), b.clone()])?;
-            site.converted(&sums, Elem::I64)
+            let sums = reader.push(op.clone(), &[a.clone(), b.clone()])?;
+            reader.converted(&sums, Elem::I64)
         }
         Some(..=EXACT_PARTS) => {
-            let (a, b) = (halves(site, a)?, halves(site, b)?);
+            let (a, b) = (halves(reader, a)?, halves(reader, b)?);
             let mut total = None;
             for (a, upper_a) in &a {
                 for (b, upper_b) in &b {
-                    let sums = site.push(op.clone(), &[a.clone(), b.clone()])?;
-                    let sums = site.converted(&sums, Elem::I64)?;
-                    let sums = site.scaled(&sums, upper_a * upper_b)?;
+                    let sums = reader.push(op.clone(), &[a.clone(), b.clone()])?;
+                    let sums = reader.converted(&sums, Elem::I64)?;
+                    let sums = reader.scaled(&sums, upper_a * upper_b)?;
                     total = Some(match total {
                         None => sums,
-                        Some(total) => site.plus(&total, &sums)?,
+                        Some(total) => reader.plus(&total, &sums)?,
                     });
                 }
             }
@@ -291,52 +297,52 @@ fn exact_sums(site: &mut NodeReader<'_, '_>, op: &Op, a: &Arg, b: &Arg, count: O
 }
 
 /// x = 16·upper + lower, with their factors.
-fn halves(site: &mut NodeReader<'_, '_>, x: &Arg) -> Result<[(Arg, f64); 2], Refusal> {
-    let scaled = site.scaled(x, 1.0 / 16.0)?;
-    let upper = site.function(Function::Floor, &scaled)?;
-    let back = site.scaled(&upper, 16.0)?;
-    let lower = site.minus(x, &back)?;
+fn halves(reader: &mut OperatorReader<'_, '_>, x: &Arg) -> Result<[(Arg, f64); 2], Refusal> {
+    let scaled = reader.scaled(x, 1.0 / 16.0)?;
+    let upper = reader.function(Function::Floor, &scaled)?;
+    let back = reader.scaled(&upper, 16.0)?;
+    let lower = reader.minus(x, &back)?;
     Ok([(upper, 16.0), (lower, 1.0)])
 }
 
 /// The extent over which a product of matrices adds.
-fn inner(site: &mut NodeReader<'_, '_>, operand: usize) -> Result<Option<u64>, Refusal> {
-    Ok(site.ty(operand)?.shape.last().and_then(|dim| dim.fixed()))
+fn inner(reader: &mut OperatorReader<'_, '_>, operand: usize) -> Result<Option<u64>, Refusal> {
+    Ok(reader.ty(operand)?.shape.last().and_then(|dim| dim.fixed()))
 }
 
-fn matmul_integer(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let rows = site.rank(0)?.checked_sub(2);
-    let columns = site.rank(1)?.checked_sub(1);
-    let a = centred(site, 0, 2, rows)?;
-    let b = centred_weights(site, 1, 3, columns)?;
-    let count = inner(site, 0)?;
-    let sums = exact_sums(site, &strait_import::matrix_product().into(), &a, &b, count)?;
-    site.finish(Cast { to: Elem::I32 }, &[sums])
+fn matmul_integer(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let rows = reader.rank(0)?.checked_sub(2);
+    let columns = reader.rank(1)?.checked_sub(1);
+    let a = centred(reader, 0, 2, rows)?;
+    let b = centred_weights(reader, 1, 3, columns)?;
+    let count = inner(reader, 0)?;
+    let sums = exact_sums(reader, &strait_import::matrix_product().into(), &a, &b, count)?;
+    reader.finish(Cast { to: Elem::I32 }, &[sums])
 }
 
 /// saturate(round(a·b · (scale of a · scale of b / scale of y)) + zero point).
-fn matmul_of_codes(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    if layers::matmul(site)? {
+fn matmul_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if layers::matmul(reader)? {
         return Ok(());
     }
-    let rows = site.rank(0)?.checked_sub(2);
-    let columns = site.rank(3)?.checked_sub(1);
-    let (a_rank, b_rank) = (site.rank(0)?, site.rank(3)?);
-    let a = centred(site, 0, 2, rows)?;
-    let b = centred(site, 3, 5, columns)?;
-    let sums = site.product(&a, &b)?;
+    let rows = reader.rank(0)?.checked_sub(2);
+    let columns = reader.rank(3)?.checked_sub(1);
+    let (a_rank, b_rank) = (reader.rank(0)?, reader.rank(3)?);
+    let a = centred(reader, 0, 2, rows)?;
+    let b = centred(reader, 3, 5, columns)?;
+    let sums = reader.product(&a, &b)?;
     let scales = [
-        per(site, 1, rows, a_rank)?,
-        per(site, 4, columns, b_rank)?,
-        per(site, 6, rows, a_rank)?,
+        per(reader, 1, rows, a_rank)?,
+        per(reader, 4, columns, b_rank)?,
+        per(reader, 6, rows, a_rank)?,
     ];
-    let zero = per(site, 7, rows, a_rank)?;
-    requantized(site, &sums, scales, zero, 7)
+    let zero = per(reader, 7, rows, a_rank)?;
+    requantized(reader, &sums, scales, zero, 7)
 }
 
 /// The sums times a · b / y, as codes of the type of the zero point, operand `zero_operand`.
 fn requantized(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     sums: &Arg,
     scales: [Arg; 3],
     zero: Arg,
@@ -344,29 +350,29 @@ fn requantized(
 ) -> Result<(), Refusal> {
     let [a, b, y] = &scales;
     let (a, b, y) = (
-        site.converted(a, Elem::F32)?,
-        site.converted(b, Elem::F32)?,
-        site.converted(y, Elem::F32)?,
+        reader.converted(a, Elem::F32)?,
+        reader.converted(b, Elem::F32)?,
+        reader.converted(y, Elem::F32)?,
     );
-    let factor = site.times(&a, &b)?;
-    let factor = site.over(&factor, &y)?;
-    let scaled = site.times(sums, &factor)?;
-    let elem = site.ty(zero_operand)?.elem;
-    let (op, clipped) = saturated(site, &scaled, Some(zero), elem)?;
-    site.finish(op, &[clipped])
+    let factor = reader.times(&a, &b)?;
+    let factor = reader.over(&factor, &y)?;
+    let scaled = reader.times(sums, &factor)?;
+    let elem = reader.ty(zero_operand)?.elem;
+    let (op, clipped) = saturated(reader, &scaled, Some(zero), elem)?;
+    reader.finish(op, &[clipped])
 }
 
 /// The convolution's attributes, and the number of products in each sum.
-pub(super) fn conv(site: &mut NodeReader<'_, '_>, weight: usize) -> Result<(Conv, Option<u64>), Refusal> {
-    let shape = site.ty(weight)?.shape;
+pub(super) fn conv(reader: &mut OperatorReader<'_, '_>, weight: usize) -> Result<(Conv, Option<u64>), Refusal> {
+    let shape = reader.ty(weight)?.shape;
     let kernel = fixed_dims(shape.get(2..).unwrap_or_default())
         .ok_or_else(|| Refusal::invalid(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;
-    if kernel_shape(site)?.is_some_and(|declared| declared != kernel.as_slice()) {
+    if kernel_shape(reader)?.is_some_and(|declared| declared != kernel.as_slice()) {
         let text = format!("`kernel_shape` is not that of the weight, {kernel:?}");
         return Err(Refusal::invalid(ReasonCode::ConvWeight, text));
     }
-    let window = window(site, &kernel)?;
-    let groups = site.int("group")?.unwrap_or(1);
+    let window = window(reader, &kernel)?;
+    let groups = reader.int("group")?.unwrap_or(1);
     let groups = u32::try_from(groups)
         .map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`group` is {groups}")))?;
     let taps: Option<SmallVec<[u64; 4]>> = fixed_dims(shape.get(1..).unwrap_or_default());
@@ -383,32 +389,32 @@ pub(super) fn conv(site: &mut NodeReader<'_, '_>, weight: usize) -> Result<(Conv
     Ok((conv, count))
 }
 
-fn conv_integer(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let (op, count) = conv(site, 1)?;
-    let x = centred(site, 0, 2, None)?;
-    let w = centred_weights(site, 1, 3, Some(0))?;
-    let sums = exact_sums(site, &op.into(), &x, &w, count)?;
-    site.finish(Cast { to: Elem::I32 }, &[sums])
+fn conv_integer(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let (op, count) = conv(reader, 1)?;
+    let x = centred(reader, 0, 2, None)?;
+    let w = centred_weights(reader, 1, 3, Some(0))?;
+    let sums = exact_sums(reader, &op.into(), &x, &w, count)?;
+    reader.finish(Cast { to: Elem::I32 }, &[sums])
 }
 
-fn conv_of_codes(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    if layers::conv(site)? {
+fn conv_of_codes(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if layers::conv(reader)? {
         return Ok(());
     }
-    let (op, _) = conv(site, 3)?;
-    let rank = site.rank(0)?;
-    let x = centred(site, 0, 2, None)?;
-    let w = centred(site, 3, 5, Some(0))?;
-    let bias = match site.has(8) {
-        true => site.converted(&Arg::Operand(8), Elem::F32)?,
+    let (op, _) = conv(reader, 3)?;
+    let rank = reader.rank(0)?;
+    let x = centred(reader, 0, 2, None)?;
+    let w = centred(reader, 3, 5, Some(0))?;
+    let bias = match reader.has(8) {
+        true => reader.converted(&Arg::Operand(8), Elem::F32)?,
         false => Arg::Absent,
     };
-    let sums = site.push(op, &[x, w, bias])?;
+    let sums = reader.push(op, &[x, w, bias])?;
     let scales = [
-        per(site, 1, None, rank)?,
-        per(site, 4, Some(1), rank)?,
-        per(site, 6, None, rank)?,
+        per(reader, 1, None, rank)?,
+        per(reader, 4, Some(1), rank)?,
+        per(reader, 6, None, rank)?,
     ];
-    let zero = per(site, 7, None, rank)?;
-    requantized(site, &sums, scales, zero, 7)
+    let zero = per(reader, 7, None, rank)?;
+    requantized(reader, &sums, scales, zero, 7)
 }

@@ -6,7 +6,7 @@
 use super::Row;
 use super::quantized::{centred, conv as conv_attributes, grid, per, saturated};
 use super::window::{kernel_shape, narrow, window};
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::op::{
     Add, AveragePool, Concat, Function, Gemm, GlobalAveragePool, Identity, LeakyRelu, Mul, Op, Softmax, Unary,
 };
@@ -14,19 +14,19 @@ use strait_core::{Carrier, Elem, QuantParams, ReasonCode, WeightZero};
 use strait_import::{grid_of, matrix_product};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::of_runtime("QLinearAdd", |site| pairwise(site, Add {}.into())),
-    Row::of_runtime("QLinearMul", |site| pairwise(site, Mul::float().into())),
-    Row::of_runtime("QLinearSigmoid", |site| {
+    Row::of_runtime("QLinearAdd", |reader| pairwise(reader, Add {}.into())),
+    Row::of_runtime("QLinearMul", |reader| pairwise(reader, Mul::float().into())),
+    Row::of_runtime("QLinearSigmoid", |reader| {
         let function = Function::Sigmoid;
-        unary(site, Unary { function }.into())
+        unary(reader, Unary { function }.into())
     }),
-    Row::of_runtime("QLinearLeakyRelu", |site| {
-        let alpha = site.float("alpha")?.unwrap_or(0.01);
-        unary(site, LeakyRelu { alpha }.into())
+    Row::of_runtime("QLinearLeakyRelu", |reader| {
+        let alpha = reader.float("alpha")?.unwrap_or(0.01);
+        unary(reader, LeakyRelu { alpha }.into())
     }),
-    Row::of_runtime("QLinearGlobalAveragePool", |site| {
-        channels_first(site)?;
-        unary(site, GlobalAveragePool {}.into())
+    Row::of_runtime("QLinearGlobalAveragePool", |reader| {
+        channels_first(reader)?;
+        unary(reader, GlobalAveragePool {}.into())
     }),
     Row::of_runtime("QLinearAveragePool", average_pool),
     Row::of_runtime("QLinearSoftmax", softmax),
@@ -35,144 +35,150 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Real numbers of an operand of codes, with scale and zero point behind it; several along an axis.
-fn real(site: &mut NodeReader<'_, '_>, operand: usize, axis: Option<usize>) -> Result<Arg, Refusal> {
+fn real(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: Option<usize>) -> Result<Arg, Refusal> {
     let along = axis.map_or(0, |axis| axis as i64);
-    if let Some(grid) = own_grid(site, operand, along)?
-        && let Some(real) = site.real(&Arg::Operand(operand), &grid)?
+    if let Some(grid) = own_grid(reader, operand, along)?
+        && let Some(real) = reader.real(&Arg::Operand(operand), &grid)?
     {
         return Ok(real);
     }
-    let rank = site.rank(operand)?;
-    let x = centred(site, operand, operand + 2, axis)?;
-    let scale = per(site, operand + 1, axis, rank)?;
-    site.times(&x, &scale)
+    let rank = reader.rank(operand)?;
+    let x = centred(reader, operand, operand + 2, axis)?;
+    let scale = per(reader, operand + 1, axis, rank)?;
+    reader.times(&x, &scale)
 }
 
 /// Codes of real numbers, which are the node's result; scale and zero point are operands. Without a zero point they are unsigned
 /// bytes.
-fn finish(site: &mut NodeReader<'_, '_>, real: &Arg, (scale, zero): (usize, usize)) -> Result<(), Refusal> {
-    let elem = match site.has(zero) {
-        true => site.ty(zero)?.elem,
+fn finish(reader: &mut OperatorReader<'_, '_>, real: &Arg, (scale, zero): (usize, usize)) -> Result<(), Refusal> {
+    let elem = match reader.has(zero) {
+        true => reader.ty(zero)?.elem,
         false => Elem::U8,
     };
-    if let Some((scale, zero)) = site.constant(scale)?.zip(site.constant(zero)?) {
+    if let Some((scale, zero)) = reader.constant(scale)?.zip(reader.constant(zero)?) {
         let zeros: Result<Vec<i32>, _> = zero.to_i64()?.into_iter().map(i32::try_from).collect();
         let grid = zeros.ok().zip(scale.to_f32().ok());
         let grid = grid.and_then(|(zeros, scales)| grid_of(&scales, &zeros, elem, None, None));
         if let Some(grid) = grid
             && !matches!(real, Arg::Constant(_))
         {
-            return site.finish_codes(real, &grid);
+            return reader.finish_codes(real, &grid);
         }
     }
-    let step = site.converted(&Arg::Operand(scale), Elem::F32)?;
-    let quotient = site.over(real, &step)?;
-    let zero = site.has(zero).then_some(Arg::Operand(zero));
-    let (op, clipped) = saturated(site, &quotient, zero, elem)?;
-    site.finish(op, &[clipped])
+    let step = reader.converted(&Arg::Operand(scale), Elem::F32)?;
+    let quotient = reader.over(real, &step)?;
+    let zero = reader.has(zero).then_some(Arg::Operand(zero));
+    let (op, clipped) = saturated(reader, &quotient, zero, elem)?;
+    reader.finish(op, &[clipped])
 }
 
-fn unary(site: &mut NodeReader<'_, '_>, op: Op) -> Result<(), Refusal> {
-    let x = real(site, 0, None)?;
-    let y = site.push(op, &[x])?;
-    finish(site, &y, (3, 4))
+fn unary(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<(), Refusal> {
+    let x = real(reader, 0, None)?;
+    let y = reader.push(op, &[x])?;
+    finish(reader, &y, (3, 4))
 }
 
-fn pairwise(site: &mut NodeReader<'_, '_>, op: Op) -> Result<(), Refusal> {
-    let (a, b) = (real(site, 0, None)?, real(site, 3, None)?);
-    let y = site.push(op, &[a, b])?;
-    finish(site, &y, (6, 7))
+fn pairwise(reader: &mut OperatorReader<'_, '_>, op: Op) -> Result<(), Refusal> {
+    let (a, b) = (real(reader, 0, None)?, real(reader, 3, None)?);
+    let y = reader.push(op, &[a, b])?;
+    finish(reader, &y, (6, 7))
 }
 
 /// Refuses the layout that has channels last.
-fn channels_first(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    match site.flag("channels_last")? {
+fn channels_first(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    match reader.flag("channels_last")? {
         true => Err(Refusal::unsupported("its channels are last")),
         false => Ok(()),
     }
 }
 
-fn average_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    channels_first(site)?;
-    let size = kernel_shape(site)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))?;
-    let window = window(site, &size)?;
+fn average_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    channels_first(reader)?;
+    let size =
+        kernel_shape(reader)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))?;
+    let window = window(reader, &size)?;
     let op = AveragePool {
         size: narrow(&size)?,
         stride: window.stride,
         pad: window.pad,
         dilation: window.dilation,
-        ceil: site.flag("ceil_mode")? && !window.is_auto,
-        count_include_pad: site.flag("count_include_pad")?,
+        ceil: reader.flag("ceil_mode")? && !window.is_auto,
+        count_include_pad: reader.flag("count_include_pad")?,
     };
-    unary(site, op.into())
+    unary(reader, op.into())
 }
 
 /// Along one axis; before operator set 13 of the standard domain, over all axes from that one on.
-fn softmax(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = site.int("axis")?.unwrap_or(-1);
-    let set = site.int("opset")?.unwrap_or(13);
-    let rank = site.rank(0)?;
-    let is_last = site.axis(axis, rank)? + 1 == rank;
+fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = reader.int("axis")?.unwrap_or(-1);
+    let set = reader.int("opset")?.unwrap_or(13);
+    let rank = reader.rank(0)?;
+    let is_last = reader.axis(axis, rank)? + 1 == rank;
     if set < 13 && !is_last {
         return Err(Refusal::unsupported("it is over several axes"));
     }
-    unary(site, Softmax { axis }.into())
+    unary(reader, Softmax { axis }.into())
 }
 
-fn concat(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = site.int("axis")?.unwrap_or(0);
+fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = reader.int("axis")?.unwrap_or(0);
     let mut parts = Vec::new();
-    for operand in (2..site.operand_count()).step_by(3) {
-        parts.push(real(site, operand, None)?);
+    for operand in (2..reader.operand_count()).step_by(3) {
+        parts.push(real(reader, operand, None)?);
     }
-    let y = site.push(Concat { axis }, &parts)?;
-    finish(site, &y, (0, 1))
+    let y = reader.push(Concat { axis }, &parts)?;
+    finish(reader, &y, (0, 1))
 }
 
 /// alpha · a · b + c, where c has codes on the grid alpha · scale of a · scale of b. Without a scale of the result that is a
 /// real number.
-fn gemm(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let op = Gemm {
-        transpose_a: site.flag("transA")?,
-        transpose_b: site.flag("transB")?,
-        alpha: site.float("alpha")?.unwrap_or(1.0),
+        transpose_a: reader.flag("transA")?,
+        transpose_b: reader.flag("transB")?,
+        alpha: reader.float("alpha")?.unwrap_or(1.0),
         beta: 1.0,
         accumulator: Carrier::I32,
         weight_zero: WeightZero::default(),
     };
     let channel = usize::from(!op.transpose_b);
-    let (a, b) = (real(site, 0, None)?, real(site, 3, Some(channel))?);
-    let bias = bias(site, 6, (1, 4), op.alpha)?;
-    let y = site.push(op, &[a, b, bias])?;
-    match site.has(7) {
-        true => finish(site, &y, (7, 8)),
-        false => site.finish(Identity {}, &[y]),
+    let (a, b) = (real(reader, 0, None)?, real(reader, 3, Some(channel))?);
+    let bias = bias(reader, 6, (1, 4), op.alpha)?;
+    let y = reader.push(op, &[a, b, bias])?;
+    match reader.has(7) {
+        true => finish(reader, &y, (7, 8)),
+        false => reader.finish(Identity {}, &[y]),
     }
 }
 
 /// A summand of 32-bit codes on the grid of products: scale of x · scale of w · factor, one for each channel of w.
-fn bias(site: &mut NodeReader<'_, '_>, operand: usize, (x, w): (usize, usize), factor: f32) -> Result<Arg, Refusal> {
-    if !site.has(operand) {
+fn bias(
+    reader: &mut OperatorReader<'_, '_>,
+    operand: usize,
+    (x, w): (usize, usize),
+    factor: f32,
+) -> Result<Arg, Refusal> {
+    if !reader.has(operand) {
         return Ok(Arg::Absent);
     }
-    let (Some(x), Some(w)) = (site.constant(x)?, site.constant(w)?) else {
+    let (Some(x), Some(w)) = (reader.constant(x)?, reader.constant(w)?) else {
         return Err(Refusal::unsupported(
             "scales beside a summand of codes are computed at run time",
         ));
     };
     let x = x.to_f32()?.first().copied().unwrap_or(1.0) * factor;
     let scales: Vec<f32> = w.to_f32()?.iter().map(|w| x * w).collect();
-    let axis = site.rank(operand)?.saturating_sub(1);
+    let axis = reader.rank(operand)?.saturating_sub(1);
     let grid = grid_of(&scales, &[0], Elem::I32, Some(axis), None);
     let grid = grid.ok_or_else(|| Refusal::invalid(ReasonCode::OperandType, "a scale is not a number above 0"))?;
-    let real = site.real(&Arg::Operand(operand), &grid)?;
+    let real = reader.real(&Arg::Operand(operand), &grid)?;
     real.ok_or_else(|| Refusal::unsupported("its summand is computed at run time"))
 }
 
 /// True if what these operands are is known, as far as they are there.
-fn are_known(site: &mut NodeReader<'_, '_>, operands: &[usize]) -> Result<bool, Refusal> {
+fn are_known(reader: &mut OperatorReader<'_, '_>, operands: &[usize]) -> Result<bool, Refusal> {
     for &operand in operands {
-        if site.has(operand) && site.constant(operand)?.is_none() {
+        if reader.has(operand) && reader.constant(operand)?.is_none() {
             return Ok(false);
         }
     }
@@ -180,35 +186,35 @@ fn are_known(site: &mut NodeReader<'_, '_>, operands: &[usize]) -> Result<bool, 
 }
 
 /// The grid of an operand of codes, whose scale and zero point stand behind it; several along an axis.
-fn own_grid(site: &mut NodeReader<'_, '_>, operand: usize, axis: i64) -> Result<Option<QuantParams>, Refusal> {
-    let elem = site.ty(operand)?.elem;
-    grid(site, operand, (operand + 1, operand + 2), elem, (axis, 0))
+fn own_grid(reader: &mut OperatorReader<'_, '_>, operand: usize, axis: i64) -> Result<Option<QuantParams>, Refusal> {
+    let elem = reader.ty(operand)?.elem;
+    grid(reader, operand, (operand + 1, operand + 2), elem, (axis, 0))
 }
 
 /// Reads QLinearConv, if its grids are constants.
-pub(super) fn conv(site: &mut NodeReader<'_, '_>) -> Result<bool, Refusal> {
-    let grids = own_grid(site, 0, 1)?.zip(own_grid(site, 3, 0)?);
-    if grids.is_none() || !are_known(site, &[6, 7, 8])? || site.constant(0)?.is_some() {
+pub(super) fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
+    let grids = own_grid(reader, 0, 1)?.zip(own_grid(reader, 3, 0)?);
+    if grids.is_none() || !are_known(reader, &[6, 7, 8])? || reader.constant(0)?.is_some() {
         return Ok(false);
     }
-    let (op, _) = conv_attributes(site, 3)?;
-    let (x, w) = (real(site, 0, None)?, real(site, 3, Some(0))?);
-    let bias = bias(site, 8, (1, 4), 1.0)?;
-    let y = site.push(op, &[x, w, bias])?;
-    finish(site, &y, (6, 7))?;
+    let (op, _) = conv_attributes(reader, 3)?;
+    let (x, w) = (real(reader, 0, None)?, real(reader, 3, Some(0))?);
+    let bias = bias(reader, 8, (1, 4), 1.0)?;
+    let y = reader.push(op, &[x, w, bias])?;
+    finish(reader, &y, (6, 7))?;
     Ok(true)
 }
 
 /// Reads QLinearMatMul, if its grids are constants.
-pub(super) fn matmul(site: &mut NodeReader<'_, '_>) -> Result<bool, Refusal> {
-    let columns = site.rank(3)?.saturating_sub(1);
-    let grids = own_grid(site, 0, 0)?.filter(|grid| grid.axis.is_none());
-    let grids = grids.zip(own_grid(site, 3, columns as i64)?);
-    if grids.is_none() || !are_known(site, &[6, 7])? || site.constant(0)?.is_some() {
+pub(super) fn matmul(reader: &mut OperatorReader<'_, '_>) -> Result<bool, Refusal> {
+    let columns = reader.rank(3)?.saturating_sub(1);
+    let grids = own_grid(reader, 0, 0)?.filter(|grid| grid.axis.is_none());
+    let grids = grids.zip(own_grid(reader, 3, columns as i64)?);
+    if grids.is_none() || !are_known(reader, &[6, 7])? || reader.constant(0)?.is_some() {
         return Ok(false);
     }
-    let (a, b) = (real(site, 0, None)?, real(site, 3, Some(columns))?);
-    let y = site.push(matrix_product(), &[a, b])?;
-    finish(site, &y, (6, 7))?;
+    let (a, b) = (real(reader, 0, None)?, real(reader, 3, Some(columns))?);
+    let y = reader.push(matrix_product(), &[a, b])?;
+    finish(reader, &y, (6, 7))?;
     Ok(true)
 }

@@ -2,31 +2,31 @@
 //! of the layer, with both biases as far as they are only added.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::op::{
     Activation, Activations, Add, Bound, Cell, Direction, Gemm, Pad, PadMode, Recurrent, Reshape, Slice, Transpose,
 };
 use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("RNN", 7, |site| layer(site, Cell::Plain)).and(&[14, 22]),
-    Row::new("GRU", 7, |site| {
-        let linear = site.flag("linear_before_reset")?;
-        layer(site, if linear { Cell::GruLinear } else { Cell::Gru })
+    Row::new("RNN", 7, |reader| layer(reader, Cell::Plain)).and(&[14, 22]),
+    Row::new("GRU", 7, |reader| {
+        let linear = reader.flag("linear_before_reset")?;
+        layer(reader, if linear { Cell::GruLinear } else { Cell::Gru })
     })
     .and(&[14, 22]),
-    Row::new("LSTM", 7, |site| layer(site, Cell::Lstm)).and(&[14, 22]),
+    Row::new("LSTM", 7, |reader| layer(reader, Cell::Lstm)).and(&[14, 22]),
 ];
 
-fn layer(site: &mut NodeReader<'_, '_>, cell: Cell) -> Result<(), Refusal> {
+fn layer(reader: &mut OperatorReader<'_, '_>, cell: Cell) -> Result<(), Refusal> {
     let invalid = |text: String| Refusal::invalid(ReasonCode::Operands, text);
-    let direction = match site.text("direction", "forward")? {
+    let direction = match reader.text("direction", "forward")? {
         "forward" => Direction::Forward,
         "reverse" => Direction::Reverse,
         "bidirectional" => Direction::Bidirectional,
         other => return Err(Refusal::Unsupported(format!("`direction` is {other}"))),
     };
-    let (weight, recurrent) = (site.ty(1)?, site.ty(2)?);
+    let (weight, recurrent) = (reader.ty(1)?, reader.ty(2)?);
     let (Some(weights), Some(states)) = (weight.dims(), recurrent.dims()) else {
         return Err(invalid(format!("the weights {weight} and {recurrent} are symbolic")));
     };
@@ -35,14 +35,14 @@ fn layer(site: &mut NodeReader<'_, '_>, cell: Cell) -> Result<(), Refusal> {
             "the weights {weight} and {recurrent} do not have three axes"
         )));
     };
-    if site
+    if reader
         .int("hidden_size")?
         .is_some_and(|size| u64::try_from(size) != Ok(hidden))
     {
         return Err(invalid(format!("`hidden_size` is not that of the weights, {hidden}")));
     }
-    let batch_first = site.opset() >= 14 && site.flag("layout")?;
-    let op = operation(site, cell, direction)?;
+    let batch_first = reader.opset() >= 14 && reader.flag("layout")?;
+    let op = operation(reader, cell, direction)?;
     let extent =
         |extent: u64| i64::try_from(extent).map_err(|_| Refusal::invalid(ReasonCode::Limit, "an axis is too long"));
     let (directions, rows, inputs, hidden) = (extent(directions)?, extent(rows)?, extent(inputs)?, extent(hidden)?);
@@ -50,23 +50,23 @@ fn layer(site: &mut NodeReader<'_, '_>, cell: Cell) -> Result<(), Refusal> {
         .checked_mul(rows)
         .ok_or_else(|| Refusal::invalid(ReasonCode::Limit, "the weights have too many rows"))?;
 
-    let turned = |site: &mut NodeReader<'_, '_>, position: usize| {
+    let turned = |reader: &mut OperatorReader<'_, '_>, position: usize| {
         let operand = Arg::Operand(position);
-        if !batch_first || !site.has(position) {
+        if !batch_first || !reader.has(position) {
             return Ok(operand);
         }
         let permutation = [1u32, 0, 2].as_slice().into();
-        site.push(Transpose { permutation }, &[operand])
+        reader.push(Transpose { permutation }, &[operand])
     };
-    let x = turned(site, 0)?;
-    let weight = reshaped(site, Arg::Operand(1), &[all, inputs])?;
-    let (bias, inner) = match site.has(3) {
-        true => biases(site, cell, directions, hidden)?,
+    let x = turned(reader, 0)?;
+    let weight = reshaped(reader, Arg::Operand(1), &[all, inputs])?;
+    let (bias, inner) = match reader.has(3) {
+        true => biases(reader, cell, directions, hidden)?,
         false => (Arg::Absent, Arg::Absent),
     };
-    let before = site.push(Gemm::canonical(), &[x, weight, bias])?;
-    let lengths = lengths(site)?;
-    let (h, c) = (turned(site, 5)?, turned(site, 6)?);
+    let before = reader.push(Gemm::canonical(), &[x, weight, bias])?;
+    let lengths = lengths(reader)?;
+    let (h, c) = (turned(reader, 5)?, turned(reader, 6)?);
     let mut operands = vec![before, Arg::Operand(2), lengths, h];
     match cell {
         Cell::Lstm => operands.extend([c, Arg::Operand(7)]),
@@ -74,26 +74,26 @@ fn layer(site: &mut NodeReader<'_, '_>, cell: Cell) -> Result<(), Refusal> {
         Cell::Plain | Cell::Gru => {}
     }
     if !batch_first {
-        return site.finish(op, &operands);
+        return reader.finish(op, &operands);
     }
-    let results = site.push_all(op, &operands)?;
+    let results = reader.push_all(op, &operands)?;
     let orders: [&[u32]; 3] = [&[2, 0, 1, 3], &[1, 0, 2], &[1, 0, 2]];
     for (position, (result, order)) in results.into_iter().zip(orders).enumerate() {
         let permutation = order.into();
-        site.finish_result(position, Transpose { permutation }, &[result])?;
+        reader.finish_result(position, Transpose { permutation }, &[result])?;
     }
     Ok(())
 }
 
 /// The op by the attributes of activations.
-fn operation(site: &mut NodeReader<'_, '_>, cell: Cell, direction: Direction) -> Result<Recurrent, Refusal> {
+fn operation(reader: &mut OperatorReader<'_, '_>, cell: Cell, direction: Direction) -> Result<Recurrent, Refusal> {
     let usual: &[&str] = match cell {
         Cell::Plain => &["Tanh"],
         Cell::Lstm => &["Sigmoid", "Tanh", "Tanh"],
         Cell::Gru | Cell::GruLinear => &["Sigmoid", "Tanh"],
     };
     let directions = if direction == Direction::Bidirectional { 2 } else { 1 };
-    let given = site.texts("activations")?.unwrap_or_default();
+    let given = reader.texts("activations")?.unwrap_or_default();
     let words: Vec<&str> = match given.is_empty() {
         true => usual.repeat(directions),
         false => given,
@@ -106,19 +106,19 @@ fn operation(site: &mut NodeReader<'_, '_>, cell: Cell, direction: Direction) ->
             format!("{} `activations`, {count} are needed", words.len()),
         )
     })?;
-    let mut alphas = site.floats("activation_alpha")?.unwrap_or_default().iter().copied();
-    let mut betas = site.floats("activation_beta")?.unwrap_or_default().iter().copied();
+    let mut alphas = reader.floats("activation_alpha")?.unwrap_or_default().iter().copied();
+    let mut betas = reader.floats("activation_beta")?.unwrap_or_default().iter().copied();
     let mut op = Recurrent {
         cell,
         direction,
         activations: Activations(Default::default()),
         alpha: Vec::new(),
         beta: Vec::new(),
-        clip: match site.float("clip")? {
+        clip: match reader.float("clip")? {
             Some(clip) if clip > 0.0 => clip,
             _ => f32::INFINITY,
         },
-        coupled: cell == Cell::Lstm && site.flag("input_forget")?,
+        coupled: cell == Cell::Lstm && reader.flag("input_forget")?,
         cell_clip: Bound::NONE,
     };
     for word in words {
@@ -152,50 +152,57 @@ fn operation(site: &mut NodeReader<'_, '_>, cell: Cell, direction: Direction) ->
 
 /// The bias of the product, and the one that a `gru_linear` adds inside. The operand has those of the input and behind them
 /// those of the state.
-fn biases(site: &mut NodeReader<'_, '_>, cell: Cell, directions: i64, hidden: i64) -> Result<(Arg, Arg), Refusal> {
+fn biases(
+    reader: &mut OperatorReader<'_, '_>,
+    cell: Cell,
+    directions: i64,
+    hidden: i64,
+) -> Result<(Arg, Arg), Refusal> {
     let too_long = || Refusal::invalid(ReasonCode::Limit, "the biases are too long");
     let rows = hidden.checked_mul(cell.gates() as i64).ok_or_else(too_long)?;
-    let part = |site: &mut NodeReader<'_, '_>, from: i64, to: i64| {
+    let part = |reader: &mut OperatorReader<'_, '_>, from: i64, to: i64| {
         let op = Slice {
             starts: [from].as_slice().into(),
             ends: [to].as_slice().into(),
             axes: [1].as_slice().into(),
             steps: [1].as_slice().into(),
         };
-        site.push(op, &[Arg::Operand(3)])
+        reader.push(op, &[Arg::Operand(3)])
     };
     let end = rows.checked_mul(2).ok_or_else(too_long)?;
-    let input = part(site, 0, rows)?;
+    let input = part(reader, 0, rows)?;
     let (state, inner) = match cell {
         Cell::GruLinear => {
-            let gates = part(site, rows, end - hidden)?;
+            let gates = part(reader, rows, end - hidden)?;
             let op = Pad {
                 amounts: [0, 0, 0, hidden].as_slice().into(),
                 mode: PadMode::Constant,
                 value: 0.0,
             };
-            (site.push(op, &[gates])?, part(site, end - hidden, end)?)
+            (reader.push(op, &[gates])?, part(reader, end - hidden, end)?)
         }
-        _ => (part(site, rows, end)?, Arg::Absent),
+        _ => (part(reader, rows, end)?, Arg::Absent),
     };
-    let sum = site.push(Add {}, &[input, state])?;
+    let sum = reader.push(Add {}, &[input, state])?;
     let all = rows.checked_mul(directions).ok_or_else(too_long)?;
-    Ok((reshaped(site, sum, &[all])?, inner))
+    Ok((reshaped(reader, sum, &[all])?, inner))
 }
 
 /// The steps of each sequence, unless all of them are as long as the input.
-fn lengths(site: &mut NodeReader<'_, '_>) -> Result<Arg, Refusal> {
-    if !site.has(4) {
+fn lengths(reader: &mut OperatorReader<'_, '_>) -> Result<Arg, Refusal> {
+    if !reader.has(4) {
         return Ok(Arg::Absent);
     }
-    let steps = site.ty(0)?.shape.first().and_then(|dim| dim.fixed());
-    let known = site.constant(4)?.and_then(|lengths: TensorData| lengths.to_i64().ok());
+    let steps = reader.ty(0)?.shape.first().and_then(|dim| dim.fixed());
+    let known = reader
+        .constant(4)?
+        .and_then(|lengths: TensorData| lengths.to_i64().ok());
     match known {
         Some(lengths) if lengths.iter().all(|&length| u64::try_from(length).ok() == steps) => Ok(Arg::Absent),
-        _ => site.indices(4),
+        _ => reader.indices(4),
     }
 }
 
-fn reshaped(site: &mut NodeReader<'_, '_>, x: Arg, shape: &[i64]) -> Result<Arg, Refusal> {
-    site.push(Reshape { shape: shape.into() }, &[x])
+fn reshaped(reader: &mut OperatorReader<'_, '_>, x: Arg, shape: &[i64]) -> Result<Arg, Refusal> {
+    reader.push(Reshape { shape: shape.into() }, &[x])
 }

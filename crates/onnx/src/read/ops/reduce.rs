@@ -1,23 +1,23 @@
 //! Reductions.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::op::{Add, Clip, Function, Identity, Mul, Op, Reduce, Reduction, Squeeze, Unary};
 use strait_import::reduction_over;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("ReduceMean", 1, |site| reduce(site, Reduction::Mean, 18)).and(&[11, 13, 18]),
-    Row::new("ReduceSum", 1, |site| reduce(site, Reduction::Sum, 13)).and(&[11, 13]),
-    Row::new("ReduceMax", 1, |site| reduce(site, Reduction::Max, 18)).and(&[11, 12, 13, 18, 20]),
-    Row::new("ReduceMin", 1, |site| reduce(site, Reduction::Min, 18)).and(&[11, 12, 13, 18, 20]),
-    Row::new("ReduceProd", 1, |site| reduce(site, Reduction::Product, 18)).and(&[11, 13, 18]),
-    Row::new("ReduceL1", 1, |site| sum_of(site, Some(Of::Magnitudes), None)).and(&[11, 13, 18]),
-    Row::new("ReduceL2", 1, |site| {
-        sum_of(site, Some(Of::Squares), Some(Function::Sqrt))
+    Row::new("ReduceMean", 1, |reader| reduce(reader, Reduction::Mean, 18)).and(&[11, 13, 18]),
+    Row::new("ReduceSum", 1, |reader| reduce(reader, Reduction::Sum, 13)).and(&[11, 13]),
+    Row::new("ReduceMax", 1, |reader| reduce(reader, Reduction::Max, 18)).and(&[11, 12, 13, 18, 20]),
+    Row::new("ReduceMin", 1, |reader| reduce(reader, Reduction::Min, 18)).and(&[11, 12, 13, 18, 20]),
+    Row::new("ReduceProd", 1, |reader| reduce(reader, Reduction::Product, 18)).and(&[11, 13, 18]),
+    Row::new("ReduceL1", 1, |reader| sum_of(reader, Some(Of::Magnitudes), None)).and(&[11, 13, 18]),
+    Row::new("ReduceL2", 1, |reader| {
+        sum_of(reader, Some(Of::Squares), Some(Function::Sqrt))
     })
     .and(&[11, 13, 18]),
-    Row::new("ReduceSumSquare", 1, |site| sum_of(site, Some(Of::Squares), None)).and(&[11, 13, 18]),
-    Row::new("ReduceLogSum", 1, |site| sum_of(site, None, Some(Function::Log))).and(&[11, 13, 18, 28]),
+    Row::new("ReduceSumSquare", 1, |reader| sum_of(reader, Some(Of::Squares), None)).and(&[11, 13, 18]),
+    Row::new("ReduceLogSum", 1, |reader| sum_of(reader, None, Some(Function::Log))).and(&[11, 13, 18, 28]),
     Row::new("ReduceLogSumExp", 1, log_sum_exp).and(&[11, 13, 18, 28]),
 ];
 
@@ -25,17 +25,17 @@ pub(super) const ROWS: &[Row] = &[
 ///
 /// The axes are an attribute, and an operand from the operator set `since` on. No axes mean all of them, or, where
 /// `noop_with_empty_axes` says so, none.
-fn axes(site: &mut NodeReader<'_, '_>, since: i64) -> Result<Option<(Vec<i64>, bool)>, Refusal> {
-    let axes = site.list("axes", 1, since)?.unwrap_or_default();
-    let keep_dims = site.int("keepdims")?.unwrap_or(1) != 0;
-    let is_nothing = site.flag("noop_with_empty_axes")? && axes.is_empty();
+fn axes(reader: &mut OperatorReader<'_, '_>, since: i64) -> Result<Option<(Vec<i64>, bool)>, Refusal> {
+    let axes = reader.list("axes", 1, since)?.unwrap_or_default();
+    let keep_dims = reader.int("keepdims")?.unwrap_or(1) != 0;
+    let is_nothing = reader.flag("noop_with_empty_axes")? && axes.is_empty();
     Ok((!is_nothing).then_some((axes, keep_dims)))
 }
 
-fn reduce(site: &mut NodeReader<'_, '_>, reduction: Reduction, since: i64) -> Result<(), Refusal> {
-    match axes(site, since)? {
-        None => site.finish(Identity {}, &[Arg::Operand(0)]),
-        Some((axes, keep_dims)) => site.finish(reduction_over(reduction, &axes, keep_dims), &[Arg::Operand(0)]),
+fn reduce(reader: &mut OperatorReader<'_, '_>, reduction: Reduction, since: i64) -> Result<(), Refusal> {
+    match axes(reader, since)? {
+        None => reader.finish(Identity {}, &[Arg::Operand(0)]),
+        Some((axes, keep_dims)) => reader.finish(reduction_over(reduction, &axes, keep_dims), &[Arg::Operand(0)]),
     }
 }
 
@@ -60,9 +60,9 @@ impl Of {
 }
 
 /// `after` of the sum of `of` of each element. Where no axis is reduced, the functions are there all the same.
-fn sum_of(site: &mut NodeReader<'_, '_>, of: Option<Of>, after: Option<Function>) -> Result<(), Refusal> {
+fn sum_of(reader: &mut OperatorReader<'_, '_>, of: Option<Of>, after: Option<Function>) -> Result<(), Refusal> {
     let mut steps: Vec<(Op, Vec<Arg>)> = of.map(Of::op).into_iter().collect();
-    if let Some((axes, keep_dims)) = axes(site, 18)? {
+    if let Some((axes, keep_dims)) = axes(reader, 18)? {
         steps.push((reduction_over(Reduction::Sum, &axes, keep_dims).into(), Vec::new()));
     }
     steps.extend(after.map(|function| (Unary { function }.into(), Vec::new())));
@@ -70,33 +70,33 @@ fn sum_of(site: &mut NodeReader<'_, '_>, of: Option<Of>, after: Option<Function>
     let last = steps.pop().unwrap_or((Identity {}.into(), Vec::new()));
     let args = |given: Vec<Arg>, x: &Arg| if given.is_empty() { vec![x.clone()] } else { given };
     for (op, given) in steps {
-        x = site.push(op, &args(given, &x))?;
+        x = reader.push(op, &args(given, &x))?;
     }
-    site.finish(last.0, &args(last.1, &x))
+    reader.finish(last.0, &args(last.1, &x))
 }
 
 /// ln Σ exp x = m + ln Σ exp(x − m), which overflows for no m that is the maximum. An infinite maximum leaves the
 /// largest float for m: the exponentials are then 0 or infinite by themselves.
-fn log_sum_exp(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn log_sum_exp(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
-    let Some((axes, keep_dims)) = axes(site, 18)? else {
-        return site.finish(Identity {}, &[x]);
+    let Some((axes, keep_dims)) = axes(reader, 18)? else {
+        return reader.finish(Identity {}, &[x]);
     };
-    let largest = site.reduced(Reduction::Max, &x, &axes)?;
+    let largest = reader.reduced(Reduction::Max, &x, &axes)?;
     let finite = Clip {
         min: f32::MIN,
         max: f32::MAX,
     };
-    let mut largest = site.push(finite, &[largest])?;
-    let below = site.minus(&x, &largest)?;
-    let exponentials = site.function(Function::Exp, &below)?;
+    let mut largest = reader.push(finite, &[largest])?;
+    let below = reader.minus(&x, &largest)?;
+    let exponentials = reader.function(Function::Exp, &below)?;
     let sum: Reduce = reduction_over(Reduction::Sum, &axes, keep_dims);
-    let sum = site.push(sum, &[exponentials])?;
-    let logarithm = site.function(Function::Log, &sum)?;
+    let sum = reader.push(sum, &[exponentials])?;
+    let logarithm = reader.function(Function::Log, &sum)?;
     if !keep_dims {
-        let rank = site.rank(0)? as i64;
+        let rank = reader.rank(0)? as i64;
         let axes = if axes.is_empty() { (0..rank).collect() } else { axes };
-        largest = site.push(Squeeze { axes: axes.into() }, &[largest])?;
+        largest = reader.push(Squeeze { axes: axes.into() }, &[largest])?;
     }
-    site.finish(Add {}, &[logarithm, largest])
+    reader.finish(Add {}, &[logarithm, largest])
 }

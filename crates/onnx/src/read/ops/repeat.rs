@@ -1,7 +1,7 @@
 //! Repeated, cropped and padded tensors.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
 use strait_core::op::{Expand, Identity, Mul, Pad, PadMode, Slice};
@@ -13,53 +13,53 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// The operand and a tensor of the given extents, broadcast.
-fn expand(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    if let Some(shape) = site.late_list(1)? {
-        let args = site.late_operands(&[1])?;
-        return site.finish(Expand { shape: shape.into() }, &args);
+fn expand(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if let Some(shape) = reader.late_list(1)? {
+        let args = reader.late_operands(&[1])?;
+        return reader.finish(Expand { shape: shape.into() }, &args);
     }
-    let shape = site.known_ints(1, "shape")?;
+    let shape = reader.known_ints(1, "shape")?;
     let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the shape is missing"))?;
-    site.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
+    reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
 /// Copies side by side.
-fn tile(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    if let Some(repeats) = site.late_list(1)? {
-        return tile_late(site, &repeats);
+fn tile(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if let Some(repeats) = reader.late_list(1)? {
+        return tile_late(reader, &repeats);
     }
-    let repeats = site.known_ints(1, "repeats")?;
+    let repeats = reader.known_ints(1, "repeats")?;
     let repeats = repeats.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the repeats are missing"))?;
-    let (op, args) = site.tiled(Arg::Operand(0), &repeats)?;
-    site.finish(op, &args)
+    let (op, args) = reader.tiled(Arg::Operand(0), &repeats)?;
+    reader.finish(op, &args)
 }
 
 /// Copies whose number a run finds: along each axis its positions, again and again.
-fn tile_late(site: &mut NodeReader<'_, '_>, repeats: &[i64]) -> Result<(), Refusal> {
-    let rank = site.rank(0)?;
+fn tile_late(reader: &mut OperatorReader<'_, '_>, repeats: &[i64]) -> Result<(), Refusal> {
+    let rank = reader.rank(0)?;
     if repeats.len() != rank {
         let text = format!("{} repeats for rank {rank}", repeats.len());
         return Err(Refusal::invalid(ReasonCode::Axes, text));
     }
-    let list = site.indices(1)?;
+    let list = reader.indices(1)?;
     let mut x = Arg::Operand(0);
     for (axis, _) in repeats.iter().enumerate().filter(|(_, count)| **count != 1) {
-        let extent = site.extent_at(&x, axis)?;
-        let count = site.part(&list, 0, axis as i64, axis as i64 + 1)?;
-        let length = site.push(Mul::float(), &[extent, count])?;
-        let first = Arg::Constant(site.integers(&[1], &[0])?);
-        x = site.cyclic(&x, axis, first, length)?;
+        let extent = reader.extent_at(&x, axis)?;
+        let count = reader.part(&list, 0, axis as i64, axis as i64 + 1)?;
+        let length = reader.push(Mul::float(), &[extent, count])?;
+        let first = Arg::Constant(reader.integers(&[1], &[0])?);
+        x = reader.cyclic(&x, axis, first, length)?;
     }
-    site.finish(Identity {}, &[x])
+    reader.finish(Identity {}, &[x])
 }
 
 /// Axes that are too long lose as much in front as behind, or one more behind; those that are too short gain zeros so.
-fn center_crop_pad(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let wanted = site.known_ints(1, "shape")?;
+fn center_crop_pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let wanted = reader.known_ints(1, "shape")?;
     let wanted = wanted.ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the shape is missing"))?;
-    let extents = site.extents(&Arg::Operand(0))?;
+    let extents = reader.extents(&Arg::Operand(0))?;
     let rank = extents.len();
-    let axes = site
+    let axes = reader
         .ints("axes")?
         .map_or_else(|| (0..rank as i64).collect(), <[i64]>::to_vec);
     if axes.len() != wanted.len() || wanted.iter().any(|&extent| extent < 0) {
@@ -74,7 +74,7 @@ fn center_crop_pad(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     };
     let mut amounts: SmallVec<[i64; 8]> = SmallVec::from_elem(0, 2 * rank);
     for (&axis, &extent) in axes.iter().zip(&wanted) {
-        let axis = site.axis(axis, rank)?;
+        let axis = reader.axis(axis, rank)?;
         let more = extent - extents[axis];
         match more {
             ..0 => {
@@ -92,12 +92,12 @@ fn center_crop_pad(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     }
     let cropped = match slice.axes.is_empty() {
         true => Arg::Operand(0),
-        false => site.push(slice, &[Arg::Operand(0)])?,
+        false => reader.push(slice, &[Arg::Operand(0)])?,
     };
     let pad = Pad {
         amounts,
         mode: PadMode::Constant,
         value: 0.0,
     };
-    site.finish(pad, &[cropped])
+    reader.finish(pad, &[cropped])
 }

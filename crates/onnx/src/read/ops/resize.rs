@@ -1,7 +1,7 @@
 //! Resampling.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{Coordinate, CubicCoefficient, Nearest, Region, Resize, ResizeMode, Switch};
 use strait_core::{Dim, Shape};
@@ -13,10 +13,10 @@ pub(super) const ROWS: &[Row] = &[
 
 /// Upsample, and Resize of operator set 10, leave the coordinates open. ONNX Runtime takes x/s for both modes, and for the
 /// nearest element rounds down where it enlarges and up where it shrinks.
-fn upsample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    if site.opset() >= 9 && is_late(site, 1)? {
-        let mode = mode(site)?;
-        if site.opset() > 9 && mode == ResizeMode::Nearest {
+fn upsample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if reader.opset() >= 9 && is_late(reader, 1)? {
+        let mode = mode(reader)?;
+        if reader.opset() > 9 && mode == ResizeMode::Nearest {
             let text = "its scales are computed at run time, and decide how it rounds";
             return Err(Refusal::unsupported(text));
         }
@@ -24,17 +24,17 @@ fn upsample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             nearest: Nearest::Floor,
             ..Resize::to_sizes(mode, Coordinate::Asymmetric, &[])
         };
-        let axes: Vec<usize> = (0..site.rank(0)?).collect();
-        return late_scales(site, op, 1, &axes);
+        let axes: Vec<usize> = (0..reader.rank(0)?).collect();
+        return late_scales(reader, op, 1, &axes);
     }
-    let scales = match site.opset() {
-        ..9 => site.floats("scales")?.map(<[f32]>::to_vec),
-        _ => known_floats(site, 1, "scales")?,
+    let scales = match reader.opset() {
+        ..9 => reader.floats("scales")?.map(<[f32]>::to_vec),
+        _ => known_floats(reader, 1, "scales")?,
     };
     let scales = scales.ok_or_else(|| Refusal::invalid(ReasonCode::Resize, "the scales are missing"))?;
     let enlarges = scales.iter().any(|&s| s > 1.0);
     let shrinks = scales.iter().any(|&s| s < 1.0);
-    let mut op = Resize::to_sizes(mode(site)?, Coordinate::Asymmetric, &[]);
+    let mut op = Resize::to_sizes(mode(reader)?, Coordinate::Asymmetric, &[]);
     if enlarges && shrinks && op.mode == ResizeMode::Nearest {
         // Axes do not depend on each other.
         let larger = Resize {
@@ -42,30 +42,30 @@ fn upsample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             scales: scales.iter().map(|scale| scale.max(1.0)).collect(),
             ..op.clone()
         };
-        let enlarged = site.push(larger, &[Arg::Operand(0)])?;
+        let enlarged = reader.push(larger, &[Arg::Operand(0)])?;
         op.nearest = Nearest::Ceil;
         op.scales = scales.iter().map(|scale| scale.min(1.0)).collect();
-        return site.finish(op, &[enlarged]);
+        return reader.finish(op, &[enlarged]);
     }
     op.nearest = if enlarges { Nearest::Floor } else { Nearest::Ceil };
     op.scales = scales;
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }
 
-fn mode(site: &mut NodeReader<'_, '_>) -> Result<ResizeMode, Refusal> {
-    match site.text("mode", "nearest")? {
+fn mode(reader: &mut OperatorReader<'_, '_>) -> Result<ResizeMode, Refusal> {
+    match reader.text("mode", "nearest")? {
         "nearest" => Ok(ResizeMode::Nearest),
         "linear" | "bilinear" => Ok(ResizeMode::Linear),
-        "cubic" if site.opset() >= 11 => Ok(ResizeMode::Cubic),
+        "cubic" if reader.opset() >= 11 => Ok(ResizeMode::Cubic),
         other => Err(Refusal::Unsupported(format!("`mode` is {other}"))),
     }
 }
 
-fn resize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    if site.opset() < 11 {
-        return upsample(site);
+fn resize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if reader.opset() < 11 {
+        return upsample(reader);
     }
-    let coordinate = match site.text("coordinate_transformation_mode", "half_pixel")? {
+    let coordinate = match reader.text("coordinate_transformation_mode", "half_pixel")? {
         "half_pixel" => Coordinate::HalfPixel,
         "pytorch_half_pixel" => Coordinate::PytorchHalfPixel,
         "align_corners" => Coordinate::AlignCorners,
@@ -78,48 +78,48 @@ fn resize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             )));
         }
     };
-    let nearest = match site.text("nearest_mode", "round_prefer_floor")? {
+    let nearest = match reader.text("nearest_mode", "round_prefer_floor")? {
         "round_prefer_floor" | "" => Nearest::RoundPreferFloor,
         "round_prefer_ceil" => Nearest::RoundPreferCeil,
         "floor" => Nearest::Floor,
         "ceil" => Nearest::Ceil,
         other => return Err(Refusal::Unsupported(format!("`nearest_mode` is {other}"))),
     };
-    let policy = site.text("keep_aspect_ratio_policy", "stretch")?;
-    let mode = mode(site)?;
-    let antialias = site.flag("antialias")?;
+    let policy = reader.text("keep_aspect_ratio_policy", "stretch")?;
+    let mode = mode(reader)?;
+    let antialias = reader.flag("antialias")?;
     if antialias && mode == ResizeMode::Nearest {
         return Err(Refusal::unsupported("`antialias` means nothing in the mode `nearest`"));
     }
-    let shape = site.ty(0)?.shape;
-    let axes = match site.ints("axes")? {
+    let shape = reader.ty(0)?.shape;
+    let axes = match reader.ints("axes")? {
         None => (0..shape.len()).collect(),
         Some(axes) => positions(axes, shape.len())?,
     };
     let mut op = Resize {
         nearest,
         antialias: Switch(antialias),
-        exclude_outside: Switch(site.flag("exclude_outside")?),
-        cubic: site.float("cubic_coeff_a")?.map(CubicCoefficient).unwrap_or_default(),
+        exclude_outside: Switch(reader.flag("exclude_outside")?),
+        cubic: reader.float("cubic_coeff_a")?.map(CubicCoefficient).unwrap_or_default(),
         ..Resize::to_sizes(mode, coordinate, &[])
     };
-    let beside = site.float("extrapolation_value")?.unwrap_or(0.0);
+    let beside = reader.float("extrapolation_value")?.unwrap_or(0.0);
     if coordinate == Coordinate::Crop {
-        op.region = region(site, &axes, shape.len(), beside)?;
+        op.region = region(reader, &axes, shape.len(), beside)?;
     }
-    if is_late(site, 2)? {
-        return late_scales(site, op, 2, &axes);
+    if is_late(reader, 2)? {
+        return late_scales(reader, op, 2, &axes);
     }
-    if is_late(site, 3)? {
+    if is_late(reader, 3)? {
         if policy != "stretch" {
             let text = format!("`keep_aspect_ratio_policy` is {policy}, and its sizes are computed at run time");
             return Err(Refusal::Unsupported(text));
         }
-        return late_sizes(site, op, &axes);
+        return late_sizes(reader, op, &axes);
     }
     // An operand of no elements stands for one that is left out.
-    let scales = known_floats(site, 2, "scales")?.filter(|scales| !scales.is_empty());
-    let sizes = site.known_ints(3, "sizes")?.filter(|sizes| !sizes.is_empty());
+    let scales = known_floats(reader, 2, "scales")?.filter(|scales| !scales.is_empty());
+    let sizes = reader.known_ints(3, "sizes")?.filter(|sizes| !sizes.is_empty());
     match (scales, sizes) {
         (Some(scales), None) => op.scales = spread(&axes, scales, vec![1.0; shape.len()])?,
         (None, Some(sizes)) if policy == "stretch" => op.sizes = spread(&axes, sizes, extents(&shape, &axes)?)?.into(),
@@ -135,49 +135,54 @@ fn resize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             ));
         }
     }
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }
 
 /// True if a run finds the elements of an operand that has some.
-fn is_late(site: &mut NodeReader<'_, '_>, position: usize) -> Result<bool, Refusal> {
-    if !site.has(position) || site.constant(position)?.is_some() {
+fn is_late(reader: &mut OperatorReader<'_, '_>, position: usize) -> Result<bool, Refusal> {
+    if !reader.has(position) || reader.constant(position)?.is_some() {
         return Ok(false);
     }
-    Ok(site.ty(position)?.shape[..] != [Dim::Fixed(0)])
+    Ok(reader.ty(position)?.shape[..] != [Dim::Fixed(0)])
 }
 
 /// The scales of some axes are an operand, and those of the others 1.
-fn late_scales(site: &mut NodeReader<'_, '_>, mut op: Resize, position: usize, axes: &[usize]) -> Result<(), Refusal> {
-    let rank = site.rank(0)?;
+fn late_scales(
+    reader: &mut OperatorReader<'_, '_>,
+    mut op: Resize,
+    position: usize,
+    axes: &[usize],
+) -> Result<(), Refusal> {
+    let rank = reader.rank(0)?;
     op.scales = spread(axes, vec![0.0; axes.len()], vec![1.0; rank])?;
     let mut list = Arg::Operand(position);
     if !axes.iter().copied().eq(0..rank) {
-        let one = Arg::Constant(site.floats_of(&[1], &[1.0])?);
-        list = site.late_spread(&list, axes, vec![one; rank])?;
+        let one = Arg::Constant(reader.floats_of(&[1], &[1.0])?);
+        list = reader.late_spread(&list, axes, vec![one; rank])?;
     }
-    site.finish(op, &[Arg::Operand(0), list])
+    reader.finish(op, &[Arg::Operand(0), list])
 }
 
 /// The extents of some axes are an operand, and the others stay.
-fn late_sizes(site: &mut NodeReader<'_, '_>, mut op: Resize, axes: &[usize]) -> Result<(), Refusal> {
-    let shape = site.ty(0)?.shape;
-    let known = site.late_list(3)?.unwrap_or_default();
+fn late_sizes(reader: &mut OperatorReader<'_, '_>, mut op: Resize, axes: &[usize]) -> Result<(), Refusal> {
+    let shape = reader.ty(0)?.shape;
+    let known = reader.late_list(3)?.unwrap_or_default();
     let extents = shape.iter().map(|dim| dim.fixed().map_or(-1, |extent| extent as i64));
     op.sizes = spread(axes, known, extents.collect())?.into();
-    let mut list = site.indices(3)?;
+    let mut list = reader.indices(3)?;
     if !axes.iter().copied().eq(0..shape.len()) {
         let mut all = Vec::new();
         for axis in 0..shape.len() {
-            all.push(site.extent_at(&Arg::Operand(0), axis)?);
+            all.push(reader.extent_at(&Arg::Operand(0), axis)?);
         }
-        list = site.late_spread(&list, axes, all)?;
+        list = reader.late_spread(&list, axes, all)?;
     }
-    site.finish(op, &[Arg::Operand(0), list])
+    reader.finish(op, &[Arg::Operand(0), list])
 }
 
 /// The region of an operand of `rank` axes: begins and ends of `axes` are an operand, the other axes are whole.
-fn region(site: &mut NodeReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Region, Refusal> {
-    let given = known_floats(site, 1, "region")?.unwrap_or_default();
+fn region(reader: &mut OperatorReader<'_, '_>, axes: &[usize], rank: usize, beside: f32) -> Result<Region, Refusal> {
+    let given = known_floats(reader, 1, "region")?.unwrap_or_default();
     if given.len() != 2 * axes.len() {
         let text = format!("{} numbers of a region, for {} axes", given.len(), axes.len());
         return Err(Refusal::invalid(ReasonCode::Resize, text));
@@ -213,8 +218,8 @@ fn kept_ratio(policy: &str, shape: &Shape, axes: &[usize], sizes: &[i64]) -> Res
 }
 
 /// A list of floats that is an operand.
-fn known_floats(site: &mut NodeReader<'_, '_>, position: usize, what: &str) -> Result<Option<Vec<f32>>, Refusal> {
-    let Some(tensor) = site.known(position, what)? else {
+fn known_floats(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<Option<Vec<f32>>, Refusal> {
+    let Some(tensor) = reader.known(position, what)? else {
         return Ok(None);
     };
     let values = tensor

@@ -1,7 +1,7 @@
 //! Rotary embedding of positions.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::smallvec;
 use strait_core::op::{Concat, Gather, Identity, Op, Reshape, Slice};
 use strait_core::{Elem, ReasonCode};
@@ -10,14 +10,14 @@ pub(super) const ROWS: &[Row] = &[Row::new("RotaryEmbedding", 23, rotary_embeddi
 
 /// Turns pairs of elements by angles: (cos·a − sin·b, sin·a + cos·b). Pairs are the elements of two halves, or, interleaved,
 /// neighbours. Elements from `rotary_embedding_dim` on stay.
-fn rotary_embedding(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let interleaved = site.flag("interleaved")?;
-    let heads = site.int("num_heads")?.unwrap_or(0);
-    let rank = site.rank(0)?;
+fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let interleaved = reader.flag("interleaved")?;
+    let heads = reader.int("num_heads")?.unwrap_or(0);
+    let rank = reader.rank(0)?;
     // [batch, heads, positions, size], or [batch, positions, heads·size].
     let (x, head_axis) = match rank {
         4 => (Arg::Operand(0), 1),
-        3 if heads > 0 => (site.reshaped(&Arg::Operand(0), &[0, 0, heads, -1])?, 2),
+        3 if heads > 0 => (reader.reshaped(&Arg::Operand(0), &[0, 0, heads, -1])?, 2),
         3 => return Err(Refusal::invalid(ReasonCode::Blocks, "`num_heads` is missing")),
         _ => {
             return Err(Refusal::invalid(
@@ -26,8 +26,8 @@ fn rotary_embedding(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             ));
         }
     };
-    let size = site.extents(&x)?.last().copied().unwrap_or(0);
-    let turned = match site.int("rotary_embedding_dim")?.unwrap_or(0) {
+    let size = reader.extents(&x)?.last().copied().unwrap_or(0);
+    let turned = match reader.int("rotary_embedding_dim")?.unwrap_or(0) {
         0 => size,
         turned => turned,
     };
@@ -37,33 +37,33 @@ fn rotary_embedding(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     }
     let half = turned / 2;
     let mut angle = |operand: usize| -> Result<Arg, Refusal> {
-        let table = match site.has(3) {
+        let table = match reader.has(3) {
             true => {
-                let positions = site.converted(&Arg::Operand(3), Elem::I64)?;
-                site.push(Gather { axis: 0 }, &[Arg::Operand(operand), positions])?
+                let positions = reader.converted(&Arg::Operand(3), Elem::I64)?;
+                reader.push(Gather { axis: 0 }, &[Arg::Operand(operand), positions])?
             }
             false => Arg::Operand(operand),
         };
-        site.unsqueezed(&table, &[head_axis])
+        reader.unsqueezed(&table, &[head_axis])
     };
     let (cos, sin) = (angle(1)?, angle(2)?);
     let moved = match turned == size {
         true => x.clone(),
-        false => site.part(&x, 3, 0, turned)?,
+        false => reader.part(&x, 3, 0, turned)?,
     };
     let (a, b) = match interleaved {
         true => (
-            every_second(site, &moved, 0, turned)?,
-            every_second(site, &moved, 1, turned)?,
+            every_second(reader, &moved, 0, turned)?,
+            every_second(reader, &moved, 1, turned)?,
         ),
-        false => (site.part(&moved, 3, 0, half)?, site.part(&moved, 3, half, turned)?),
+        false => (reader.part(&moved, 3, 0, half)?, reader.part(&moved, 3, half, turned)?),
     };
-    let (cos_a, sin_b) = (site.times(&cos, &a)?, site.times(&sin, &b)?);
-    let (sin_a, cos_b) = (site.times(&sin, &a)?, site.times(&cos, &b)?);
-    let mut parts = [site.minus(&cos_a, &sin_b)?, site.plus(&sin_a, &cos_b)?];
+    let (cos_a, sin_b) = (reader.times(&cos, &a)?, reader.times(&sin, &b)?);
+    let (sin_a, cos_b) = (reader.times(&sin, &a)?, reader.times(&cos, &b)?);
+    let mut parts = [reader.minus(&cos_a, &sin_b)?, reader.plus(&sin_a, &cos_b)?];
     if interleaved {
         for part in &mut parts {
-            *part = site.unsqueezed(part, &[4])?;
+            *part = reader.unsqueezed(part, &[4])?;
         }
     }
     // What is left to do, the last of which is the node's.
@@ -73,7 +73,7 @@ fn rotary_embedding(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         steps.push((Reshape { shape }.into(), Vec::new()));
     }
     if turned != size {
-        let rest = site.part(&x, 3, turned, size)?;
+        let rest = reader.part(&x, 3, turned, size)?;
         steps.push((Concat { axis: 3 }.into(), vec![rest]));
     }
     if rank == 3 {
@@ -89,19 +89,19 @@ fn rotary_embedding(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     };
     for (op, given) in steps {
         let args = operands(given, &result);
-        result = site.push(op, &args)?;
+        result = reader.push(op, &args)?;
     }
     let args = operands(last.1, &result);
-    site.finish(last.0, &args)
+    reader.finish(last.0, &args)
 }
 
 /// Every second element of the last axis, which has so many.
-fn every_second(site: &mut NodeReader<'_, '_>, x: &Arg, start: i64, count: i64) -> Result<Arg, Refusal> {
+fn every_second(reader: &mut OperatorReader<'_, '_>, x: &Arg, start: i64, count: i64) -> Result<Arg, Refusal> {
     let op = Slice {
         starts: smallvec![start],
         ends: smallvec![count],
         axes: smallvec![3],
         steps: smallvec![2],
     };
-    site.push(op, std::slice::from_ref(x))
+    reader.push(op, std::slice::from_ref(x))
 }

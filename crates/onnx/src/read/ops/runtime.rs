@@ -3,7 +3,7 @@
 
 use super::normalization::{layer_normalization, rms_normalization, root_of_squares};
 use super::{Row, conv, functions, masks, matrix, quantized, sample};
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{
     Clip, Elu, Function, HardSigmoid, Identity, LayerNormalization, LeakyRelu, Mul, Op, Relu, Unary,
@@ -11,9 +11,11 @@ use strait_core::op::{
 use strait_import::matrix_product;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::of_runtime("Gelu", |site| site.finish(unary(Function::Gelu), &[Arg::Operand(0)])),
-    Row::of_runtime("BiasGelu", |site| biased(site, Function::Gelu)),
-    Row::of_runtime("FastGelu", |site| biased(site, Function::GeluTanh)),
+    Row::of_runtime("Gelu", |reader| {
+        reader.finish(unary(Function::Gelu), &[Arg::Operand(0)])
+    }),
+    Row::of_runtime("BiasGelu", |reader| biased(reader, Function::Gelu)),
+    Row::of_runtime("FastGelu", |reader| biased(reader, Function::GeluTanh)),
     Row::of_runtime("QuickGelu", quick_gelu),
     Row::of_runtime("FusedMatMul", fused_matmul),
     Row::of_runtime("TransposeMatMul", fused_matmul),
@@ -37,51 +39,51 @@ fn unary(function: Function) -> Op {
 }
 
 /// A function of a sum, whose second operand may be left out.
-fn biased(site: &mut NodeReader<'_, '_>, function: Function) -> Result<(), Refusal> {
-    let x = match site.has(1) {
-        true => site.plus(&Arg::Operand(0), &Arg::Operand(1))?,
+fn biased(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
+    let x = match reader.has(1) {
+        true => reader.plus(&Arg::Operand(0), &Arg::Operand(1))?,
         false => Arg::Operand(0),
     };
-    site.finish(unary(function), &[x])
+    reader.finish(unary(function), &[x])
 }
 
 /// x · sigmoid(alpha · x).
-fn quick_gelu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let (x, alpha) = (Arg::Operand(0), site.float("alpha")?.unwrap_or(1.702));
-    let scaled = site.scaled(&x, alpha.into())?;
-    let gate = site.function(Function::Sigmoid, &scaled)?;
-    site.finish(Mul::float(), &[x, gate])
+fn quick_gelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let (x, alpha) = (Arg::Operand(0), reader.float("alpha")?.unwrap_or(1.702));
+    let scaled = reader.scaled(&x, alpha.into())?;
+    let gate = reader.function(Function::Sigmoid, &scaled)?;
+    reader.finish(Mul::float(), &[x, gate])
 }
 
 /// alpha · A · B, of which each may be turned round: its last two axes, and before that its first axis to behind those of the
 /// batch.
-fn fused_matmul(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let alpha = f64::from(site.float("alpha")?.unwrap_or(1.0));
-    let mut a = turned(site, 0, "transA", "transBatchA")?;
-    let mut b = turned(site, 1, "transB", "transBatchB")?;
+fn fused_matmul(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let alpha = f64::from(reader.float("alpha")?.unwrap_or(1.0));
+    let mut a = turned(reader, 0, "transA", "transBatchA")?;
+    let mut b = turned(reader, 1, "transB", "transBatchB")?;
     // A constant takes the factor, and the product is one op.
-    match [site.constant(0)?, site.constant(1)?] {
+    match [reader.constant(0)?, reader.constant(1)?] {
         _ if alpha == 1.0 => {}
-        [_, Some(_)] => b = site.scaled(&b, alpha)?,
-        [Some(_), None] => a = site.scaled(&a, alpha)?,
+        [_, Some(_)] => b = reader.scaled(&b, alpha)?,
+        [Some(_), None] => a = reader.scaled(&a, alpha)?,
         [None, None] => {
-            let product = site.product(&a, &b)?;
-            let alpha = site.number(&product, alpha)?;
-            return site.finish(Mul::float(), &[product, alpha]);
+            let product = reader.product(&a, &b)?;
+            let alpha = reader.number(&product, alpha)?;
+            return reader.finish(Mul::float(), &[product, alpha]);
         }
     }
-    site.finish(matrix_product(), &[a, b])
+    reader.finish(matrix_product(), &[a, b])
 }
 
 fn turned(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     position: usize,
     last: &'static str,
     batch: &'static str,
 ) -> Result<Arg, Refusal> {
-    let (last, batch) = (site.flag(last)?, site.flag(batch)?);
+    let (last, batch) = (reader.flag(last)?, reader.flag(batch)?);
     let x = Arg::Operand(position);
-    let rank = site.rank(position)?;
+    let rank = reader.rank(position)?;
     let mut axes: Vec<u32> = (0..rank as u32).collect();
     if batch && rank < 3 {
         return Err(Refusal::invalid(
@@ -98,36 +100,40 @@ fn turned(
     }
     match axes.is_sorted() {
         true => Ok(x),
-        false => site.transposed(&x, &axes),
+        false => reader.transposed(&x, &axes),
     }
 }
 
-fn fused_gemm(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let op = matrix::product(site)?;
+fn fused_gemm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let op = matrix::product(reader)?;
     let numbers = [
-        site.float("activation_alpha")?,
-        site.float("activation_beta")?,
-        site.float("activation_gamma")?,
+        reader.float("activation_alpha")?,
+        reader.float("activation_beta")?,
+        reader.float("activation_gamma")?,
     ];
-    let product = site.push(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])?;
-    finish_activated(site, product, numbers.map(Option::unwrap_or_default))
+    let product = reader.push(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])?;
+    finish_activated(reader, product, numbers.map(Option::unwrap_or_default))
 }
 
 /// activation(conv(X, W) + B + Z).
-fn fused_conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let op = conv::convolution(site)?;
-    let numbers = site.floats("activation_params")?.unwrap_or_default();
+fn fused_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let op = conv::convolution(reader)?;
+    let numbers = reader.floats("activation_params")?.unwrap_or_default();
     let numbers = [0, 1, 2].map(|index| numbers.get(index).copied().unwrap_or_default());
-    let mut sum = site.push(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])?;
-    if site.has(3) {
-        sum = site.plus(&sum, &Arg::Operand(3))?;
+    let mut sum = reader.push(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])?;
+    if reader.has(3) {
+        sum = reader.plus(&sum, &Arg::Operand(3))?;
     }
-    finish_activated(site, sum, numbers)
+    finish_activated(reader, sum, numbers)
 }
 
 /// The function behind a fused operator, with the numbers that ONNX Runtime gives it in this order.
-fn finish_activated(site: &mut NodeReader<'_, '_>, x: Arg, [alpha, beta, gamma]: [f32; 3]) -> Result<(), Refusal> {
-    let op: Op = match site.text("activation", "")? {
+fn finish_activated(
+    reader: &mut OperatorReader<'_, '_>,
+    x: Arg,
+    [alpha, beta, gamma]: [f32; 3],
+) -> Result<(), Refusal> {
+    let op: Op = match reader.text("activation", "")? {
         "" => Identity {}.into(),
         "Relu" => Relu {}.into(),
         "Sigmoid" => unary(Function::Sigmoid),
@@ -137,36 +143,36 @@ fn finish_activated(site: &mut NodeReader<'_, '_>, x: Arg, [alpha, beta, gamma]:
         "LeakyRelu" => LeakyRelu { alpha }.into(),
         "HardSigmoid" => HardSigmoid { alpha, beta }.into(),
         "Clip" => Clip { min: alpha, max: beta }.into(),
-        "Selu" => return functions::scaled_elu(site, &x, alpha, gamma),
-        "Softsign" => return functions::softsign(site, x),
-        "ThresholdedRelu" => return masks::above(site, x, alpha),
+        "Selu" => return functions::scaled_elu(reader, &x, alpha, gamma),
+        "Softsign" => return functions::softsign(reader, x),
+        "ThresholdedRelu" => return masks::above(reader, x, alpha),
         other => return Err(Refusal::Unsupported(format!("`activation` is {other}"))),
     };
-    site.finish(op, &[x])
+    reader.finish(op, &[x])
 }
 
 /// The sum of two operands and of a bias that may be left out, which is the fourth result, too.
-fn skip(site: &mut NodeReader<'_, '_>, bias: usize) -> Result<Arg, Refusal> {
-    let mut sum = site.plus(&Arg::Operand(0), &Arg::Operand(1))?;
-    if site.has(bias) {
-        sum = site.plus(&sum, &Arg::Operand(bias))?;
+fn skip(reader: &mut OperatorReader<'_, '_>, bias: usize) -> Result<Arg, Refusal> {
+    let mut sum = reader.plus(&Arg::Operand(0), &Arg::Operand(1))?;
+    if reader.has(bias) {
+        sum = reader.plus(&sum, &Arg::Operand(bias))?;
     }
-    site.finish_result(3, Identity {}, std::slice::from_ref(&sum))?;
+    reader.finish_result(3, Identity {}, std::slice::from_ref(&sum))?;
     Ok(sum)
 }
 
-fn skip_layer_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let epsilon = site.float("epsilon")?.unwrap_or(SKIP_EPSILON);
-    let sum = skip(site, 4)?;
+fn skip_layer_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let epsilon = reader.float("epsilon")?.unwrap_or(SKIP_EPSILON);
+    let sum = skip(reader, 4)?;
     let op = LayerNormalization { axis: -1, epsilon };
-    site.finish_result(0, op, &[sum, Arg::Operand(2), Arg::Operand(3)])
+    reader.finish_result(0, op, &[sum, Arg::Operand(2), Arg::Operand(3)])
 }
 
 /// By the root of the mean of squares.
-fn skip_rms_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let epsilon = site.float("epsilon")?.unwrap_or(SKIP_EPSILON);
-    let sum = skip(site, 3)?;
-    let root = root_of_squares(site, &sum, &[-1], epsilon)?;
-    let normal = site.over(&sum, &root)?;
-    site.finish_result(0, Mul::float(), &[normal, Arg::Operand(2)])
+fn skip_rms_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let epsilon = reader.float("epsilon")?.unwrap_or(SKIP_EPSILON);
+    let sum = skip(reader, 3)?;
+    let root = root_of_squares(reader, &sum, &[-1], epsilon)?;
+    let normal = reader.over(&sum, &root)?;
+    reader.finish_result(0, Mul::float(), &[normal, Arg::Operand(2)])
 }

@@ -1,7 +1,7 @@
 //! Samples and regions of images.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::op::{Border, Cast, GridSample, RoiAlign, RoiMode, Sampling, Slice, Squeeze};
 use strait_core::{Elem, ReasonCode};
 
@@ -12,9 +12,9 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// The modes have other words from operator set 20 on.
-pub(super) fn grid_sample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let newer = site.opset() >= 20;
-    let mode = match site.text("mode", if newer { "linear" } else { "bilinear" })? {
+pub(super) fn grid_sample(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let newer = reader.opset() >= 20;
+    let mode = match reader.text("mode", if newer { "linear" } else { "bilinear" })? {
         "nearest" => Sampling::Nearest,
         "linear" if newer => Sampling::Linear,
         "bilinear" if !newer => Sampling::Linear,
@@ -22,26 +22,26 @@ pub(super) fn grid_sample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> 
         "bicubic" if !newer => Sampling::Cubic,
         other => return Err(Refusal::Unsupported(format!("`mode` is {other}"))),
     };
-    let border = match site.text("padding_mode", "zeros")? {
+    let border = match reader.text("padding_mode", "zeros")? {
         "zeros" => Border::Zeros,
         "border" => Border::Edge,
         "reflection" => Border::Reflection,
         other => return Err(Refusal::Unsupported(format!("`padding_mode` is {other}"))),
     };
-    let align_corners = site.flag("align_corners")?;
+    let align_corners = reader.flag("align_corners")?;
     let op = GridSample {
         mode,
         border,
         align_corners,
     };
-    site.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
+    reader.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
 /// Corners are shifted by half an element from operator set 16 on, unless an attribute says otherwise.
-fn roi_align(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let half_pixel = match site.opset() {
+fn roi_align(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let half_pixel = match reader.opset() {
         ..16 => false,
-        _ => match site.text("coordinate_transformation_mode", "half_pixel")? {
+        _ => match reader.text("coordinate_transformation_mode", "half_pixel")? {
             "half_pixel" => true,
             "output_half_pixel" => false,
             other => {
@@ -51,21 +51,21 @@ fn roi_align(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             }
         },
     };
-    let mode = match site.text("mode", "avg")? {
+    let mode = match reader.text("mode", "avg")? {
         "avg" => RoiMode::Average,
         "max" => RoiMode::Maximum,
         other => return Err(Refusal::Unsupported(format!("`mode` is {other}"))),
     };
     let op = RoiAlign {
         mode,
-        height: count(site.int("output_height")?.unwrap_or(1))?,
-        width: count(site.int("output_width")?.unwrap_or(1))?,
-        sampling: count(site.int("sampling_ratio")?.unwrap_or(0))?,
-        scale: site.float("spatial_scale")?.unwrap_or(1.0),
+        height: count(reader.int("output_height")?.unwrap_or(1))?,
+        width: count(reader.int("output_width")?.unwrap_or(1))?,
+        sampling: count(reader.int("sampling_ratio")?.unwrap_or(0))?,
+        scale: reader.float("spatial_scale")?.unwrap_or(1.0),
         half_pixel,
     };
-    let images = site.indices(2)?;
-    site.finish(op, &[Arg::Operand(0), Arg::Operand(1), images])
+    let images = reader.indices(2)?;
+    reader.finish(op, &[Arg::Operand(0), Arg::Operand(1), images])
 }
 
 fn count(number: i64) -> Result<u32, Refusal> {
@@ -73,8 +73,8 @@ fn count(number: i64) -> Result<u32, Refusal> {
 }
 
 /// The image of a region stands in front of its corners.
-fn max_roi_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let &[height, width] = site.ints("pooled_shape")?.unwrap_or_default() else {
+fn max_roi_pool(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let &[height, width] = reader.ints("pooled_shape")?.unwrap_or_default() else {
         return Err(Refusal::invalid(
             ReasonCode::Operands,
             "`pooled_shape` is not a height and a width",
@@ -85,21 +85,21 @@ fn max_roi_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         height: count(height)?,
         width: count(width)?,
         sampling: 0,
-        scale: site.float("spatial_scale")?.unwrap_or(1.0),
+        scale: reader.float("spatial_scale")?.unwrap_or(1.0),
         half_pixel: false,
     };
-    let columns = |site: &mut NodeReader<'_, '_>, from: i64, to: i64| {
+    let columns = |reader: &mut OperatorReader<'_, '_>, from: i64, to: i64| {
         let op = Slice {
             starts: [from].as_slice().into(),
             ends: [to].as_slice().into(),
             axes: [1].as_slice().into(),
             steps: [1].as_slice().into(),
         };
-        site.push(op, &[Arg::Operand(1)])
+        reader.push(op, &[Arg::Operand(1)])
     };
-    let (images, corners) = (columns(site, 0, 1)?, columns(site, 1, 5)?);
+    let (images, corners) = (columns(reader, 0, 1)?, columns(reader, 1, 5)?);
     let axes = [1].as_slice().into();
-    let images = site.push(Squeeze { axes }, &[images])?;
-    let images = site.push(Cast { to: Elem::I64 }, &[images])?;
-    site.finish(op, &[Arg::Operand(0), corners, images])
+    let images = reader.push(Squeeze { axes }, &[images])?;
+    let images = reader.push(Cast { to: Elem::I64 }, &[images])?;
+    reader.finish(op, &[Arg::Operand(0), corners, images])
 }

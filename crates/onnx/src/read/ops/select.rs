@@ -1,7 +1,7 @@
 //! Parts of tensors: joined, cut, padded and picked.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::Dim;
 use strait_core::ReasonCode;
@@ -14,65 +14,65 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Gather", 1, gather).and(&[11, 13]),
 ];
 
-fn concat(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = site
+fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = reader
         .int("axis")?
         .ok_or_else(|| Refusal::invalid(ReasonCode::Axis, "`axis` is missing"))?;
-    let operands: Vec<Arg> = (0..site.operand_count()).map(Arg::Operand).collect();
+    let operands: Vec<Arg> = (0..reader.operand_count()).map(Arg::Operand).collect();
     // Files have it so where two grids of one value follow each other, to keep runtimes from making one of them.
-    if operands.len() == 1 && site.finish_between_grids()? {
+    if operands.len() == 1 && reader.finish_between_grids()? {
         return Ok(());
     }
-    site.finish(Concat { axis }, &operands)?;
+    reader.finish(Concat { axis }, &operands)?;
     // Shapes are joined of numbers that are known and of others.
     match axis {
-        0 | -1 => site.note_joined(operands.len()),
+        0 | -1 => reader.note_joined(operands.len()),
         _ => Ok(()),
     }
 }
 
 /// The extents are an attribute up to operator set 12 and an operand from 13 on. Where they are not given, the pieces are
 /// equal; from 18 on the last one may be smaller, and `num_outputs` says how many there are.
-fn split(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = site.int("axis")?.unwrap_or(0);
-    let count = match site.int("num_outputs")? {
-        Some(count) if usize::try_from(count) != Ok(site.result_count()) => {
+fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = reader.int("axis")?.unwrap_or(0);
+    let count = match reader.int("num_outputs")? {
+        Some(count) if usize::try_from(count) != Ok(reader.result_count()) => {
             let text = format!(
                 "`num_outputs` is {count}, but there are {} results",
-                site.result_count()
+                reader.result_count()
             );
             return Err(Refusal::invalid(ReasonCode::Split, text));
         }
-        _ => site.result_count() as i64,
+        _ => reader.result_count() as i64,
     };
-    let sizes = match site.list("split", 1, 13)? {
+    let sizes = match reader.list("split", 1, 13)? {
         Some(sizes) => sizes,
         None => {
-            let extent = extent(site, axis)?;
+            let extent = extent(reader, axis)?;
             let piece = extent
                 .checked_add(count - 1)
                 .map(|sum| sum / count.max(1))
                 .unwrap_or(extent);
             let last = extent - piece.saturating_mul(count - 1);
-            if last < 0 || (site.opset() < 18 && last != piece) {
+            if last < 0 || (reader.opset() < 18 && last != piece) {
                 let text = format!("an extent of {extent} cannot be split into {count} equal pieces");
                 return Err(Refusal::invalid(ReasonCode::Split, text));
             }
-            let equal = std::iter::repeat_n(piece, site.result_count().saturating_sub(1));
+            let equal = std::iter::repeat_n(piece, reader.result_count().saturating_sub(1));
             equal.chain([last]).collect()
         }
     };
-    if sizes.len() != site.result_count() {
-        let text = format!("{} pieces for {} results", sizes.len(), site.result_count());
+    if sizes.len() != reader.result_count() {
+        let text = format!("{} pieces for {} results", sizes.len(), reader.result_count());
         return Err(Refusal::invalid(ReasonCode::Split, text));
     }
     let sizes = sizes.into();
-    site.finish(Split { axis, sizes }, &[Arg::Operand(0)])
+    reader.finish(Split { axis, sizes }, &[Arg::Operand(0)])
 }
 
 /// The extent of an axis of operand 0.
-fn extent(site: &mut NodeReader<'_, '_>, axis: i64) -> Result<i64, Refusal> {
-    let shape = site.ty(0)?.shape;
+fn extent(reader: &mut OperatorReader<'_, '_>, axis: i64) -> Result<i64, Refusal> {
+    let shape = reader.ty(0)?.shape;
     let position = if axis < 0 { axis + shape.len() as i64 } else { axis };
     match usize::try_from(position).ok().and_then(|p| shape.get(p)) {
         None => Err(Refusal::invalid(
@@ -90,30 +90,30 @@ fn extent(site: &mut NodeReader<'_, '_>, axis: i64) -> Result<i64, Refusal> {
 }
 
 /// The positions are attributes up to operator set 9, operands from 10 on.
-fn slice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let missing = || Refusal::invalid(ReasonCode::Slice, "the positions are missing");
-    if site.opset() >= 10
-        && let Some(bounds) = site.late_list(1)?.or(site.late_list(2)?)
+    if reader.opset() >= 10
+        && let Some(bounds) = reader.late_list(1)?.or(reader.late_list(2)?)
     {
-        let axes = site.known_ints(3, "axes")?;
-        let steps = site.known_ints(4, "steps")?;
+        let axes = reader.known_ints(3, "axes")?;
+        let steps = reader.known_ints(4, "steps")?;
         let op = Slice {
             starts: SmallVec::new(),
             ends: SmallVec::new(),
             axes: axes.unwrap_or_else(|| (0..bounds.len() as i64).collect()).into(),
             steps: steps.unwrap_or_else(|| vec![1; bounds.len()]).into(),
         };
-        let args = site.late_operands(&[1, 2])?;
-        return site.finish(op, &args);
+        let args = reader.late_operands(&[1, 2])?;
+        return reader.finish(op, &args);
     }
-    let starts = site.list("starts", 1, 10)?.ok_or_else(missing)?;
-    let ends = site.list("ends", 2, 10)?.ok_or_else(missing)?;
-    let axes = site
+    let starts = reader.list("starts", 1, 10)?.ok_or_else(missing)?;
+    let ends = reader.list("ends", 2, 10)?.ok_or_else(missing)?;
+    let axes = reader
         .list("axes", 3, 10)?
         .unwrap_or_else(|| (0..starts.len() as i64).collect());
-    let steps = match site.opset() {
+    let steps = match reader.opset() {
         ..10 => None,
-        _ => site.known_ints(4, "steps")?,
+        _ => reader.known_ints(4, "steps")?,
     };
     let steps = steps.unwrap_or_else(|| vec![1; starts.len()]);
     let op = Slice {
@@ -122,12 +122,12 @@ fn slice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         axes: axes.into(),
         steps: steps.into(),
     };
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }
 
 /// Indices are 64 bits wide in the IR.
-fn gather(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = site.int("axis")?.unwrap_or(0);
-    let indices = site.indices(1)?;
-    site.finish(Gather { axis }, &[Arg::Operand(0), indices])
+fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = reader.int("axis")?.unwrap_or(0);
+    let indices = reader.indices(1)?;
+    reader.finish(Gather { axis }, &[Arg::Operand(0), indices])
 }

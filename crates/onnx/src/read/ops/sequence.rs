@@ -1,7 +1,7 @@
 //! Steps of sequences that are moved by numbers that come with each sequence.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{BinaryFunction, Combination, Expand, Scatter, ScatterBy};
 
@@ -11,10 +11,10 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Step t of a sequence of length n is its step n − 1 − t, and behind the length what it was.
-fn reverse_sequence(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn reverse_sequence(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let (batch_axis, time_axis) = (
-        site.int("batch_axis")?.unwrap_or(1),
-        site.int("time_axis")?.unwrap_or(0),
+        reader.int("batch_axis")?.unwrap_or(1),
+        reader.int("time_axis")?.unwrap_or(0),
     );
     let (batch, time) = match (batch_axis, time_axis) {
         (0, 1) => (0, 1),
@@ -24,46 +24,46 @@ fn reverse_sequence(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             return Err(Refusal::invalid(ReasonCode::Axis, text));
         }
     };
-    let lengths = site.indices(1)?;
-    site.finish_reversed(&lengths, batch, time)
+    let lengths = reader.indices(1)?;
+    reader.finish_reversed(&lengths, batch, time)
 }
 
 /// The steps of a sequence put into a longer one, from the position on that comes with the sequence, or from 0 on. Where the
 /// mode is circular, those that do not fit go on at the begin.
-fn tensor_scatter(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let rank = site.rank(0)?;
-    let axis = site.int("axis")?.unwrap_or(-2);
-    let axis = site.axis(axis, rank)?;
-    let is_circular = match site.text("mode", "linear")? {
+fn tensor_scatter(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let rank = reader.rank(0)?;
+    let axis = reader.int("axis")?.unwrap_or(-2);
+    let axis = reader.axis(axis, rank)?;
+    let is_circular = match reader.text("mode", "linear")? {
         "linear" => false,
         "circular" => true,
         other => return Err(Refusal::Unsupported(format!("`mode` is {other}"))),
     };
-    let (past, update) = (site.extents(&Arg::Operand(0))?, site.extents(&Arg::Operand(1))?);
+    let (past, update) = (reader.extents(&Arg::Operand(0))?, reader.extents(&Arg::Operand(1))?);
     if axis == 0 || update.len() != rank {
         let text = format!("steps of {update:?} are put along axis {axis} into {past:?}");
         return Err(Refusal::invalid(ReasonCode::Axis, text));
     }
     let (length, steps) = (past[axis], update[axis]);
-    let mut place = site.counted(&[1, steps.unsigned_abs()], steps)?;
-    if site.has(2) {
-        let start = site.indices(2)?;
-        let start = site.reshaped(&start, &[-1, 1])?;
-        place = site.plus(&start, &place)?;
+    let mut place = reader.counted(&[1, steps.unsigned_abs()], steps)?;
+    if reader.has(2) {
+        let start = reader.indices(2)?;
+        let start = reader.reshaped(&start, &[-1, 1])?;
+        place = reader.plus(&start, &place)?;
     }
     if is_circular {
-        let length = site.number(&place, length as f64)?;
-        place = site.binary(BinaryFunction::Modulo, &place, &length)?;
+        let length = reader.number(&place, length as f64)?;
+        place = reader.binary(BinaryFunction::Modulo, &place, &length)?;
     }
     let mut shape = vec![1; rank];
-    (shape[0], shape[axis]) = (if site.has(2) { past[0] } else { 1 }, steps);
-    let place = site.reshaped(&place, &shape)?;
+    (shape[0], shape[axis]) = (if reader.has(2) { past[0] } else { 1 }, steps);
+    let place = reader.reshaped(&place, &shape)?;
     let shape = update.as_slice().into();
-    let place = site.push(Expand { shape }, &[place])?;
+    let place = reader.push(Expand { shape }, &[place])?;
     let op = Scatter {
         by: ScatterBy::Element,
         axis: axis as i64,
         combine: Combination::Replace,
     };
-    site.finish(op, &[Arg::Operand(0), place, Arg::Operand(1)])
+    reader.finish(op, &[Arg::Operand(0), place, Arg::Operand(1)])
 }

@@ -1,7 +1,7 @@
 //! Sequences of tensors: what is put together and taken apart at places that are known is nothing but its tensors.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::smallvec;
 use strait_core::ReasonCode;
 use strait_core::op::{Concat, Identity, Split, Squeeze, Unsqueeze};
@@ -19,11 +19,11 @@ pub(super) const ROWS: &[Row] = &[
 
 /// Pieces of the given extents, or of one given extent, the last one of what is left. Without any each is one position, whose
 /// axis may go.
-fn split(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = site.int("axis")?.unwrap_or(0);
-    let keeps = site.int("keepdims")?.unwrap_or(1) != 0;
+fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = reader.int("axis")?.unwrap_or(0);
+    let keeps = reader.int("keepdims")?.unwrap_or(1) != 0;
     let x = Arg::Operand(0);
-    let extents = site.extents(&x)?;
+    let extents = reader.extents(&x)?;
     let position = if axis < 0 { axis + extents.len() as i64 } else { axis };
     let extent = usize::try_from(position)
         .ok()
@@ -32,28 +32,28 @@ fn split(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         let text = format!("axis {axis} is outside rank {}", extents.len());
         Refusal::invalid(ReasonCode::Axis, text)
     })?;
-    let is_list = site.has(1) && site.rank(1)? == 1;
-    let given = site.known_ints(1, "split")?;
+    let is_list = reader.has(1) && reader.rank(1)? == 1;
+    let given = reader.known_ints(1, "split")?;
     let sizes: Vec<i64> = match (&given, is_list) {
         (Some(sizes), true) => sizes.clone(),
         (Some(size), false) => {
             let size = size.first().copied().filter(|&size| size > 0);
             let size = size.ok_or_else(|| Refusal::invalid(ReasonCode::Split, "a piece has no extent"))?;
-            site.room(&[extent.unsigned_abs() / size.unsigned_abs() + 1])?;
+            reader.room(&[extent.unsigned_abs() / size.unsigned_abs() + 1])?;
             let starts = (0..extent).step_by(usize::try_from(size).unwrap_or(usize::MAX));
             starts.map(|start| size.min(extent - start)).collect()
         }
         (None, _) => {
-            site.room(&[extent.unsigned_abs()])?;
+            reader.room(&[extent.unsigned_abs()])?;
             vec![1; usize::try_from(extent).unwrap_or(0)]
         }
     };
     if sizes.is_empty() {
-        return site.finish_sequence(Vec::new());
+        return reader.finish_sequence(Vec::new());
     }
     let pieces = match sizes.len() {
-        1 => [site.push(Identity {}, &[x])?].into(),
-        _ => site.push_all(
+        1 => [reader.push(Identity {}, &[x])?].into(),
+        _ => reader.push_all(
             Split {
                 axis,
                 sizes: sizes.into(),
@@ -65,68 +65,68 @@ fn split(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     for piece in pieces {
         tensors.push(match keeps || given.is_some() {
             true => piece,
-            false => site.push(Squeeze { axes: smallvec![axis] }, &[piece])?,
+            false => reader.push(Squeeze { axes: smallvec![axis] }, &[piece])?,
         });
     }
-    site.finish_sequence(tensors)
+    reader.finish_sequence(tensors)
 }
 
-fn construct(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let tensors = (0..site.operand_count()).map(Arg::Operand).collect();
-    site.finish_sequence(tensors)
+fn construct(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let tensors = (0..reader.operand_count()).map(Arg::Operand).collect();
+    reader.finish_sequence(tensors)
 }
 
-fn empty(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    site.int("dtype")?;
-    site.finish_sequence(Vec::new())
+fn empty(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.int("dtype")?;
+    reader.finish_sequence(Vec::new())
 }
 
 /// In front of a place, or behind the last.
-fn insert(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let mut tensors = site.sequence(0)?;
-    let place = site.place_in_sequence(2, tensors.len() + 1)?;
+fn insert(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let mut tensors = reader.sequence(0)?;
+    let place = reader.place_in_sequence(2, tensors.len() + 1)?;
     tensors.insert(place.unwrap_or(tensors.len()), Arg::Operand(1));
-    site.finish_sequence(tensors)
+    reader.finish_sequence(tensors)
 }
 
-fn erase(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let mut tensors = site.sequence(0)?;
+fn erase(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let mut tensors = reader.sequence(0)?;
     let last = tensors.len().checked_sub(1);
-    match site.place_in_sequence(1, tensors.len())?.or(last) {
+    match reader.place_in_sequence(1, tensors.len())?.or(last) {
         Some(place) => tensors.remove(place),
         None => return Err(Refusal::invalid(ReasonCode::Axis, "the sequence is empty")),
     };
-    site.finish_sequence(tensors)
+    reader.finish_sequence(tensors)
 }
 
-fn at(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let mut tensors = site.sequence(0)?;
-    match site.place_in_sequence(1, tensors.len())? {
-        Some(place) => site.finish(Identity {}, &[tensors.swap_remove(place)]),
+fn at(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let mut tensors = reader.sequence(0)?;
+    match reader.place_in_sequence(1, tensors.len())? {
+        Some(place) => reader.finish(Identity {}, &[tensors.swap_remove(place)]),
         None => Err(Refusal::invalid(ReasonCode::MissingOperand, "the position is missing")),
     }
 }
 
-fn length(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let length = site.sequence(0)?.len();
-    let length = site.integers(&[], &[length as i64])?;
-    site.finish_constant(length);
+fn length(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let length = reader.sequence(0)?.len();
+    let length = reader.integers(&[], &[length as i64])?;
+    reader.finish_constant(length);
     Ok(())
 }
 
 /// Side by side along an axis, or along a new one.
-fn concat(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = site.int("axis")?;
+fn concat(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = reader.int("axis")?;
     let axis = axis.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, "the attribute `axis` is missing"))?;
-    let is_new = site.int("new_axis")?.unwrap_or(0) != 0;
-    let mut tensors = site.sequence(0)?;
+    let is_new = reader.int("new_axis")?.unwrap_or(0) != 0;
+    let mut tensors = reader.sequence(0)?;
     if is_new {
         for tensor in &mut tensors {
-            *tensor = site.push(Unsqueeze { axes: smallvec![axis] }, std::slice::from_ref(tensor))?;
+            *tensor = reader.push(Unsqueeze { axes: smallvec![axis] }, std::slice::from_ref(tensor))?;
         }
     }
     if tensors.is_empty() {
         return Err(Refusal::invalid(ReasonCode::MissingOperand, "the sequence is empty"));
     }
-    site.finish(Concat { axis }, &tensors)
+    reader.finish(Concat { axis }, &tensors)
 }

@@ -1,71 +1,71 @@
 //! The same elements under another shape, or in another order of axes.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::op::{Flatten, Reshape, Squeeze, Transpose, Unsqueeze};
 use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Reshape", 5, reshape).and(&[13, 14, 19, 21, 23, 24, 25]),
-    Row::new("Flatten", 1, |site| {
-        let axis = site.int("axis")?.unwrap_or(1);
-        site.finish(Flatten { axis }, &[Arg::Operand(0)])
+    Row::new("Flatten", 1, |reader| {
+        let axis = reader.int("axis")?.unwrap_or(1);
+        reader.finish(Flatten { axis }, &[Arg::Operand(0)])
     })
     .and(&[9, 11, 13, 21, 23, 24, 25]),
-    Row::new("Squeeze", 1, |site| {
-        let axes = site.list("axes", 1, 13)?.unwrap_or_default().into();
-        site.finish(Squeeze { axes }, &[Arg::Operand(0)])
+    Row::new("Squeeze", 1, |reader| {
+        let axes = reader.list("axes", 1, 13)?.unwrap_or_default().into();
+        reader.finish(Squeeze { axes }, &[Arg::Operand(0)])
     })
     .and(&[11, 13, 21, 23, 24, 25]),
-    Row::new("Unsqueeze", 1, |site| {
-        let axes = site.list("axes", 1, 13)?;
+    Row::new("Unsqueeze", 1, |reader| {
+        let axes = reader.list("axes", 1, 13)?;
         let axes = axes
             .ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the axes are missing"))?
             .into();
-        site.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
+        reader.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
     })
     .and(&[11, 13, 21, 23, 24, 25]),
     Row::new("Transpose", 1, transpose).and(&[13, 21, 23, 24, 25]),
 ];
 
-fn reshape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    if let Some(shape) = site.late_list(1)? {
-        site.only("allowzero", 0)?;
-        let args = site.late_operands(&[1])?;
-        return site.finish(Reshape { shape: shape.into() }, &args);
+fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if let Some(shape) = reader.late_list(1)? {
+        reader.only("allowzero", 0)?;
+        let args = reader.late_operands(&[1])?;
+        return reader.finish(Reshape { shape: shape.into() }, &args);
     }
-    let shape = site.known_ints(1, "shape")?;
+    let shape = reader.known_ints(1, "shape")?;
     let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "the shape is missing"))?;
     // Otherwise a 0 copies the extent of the operand.
-    if site.flag("allowzero")? && shape.contains(&0) {
-        return empty(site, &shape);
+    if reader.flag("allowzero")? && shape.contains(&0) {
+        return empty(reader, &shape);
     }
-    site.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)])
+    reader.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
 /// A result without elements, which is a constant whatever the operand is.
-fn empty(site: &mut NodeReader<'_, '_>, shape: &[i64]) -> Result<(), Refusal> {
+fn empty(reader: &mut OperatorReader<'_, '_>, shape: &[i64]) -> Result<(), Refusal> {
     let extents: Option<Vec<u64>> = shape.iter().map(|&extent| u64::try_from(extent).ok()).collect();
-    let ty = site.ty(0)?;
+    let ty = reader.ty(0)?;
     let is_empty = ty.shape.iter().any(|dim| dim.fixed().is_none_or(|extent| extent == 0));
     let extents = extents.filter(|_| is_empty).ok_or_else(|| {
         let text = format!("from {:?} to {shape:?}, where a 0 is an extent", ty.shape);
         Refusal::invalid(ReasonCode::Reshape, text)
     })?;
-    site.room(&extents)?;
-    site.finish_constant(TensorData::new(ty.elem, &extents, bytes::Bytes::new())?);
+    reader.room(&extents)?;
+    reader.finish_constant(TensorData::new(ty.elem, &extents, bytes::Bytes::new())?);
     Ok(())
 }
 
 /// The axes in reverse by default.
-fn transpose(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let rank = site.rank(0)?;
-    let permutation = match site.ints("perm")? {
+fn transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let rank = reader.rank(0)?;
+    let permutation = match reader.ints("perm")? {
         None => (0..rank as u32).rev().collect(),
         Some(axes) => {
             let axes: Result<_, _> = axes.iter().map(|&a| u32::try_from(a)).collect();
             axes.map_err(|_| Refusal::invalid(ReasonCode::Permutation, "`perm` has a negative axis"))?
         }
     };
-    site.finish(Transpose { permutation }, &[Arg::Operand(0)])
+    reader.finish(Transpose { permutation }, &[Arg::Operand(0)])
 }

@@ -1,48 +1,48 @@
 //! Functions along one axis: softmax, its logarithm, and the first of the largest.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::Dim;
 use strait_core::ReasonCode;
 use strait_core::op::{Cast, Flatten, Function, Op, Reduction, Relation, Reshape, Softmax, Sub};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Softmax", 1, |site| {
-        along(site, |_, x, axis| Ok((Softmax { axis }.into(), vec![x])))
+    Row::new("Softmax", 1, |reader| {
+        along(reader, |_, x, axis| Ok((Softmax { axis }.into(), vec![x])))
     })
     .and(&[11, 13]),
-    Row::new("LogSoftmax", 1, |site| along(site, log_softmax)).and(&[11, 13]),
-    Row::new("Hardmax", 1, |site| along(site, hardmax)).and(&[11, 13]),
+    Row::new("LogSoftmax", 1, |reader| along(reader, log_softmax)).and(&[11, 13]),
+    Row::new("Hardmax", 1, |reader| along(reader, hardmax)).and(&[11, 13]),
 ];
 
 /// The last op of a function along an axis, and its operands.
 type Last = (Op, Vec<Arg>);
 
 /// x − max − ln Σ exp(x − max): the logarithm of a quotient of which nothing is lost where it is near to 0.
-fn log_softmax(site: &mut NodeReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
-    let largest = site.reduced(Reduction::Max, &x, &[axis])?;
-    let below = site.minus(&x, &largest)?;
-    let exponentials = site.function(Function::Exp, &below)?;
-    let sum = site.reduced(Reduction::Sum, &exponentials, &[axis])?;
-    let logarithm = site.function(Function::Log, &sum)?;
+fn log_softmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
+    let largest = reader.reduced(Reduction::Max, &x, &[axis])?;
+    let below = reader.minus(&x, &largest)?;
+    let exponentials = reader.function(Function::Exp, &below)?;
+    let sum = reader.reduced(Reduction::Sum, &exponentials, &[axis])?;
+    let logarithm = reader.function(Function::Log, &sum)?;
     Ok((Sub {}.into(), vec![below, logarithm]))
 }
 
 /// 1 for the first of the largest, 0 for all others: the position, among those of the largest, that is the least.
-fn hardmax(site: &mut NodeReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
-    let extents = site.extents(&x)?;
-    let axis = site.axis(axis, extents.len())?;
+fn hardmax(reader: &mut OperatorReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Refusal> {
+    let extents = reader.extents(&x)?;
+    let axis = reader.axis(axis, extents.len())?;
     let extent = extents[axis];
     let mut shape = vec![1; extents.len()];
     shape[axis] = extent.unsigned_abs();
-    let positions = site.counted(&shape, extent)?;
-    let largest = site.reduced(Reduction::Max, &x, &[axis as i64])?;
-    let is_largest = site.compare(Relation::Equal, &x, &largest)?;
-    let behind = site.number(&positions, extent as f64)?;
-    let candidates = site.select(&is_largest, &positions, &behind)?;
-    let first = site.reduced(Reduction::Min, &candidates, &[axis as i64])?;
-    let is_first = site.compare(Relation::Equal, &positions, &first)?;
-    let to = site.arg_type(&x)?.elem;
+    let positions = reader.counted(&shape, extent)?;
+    let largest = reader.reduced(Reduction::Max, &x, &[axis as i64])?;
+    let is_largest = reader.compare(Relation::Equal, &x, &largest)?;
+    let behind = reader.number(&positions, extent as f64)?;
+    let candidates = reader.select(&is_largest, &positions, &behind)?;
+    let first = reader.reduced(Reduction::Min, &candidates, &[axis as i64])?;
+    let is_first = reader.compare(Relation::Equal, &positions, &first)?;
+    let to = reader.arg_type(&x)?.elem;
     Ok((Cast { to }.into(), vec![is_first]))
 }
 
@@ -50,23 +50,23 @@ fn hardmax(site: &mut NodeReader<'_, '_>, x: Arg, axis: i64) -> Result<Last, Ref
 /// is taken as a matrix, [d0·…·d(axis−1), d(axis)·…]. That is along one axis where all but one of them have extent 1, and a
 /// reshape on both sides elsewhere.
 fn along(
-    site: &mut NodeReader<'_, '_>,
-    function: fn(&mut NodeReader<'_, '_>, Arg, i64) -> Result<Last, Refusal>,
+    reader: &mut OperatorReader<'_, '_>,
+    function: fn(&mut OperatorReader<'_, '_>, Arg, i64) -> Result<Last, Refusal>,
 ) -> Result<(), Refusal> {
-    if site.opset() >= 13 {
-        let axis = site.int("axis")?.unwrap_or(-1);
-        let (op, args) = function(site, Arg::Operand(0), axis)?;
-        return site.finish(op, &args);
+    if reader.opset() >= 13 {
+        let axis = reader.int("axis")?.unwrap_or(-1);
+        let (op, args) = function(reader, Arg::Operand(0), axis)?;
+        return reader.finish(op, &args);
     }
-    let axis = site.int("axis")?.unwrap_or(1);
-    let shape = site.ty(0)?.shape;
+    let axis = reader.int("axis")?.unwrap_or(1);
+    let shape = reader.ty(0)?.shape;
     let rank = shape.len() as i64;
-    let first = site.axis(axis, shape.len())? as i64;
+    let first = reader.axis(axis, shape.len())? as i64;
     let mut wide = (first..rank).filter(|&a| shape[a as usize] != Dim::Fixed(1));
     match (wide.next(), wide.next()) {
         (only, None) => {
-            let (op, args) = function(site, Arg::Operand(0), only.unwrap_or(first))?;
-            site.finish(op, &args)
+            let (op, args) = function(reader, Arg::Operand(0), only.unwrap_or(first))?;
+            reader.finish(op, &args)
         }
         _ => {
             // In the shape to return to, a symbolic extent has no number; the operand of the reshape no longer has it.
@@ -77,10 +77,10 @@ fn along(
                     "softmax over several axes of a symbolic shape; bind it to numbers",
                 )
             })?;
-            let matrix = site.push(Flatten { axis: first }, &[Arg::Operand(0)])?;
-            let (op, args) = function(site, matrix, 1)?;
-            let result = site.push(op, &args)?;
-            site.finish(Reshape { shape: back }, &[result])
+            let matrix = reader.push(Flatten { axis: first }, &[Arg::Operand(0)])?;
+            let (op, args) = function(reader, matrix, 1)?;
+            let result = reader.push(op, &args)?;
+            reader.finish(Reshape { shape: back }, &[result])
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Operators that carry a state from one call to the next.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use smallvec::smallvec;
 use strait_core::op::{Concat, Conv, Function, Identity, Slice, Unary};
 use strait_core::{Carrier, ReasonCode, WeightZero};
@@ -12,13 +12,13 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// A convolution of each channel by itself, over the state and the operand behind it; the state becomes the end of both.
-fn causal_conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let activation = match site.text("activation", "none")? {
+fn causal_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let activation = match reader.text("activation", "none")? {
         "none" => None,
         "silu" | "swish" => Some(Function::Silu),
         other => return Err(Refusal::Unsupported(format!("`activation` is {other}"))),
     };
-    let (x, weight) = (site.extents(&Arg::Operand(0))?, site.extents(&Arg::Operand(1))?);
+    let (x, weight) = (reader.extents(&Arg::Operand(0))?, reader.extents(&Arg::Operand(1))?);
     let (&[_, channels, length], &[_, _, taps @ 1..=i64::MAX]) = (x.as_slice(), weight.as_slice()) else {
         return Err(Refusal::invalid(
             ReasonCode::ConvWeight,
@@ -28,26 +28,26 @@ fn causal_conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let state = taps - 1;
     let mut padded = Arg::Operand(0);
     let mut before = state;
-    if site.has(3) {
-        padded = site.joined(&[Arg::Operand(3), padded], 2)?;
+    if reader.has(3) {
+        padded = reader.joined(&[Arg::Operand(3), padded], 2)?;
         before = 0;
-    } else if site.has_result(1) && state > 0 {
+    } else if reader.has_result(1) && state > 0 {
         let pad = strait_core::op::Pad {
             amounts: smallvec![0, 0, state, 0, 0, 0],
             mode: strait_core::op::PadMode::Constant,
             value: 0.0,
         };
-        padded = site.push(pad, &[padded])?;
+        padded = reader.push(pad, &[padded])?;
         before = 0;
     }
-    if site.has_result(1) {
+    if reader.has_result(1) {
         let end = Slice {
             starts: smallvec![length],
             ends: smallvec![length + state],
             axes: smallvec![2],
             steps: smallvec![1],
         };
-        site.finish_result(1, end, &[padded.clone()])?;
+        reader.finish_result(1, end, &[padded.clone()])?;
     }
     let narrow =
         |number: i64| u32::try_from(number).map_err(|_| Refusal::invalid(ReasonCode::Limit, "it is too large"));
@@ -62,10 +62,10 @@ fn causal_conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     };
     let operands = [padded, Arg::Operand(1), Arg::Operand(2)];
     match activation {
-        None => site.finish_result(0, conv, &operands),
+        None => reader.finish_result(0, conv, &operands),
         Some(function) => {
-            let sums = site.push(conv, &operands)?;
-            site.finish_result(0, Unary { function }, &[sums])
+            let sums = reader.push(conv, &operands)?;
+            reader.finish_result(0, Unary { function }, &[sums])
         }
     }
 }
@@ -77,10 +77,10 @@ const MOST_STEPS: i64 = 1024;
 ///
 /// S ← exp(g)·S, where `update_rule` has a gate; S ← S + k·vᵀ, or, with the rule delta, S + k·(β·(v − Sᵀk))ᵀ;
 /// result: scale·qᵀS. Heads of the query share those of keys and values, as many neighbours each.
-fn linear_attention(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
+fn linear_attention(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     // How many positions an implementation takes together.
-    site.ignore(&["chunk_size"]);
-    let (gated, delta) = match site.text("update_rule", "gated_delta")? {
+    reader.ignore(&["chunk_size"]);
+    let (gated, delta) = match reader.text("update_rule", "gated_delta")? {
         "linear" => (false, false),
         "gated" => (true, false),
         "delta" => (false, true),
@@ -88,8 +88,8 @@ fn linear_attention(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         other => return Err(Refusal::Unsupported(format!("`update_rule` is {other}"))),
     };
     let (queries, keys) = (
-        site.int("q_num_heads")?.unwrap_or(0),
-        site.int("kv_num_heads")?.unwrap_or(0),
+        reader.int("q_num_heads")?.unwrap_or(0),
+        reader.int("kv_num_heads")?.unwrap_or(0),
     );
     let invalid = |text: &str| Refusal::invalid(ReasonCode::Blocks, text);
     if keys <= 0 || queries <= 0 || queries % keys != 0 {
@@ -97,7 +97,7 @@ fn linear_attention(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             "the number of heads of the query is no multiple of that of the keys",
         ));
     }
-    let (q, v) = (site.extents(&Arg::Operand(0))?, site.extents(&Arg::Operand(2))?);
+    let (q, v) = (reader.extents(&Arg::Operand(0))?, reader.extents(&Arg::Operand(2))?);
     let (&[batch, steps, q_width], &[_, _, v_width]) = (q.as_slice(), v.as_slice()) else {
         return Err(invalid("query, key and value need rank 3"));
     };
@@ -110,52 +110,52 @@ fn linear_attention(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         )));
     }
     let (d_k, d_v, group) = (q_width / queries, v_width / keys, queries / keys);
-    let scale = match site.float("scale")?.unwrap_or(0.0) {
+    let scale = match reader.float("scale")?.unwrap_or(0.0) {
         0.0 => 1.0 / (d_k as f64).sqrt(),
         scale => scale.into(),
     };
-    let mut state = match site.has(3) {
+    let mut state = match reader.has(3) {
         true => Arg::Operand(3),
         false => {
             let shape = [batch, keys, d_k, d_v].map(i64::unsigned_abs);
-            let count = site.room(&shape)?;
-            Arg::Constant(site.floats_of(&shape, &vec![0.0; count])?)
+            let count = reader.room(&shape)?;
+            Arg::Constant(reader.floats_of(&shape, &vec![0.0; count])?)
         }
     };
     let gates = match gated {
-        true => Some(site.function(Function::Exp, &Arg::Operand(4))?),
+        true => Some(reader.function(Function::Exp, &Arg::Operand(4))?),
         false => None,
     };
-    let query = site.scaled(&Arg::Operand(0), scale)?;
+    let query = reader.scaled(&Arg::Operand(0), scale)?;
     let width = queries
         .checked_mul(d_v)
         .ok_or_else(|| invalid("the result is too large"))?;
     let mut results = Vec::new();
     for step in 0..steps {
-        let at = |site: &mut NodeReader<'_, '_>, x: &Arg, shape: [i64; 4]| -> Result<Arg, Refusal> {
-            let row = site.part(x, 1, step, step + 1)?;
-            site.reshaped(&row, &shape)
+        let at = |reader: &mut OperatorReader<'_, '_>, x: &Arg, shape: [i64; 4]| -> Result<Arg, Refusal> {
+            let row = reader.part(x, 1, step, step + 1)?;
+            reader.reshaped(&row, &shape)
         };
-        let q = at(site, &query, [0, keys, group, d_k])?;
-        let k = at(site, &Arg::Operand(1), [0, keys, d_k, 1])?;
-        let mut v = at(site, &Arg::Operand(2), [0, keys, 1, d_v])?;
+        let q = at(reader, &query, [0, keys, group, d_k])?;
+        let k = at(reader, &Arg::Operand(1), [0, keys, d_k, 1])?;
+        let mut v = at(reader, &Arg::Operand(2), [0, keys, 1, d_v])?;
         if let Some(gates) = &gates {
             // One number for a head, or one for each row of its state.
-            let gate = at(site, gates, [0, keys, -1, 1])?;
-            state = site.times(&state, &gate)?;
+            let gate = at(reader, gates, [0, keys, -1, 1])?;
+            state = reader.times(&state, &gate)?;
         }
         if delta {
-            let row = at(site, &Arg::Operand(1), [0, keys, 1, d_k])?;
-            let known = site.product(&row, &state)?;
-            let new = site.minus(&v, &known)?;
-            let beta = at(site, &Arg::Operand(5), [0, -1, 1, 1])?;
-            v = site.times(&beta, &new)?;
+            let row = at(reader, &Arg::Operand(1), [0, keys, 1, d_k])?;
+            let known = reader.product(&row, &state)?;
+            let new = reader.minus(&v, &known)?;
+            let beta = at(reader, &Arg::Operand(5), [0, -1, 1, 1])?;
+            v = reader.times(&beta, &new)?;
         }
-        let change = site.times(&k, &v)?;
-        state = site.plus(&state, &change)?;
-        let read = site.product(&q, &state)?;
-        results.push(site.reshaped(&read, &[0, 1, width])?);
+        let change = reader.times(&k, &v)?;
+        state = reader.plus(&state, &change)?;
+        let read = reader.product(&q, &state)?;
+        results.push(reader.reshaped(&read, &[0, 1, width])?);
     }
-    site.finish_result(1, Identity {}, &[state])?;
-    site.finish_result(0, Concat { axis: 1 }, &results)
+    reader.finish_result(1, Identity {}, &[state])?;
+    reader.finish_result(0, Concat { axis: 1 }, &results)
 }

@@ -1,12 +1,12 @@
 //! Fourier transforms, determinants, and sequences that are turned round.
 
 use super::Row;
-use crate::read::site::{Arg, NodeReader, Refusal};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::op::{Det, Dft, Gather, Mul, Reshape, Transform};
 use strait_core::{ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("Det", 11, |site| site.finish(Det {}, &[Arg::Operand(0)])).and(&[22]),
+    Row::new("Det", 11, |reader| reader.finish(Det {}, &[Arg::Operand(0)])).and(&[22]),
     Row::new("DFT", 17, dft).and(&[20]),
     Row::new("STFT", 17, stft),
 ];
@@ -16,8 +16,8 @@ fn invalid(text: impl Into<String>) -> Refusal {
 }
 
 /// One integer that is an operand.
-fn known_int(site: &mut NodeReader<'_, '_>, position: usize, what: &str) -> Result<Option<i64>, Refusal> {
-    match site.known_ints(position, what)?.as_deref() {
+fn known_int(reader: &mut OperatorReader<'_, '_>, position: usize, what: &str) -> Result<Option<i64>, Refusal> {
+    match reader.known_ints(position, what)?.as_deref() {
         None => Ok(None),
         Some(&[number]) => Ok(Some(number)),
         Some(other) => Err(invalid(format!("its {what} is {other:?}, and not one number"))),
@@ -30,21 +30,21 @@ fn length(number: u64) -> Result<u32, Refusal> {
 }
 
 /// The axis is an operand from operator set 20 on.
-fn dft(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let axis = match site.opset() {
-        ..20 => site.int("axis")?.unwrap_or(1),
-        _ => known_int(site, 2, "axis")?.unwrap_or(-2),
+fn dft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = match reader.opset() {
+        ..20 => reader.int("axis")?.unwrap_or(1),
+        _ => known_int(reader, 2, "axis")?.unwrap_or(-2),
     };
-    let transform = match (site.flag("inverse")?, site.flag("onesided")?) {
+    let transform = match (reader.flag("inverse")?, reader.flag("onesided")?) {
         (false, false) => Transform::Forward,
         (false, true) => Transform::ForwardHalf,
         (true, false) => Transform::Inverse,
         (true, true) => Transform::InverseHalf,
     };
-    let ty = site.ty(0)?;
+    let ty = reader.ty(0)?;
     let position = usize::try_from(if axis < 0 { axis + ty.shape.len() as i64 } else { axis }).ok();
     let extent = position.and_then(|axis| ty.shape.get(axis)).and_then(|dim| dim.fixed());
-    let given = known_int(site, 1, "length")?.map(|given| u64::try_from(given).unwrap_or(0));
+    let given = known_int(reader, 1, "length")?.map(|given| u64::try_from(given).unwrap_or(0));
     let natural = || match transform {
         // Of an even length, as nothing else is said.
         Transform::InverseHalf => extent.map(|extent| extent.saturating_sub(1).saturating_mul(2)),
@@ -61,12 +61,12 @@ fn dft(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         axis,
         length: length(count)?,
     };
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }
 
 /// Frames of the signal, each times the window, and the transform of each.
-fn stft(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    let ty = site.ty(0)?;
+fn stft(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let ty = reader.ty(0)?;
     let (samples, parts) = match &ty.shape[..] {
         [_, samples] => (samples.fixed(), Some(1)),
         [_, samples, parts] => (samples.fixed(), parts.fixed()),
@@ -76,15 +76,15 @@ fn stft(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         let text = "the signal has a symbolic extent; bind it to a number";
         return Err(Refusal::invalid(ReasonCode::SymbolicAxis, text));
     };
-    let step = known_int(site, 1, "step")?.and_then(|step| u64::try_from(step).ok());
+    let step = known_int(reader, 1, "step")?.and_then(|step| u64::try_from(step).ok());
     let step = step
         .filter(|&step| step > 0)
         .ok_or_else(|| invalid("its step is not positive"))?;
-    let window = match site.has(2) {
-        true => site.ty(2)?.shape.first().and_then(|dim| dim.fixed()),
+    let window = match reader.has(2) {
+        true => reader.ty(2)?.shape.first().and_then(|dim| dim.fixed()),
         false => None,
     };
-    let given = known_int(site, 3, "frame length")?.and_then(|frame| u64::try_from(frame).ok());
+    let given = known_int(reader, 3, "frame length")?.and_then(|frame| u64::try_from(frame).ok());
     let frame = given
         .or(window)
         .ok_or_else(|| invalid("neither window nor frame length is there"))?;
@@ -97,7 +97,7 @@ fn stft(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     if count.checked_mul(frame).is_none_or(|all| all > 1 << 28) {
         return Err(Refusal::invalid(ReasonCode::Limit, "there are too many frames"));
     }
-    let half = site.int("onesided")?.unwrap_or(1) != 0 && parts == 1;
+    let half = reader.int("onesided")?.unwrap_or(1) != 0 && parts == 1;
     let places: Vec<i64> = (0..count)
         .flat_map(|i| (0..frame).map(move |k| (i * step + k) as i64))
         .collect();
@@ -105,11 +105,11 @@ fn stft(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let places = places.map_err(|error| Refusal::invalid(ReasonCode::Constant, error.to_string()))?;
     let shaped = |extents: &[i64]| Reshape { shape: extents.into() };
     let extent = |extent: u64| i64::try_from(extent).map_err(|_| invalid("an axis is too long"));
-    let signal = site.push(shaped(&[0, extent(samples)?, extent(parts)?]), &[Arg::Operand(0)])?;
-    let mut frames = site.push(Gather { axis: 1 }, &[signal, Arg::Constant(places)])?;
-    if site.has(2) {
-        let window = site.push(shaped(&[extent(frame)?, 1]), &[Arg::Operand(2)])?;
-        frames = site.push(Mul::float(), &[frames, window])?;
+    let signal = reader.push(shaped(&[0, extent(samples)?, extent(parts)?]), &[Arg::Operand(0)])?;
+    let mut frames = reader.push(Gather { axis: 1 }, &[signal, Arg::Constant(places)])?;
+    if reader.has(2) {
+        let window = reader.push(shaped(&[extent(frame)?, 1]), &[Arg::Operand(2)])?;
+        frames = reader.push(Mul::float(), &[frames, window])?;
     }
     let op = Dft {
         transform: if half {
@@ -120,5 +120,5 @@ fn stft(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         axis: 2,
         length: length(frame)?,
     };
-    site.finish(op, &[frames])
+    reader.finish(op, &[frames])
 }

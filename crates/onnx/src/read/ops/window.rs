@@ -1,6 +1,6 @@
 //! Sliding windows: strides, dilations and paddings of convolutions and pools.
 
-use crate::read::site::{NodeReader, Refusal};
+use crate::read::operator_reader::{OperatorReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::Dim;
 use strait_core::ReasonCode;
@@ -16,16 +16,16 @@ pub(super) struct Window {
 }
 
 /// Reads the attributes of a window of extent `size` over the spatial axes of operand 0.
-pub(super) fn window(site: &mut NodeReader<'_, '_>, size: &[u64]) -> Result<Window, Refusal> {
+pub(super) fn window(reader: &mut OperatorReader<'_, '_>, size: &[u64]) -> Result<Window, Refusal> {
     let spatial = size.len();
-    let stride: SmallVec<[u32; 2]> = list(site, "strides", spatial, 1)?;
-    let dilation: SmallVec<[u32; 2]> = list(site, "dilations", spatial, 1)?;
-    let explicit: SmallVec<[u32; 4]> = list(site, "pads", 2 * spatial, 0)?;
-    let mode = site.text("auto_pad", "NOTSET")?;
+    let stride: SmallVec<[u32; 2]> = list(reader, "strides", spatial, 1)?;
+    let dilation: SmallVec<[u32; 2]> = list(reader, "dilations", spatial, 1)?;
+    let explicit: SmallVec<[u32; 4]> = list(reader, "pads", 2 * spatial, 0)?;
+    let mode = reader.text("auto_pad", "NOTSET")?;
     let pad = match mode {
         "NOTSET" | "" => explicit,
         "VALID" => SmallVec::from_elem(0, 2 * spatial),
-        "SAME_UPPER" | "SAME_LOWER" => same(site, size, &stride, &dilation, mode == "SAME_LOWER")?,
+        "SAME_UPPER" | "SAME_LOWER" => same(reader, size, &stride, &dilation, mode == "SAME_LOWER")?,
         other => return Err(Refusal::Unsupported(format!("`auto_pad` is {other}"))),
     };
     Ok(Window {
@@ -37,8 +37,8 @@ pub(super) fn window(site: &mut NodeReader<'_, '_>, size: &[u64]) -> Result<Wind
 }
 
 /// The attribute `kernel_shape`, which pools must have.
-pub(super) fn kernel_shape(site: &mut NodeReader<'_, '_>) -> Result<Option<Vec<u64>>, Refusal> {
-    let Some(sizes) = site.ints("kernel_shape")? else {
+pub(super) fn kernel_shape(reader: &mut OperatorReader<'_, '_>) -> Result<Option<Vec<u64>>, Refusal> {
+    let Some(sizes) = reader.ints("kernel_shape")? else {
         return Ok(None);
     };
     let sizes: Result<Vec<u64>, _> = sizes.iter().map(|&s| u64::try_from(s)).collect();
@@ -53,12 +53,12 @@ pub(super) fn narrow(sizes: &[u64]) -> Result<SmallVec<[u32; 2]>, Refusal> {
 }
 
 pub(super) fn list<A: smallvec::Array<Item = u32>>(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     key: &'static str,
     count: usize,
     default: u32,
 ) -> Result<SmallVec<A>, Refusal> {
-    let Some(values) = site.ints(key)? else {
+    let Some(values) = reader.ints(key)? else {
         return Ok((0..count).map(|_| default).collect());
     };
     if values.len() != count {
@@ -76,13 +76,13 @@ pub(super) fn list<A: smallvec::Array<Item = u32>>(
 /// The paddings with which there are ⌈extent / stride⌉ windows. Where the sum is odd, the greater half stands at the
 /// end, or at the begin for `lower`.
 fn same(
-    site: &mut NodeReader<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     size: &[u64],
     stride: &[u32],
     dilation: &[u32],
     lower: bool,
 ) -> Result<SmallVec<[u32; 4]>, Refusal> {
-    let shape = site.ty(0)?.shape;
+    let shape = reader.ty(0)?.shape;
     let mut pads: SmallVec<[u32; 4]> = SmallVec::from_elem(0, 2 * size.len());
     for axis in 0..size.len() {
         let Some(&Dim::Fixed(extent)) = shape.get(axis + 2) else {

@@ -12,7 +12,7 @@ use strait_core::op::Gemm;
 pub(super) fn gemm(emitter: &mut Emitter<'_>, at: At<'_>, gemm: &Gemm) -> Result<(), WriteError> {
     let (elem, rank) = at.operand_type(emitter);
     let is_turned = emitter.is_turned(at.node.inputs.get(1).copied().flatten());
-    emitter.weights_alone |= is_turned && at.is_dequantized(emitter, 1) && !at.is_dequantized(emitter, 0);
+    emitter.weight_only |= is_turned && at.is_dequantized(emitter, 1) && !at.is_dequantized(emitter, 0);
     if rank == 2 {
         let attributes = vec![
             float("alpha", gemm.alpha),

@@ -57,7 +57,7 @@ impl Reach {
     /// One pass in `order` for what values can be, one against it for what of them matters.
     pub(crate) fn new(module: &Module, graph: &Graph, order: &[NodeId], how: &Annotation<'_>) -> Reach {
         let bound = graph.value_bound();
-        let mut known = Known {
+        let mut known = ValueIntervals {
             module,
             graph,
             observation: how.observation,
@@ -195,7 +195,7 @@ fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
 }
 
 /// Intervals of values, in the order of the graph.
-struct Known<'a> {
+struct ValueIntervals<'a> {
     module: &'a Module,
     graph: &'a Graph,
     observation: &'a Observation,
@@ -204,7 +204,7 @@ struct Known<'a> {
     computed: Vec<bool>,
 }
 
-impl Known<'_> {
+impl ValueIntervals<'_> {
     fn observed(&self, value: ValueId) -> Option<Interval> {
         let name = self.module.name(self.graph.value(value)?.name);
         extremes(self.observation.elements(name)?)

@@ -20,7 +20,7 @@ pub(crate) enum Role {
     Accumulator,
     /// Such a sum, read as it is but for its lowest bits.
     Shifted,
-    /// Not quantized: indices and the like, what is read beside weights that alone have codes, and the sum of a product that
+    /// Not quantized: indices and the like, the other operands of a weight-only node, and the sum of a product that
     /// another operand is added to.
     Other,
 }
@@ -90,9 +90,9 @@ impl<'a> Roles<'a> {
         (!pair.is_some_and(|pair| pair.is_weight_only())).then_some(found)
     }
 
-    /// The type of the weights of a node of which nothing else has codes, and its row, which there is on the accelerator
+    /// The type of the weights of a weight-only node, and its row, which there is on the accelerator
     /// alone. On the host these are convolutions and Gemms with constant weights, whose first axis are the outputs.
-    pub(crate) fn weights_alone(self, graph: &Graph, id: NodeId, node: &Node) -> Option<(Option<&'a OpRow>, Integer)> {
+    pub(crate) fn weight_only(self, graph: &Graph, id: NodeId, node: &Node) -> Option<(Option<&'a OpRow>, Integer)> {
         let term = node.op.term();
         if node.place == Placement::Accelerator {
             let pair = self.pair(id, node)?;

@@ -15,7 +15,7 @@ use strait_target::spec::{Integer, OpRow, Recipe, ScaleSet};
 
 /// Type of codes, and the kind of their grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Codes {
+pub(crate) struct CodeType {
     pub(crate) ty: Integer,
     /// The zero point is 0, because settings say so. Where the table says it, this says nothing.
     symmetric: bool,
@@ -23,10 +23,10 @@ pub(crate) struct Codes {
     power_of_two: bool,
 }
 
-impl Codes {
+impl CodeType {
     /// Codes of a type on such grids.
-    pub(crate) fn new(ty: Integer, grid: GridSettings) -> Codes {
-        let plain = Codes {
+    pub(crate) fn new(ty: Integer, grid: GridSettings) -> CodeType {
+        let plain = CodeType {
             ty,
             symmetric: false,
             power_of_two: false,
@@ -35,8 +35,8 @@ impl Codes {
     }
 
     /// As far as settings of the grid say something, they win.
-    fn on(self, grid: GridSettings) -> Codes {
-        Codes {
+    fn on(self, grid: GridSettings) -> CodeType {
+        CodeType {
             symmetric: grid.symmetric.unwrap_or(self.symmetric),
             power_of_two: grid.power_of_two.unwrap_or(self.power_of_two),
             ..self
@@ -44,18 +44,18 @@ impl Codes {
     }
 
     /// The same where a node reads them whose row may take no zero point.
-    fn as_read(self, spec: &TargetSpec, node: &Node) -> Codes {
+    fn as_read(self, spec: &TargetSpec, node: &Node) -> CodeType {
         let row = spec.row_for(node.op.term(), self.ty.into());
-        Codes {
+        CodeType {
             symmetric: self.symmetric || row.is_some_and(|(_, row)| row.is_symmetric_for(&node.op)),
             ..self
         }
     }
 
     /// The same on a grid that a definition fixes: nothing is said of it that it is not.
-    fn fixed(self, (scale, zero): (f32, i32)) -> Codes {
+    fn fixed(self, (scale, zero): (f32, i32)) -> CodeType {
         let power = next_power_of_two(scale.into()) == f64::from(scale);
-        Codes {
+        CodeType {
             symmetric: self.symmetric && zero == 0,
             power_of_two: self.power_of_two && power,
             ..self
@@ -68,7 +68,7 @@ impl Codes {
 enum Readers {
     /// There are none that say.
     None,
-    One(Codes),
+    One(CodeType),
     Several,
 }
 
@@ -86,21 +86,21 @@ impl Readers {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Types {
     /// By node: the codes of its activation operands, and those of its weights.
-    of: Vec<Option<[Codes; 2]>>,
+    of: Vec<Option<[CodeType; 2]>>,
     /// By value that a node of the accelerator makes, or an input of which a rule says some: its codes.
-    leaves: Vec<Option<Codes>>,
+    leaves: Vec<Option<CodeType>>,
     /// By value: what its readers take.
     readers: Vec<Readers>,
 }
 
 impl Types {
     /// Codes of the activations and weights that a node of the accelerator reads.
-    pub(crate) fn of(&self, id: NodeId) -> Option<[Codes; 2]> {
+    pub(crate) fn of(&self, id: NodeId) -> Option<[CodeType; 2]> {
         *self.of.get(id.index())?
     }
 
     /// The codes as which a value leaves a node of the accelerator, or the host that hands it over.
-    pub(crate) fn leaves(&self, value: ValueId) -> Option<Codes> {
+    pub(crate) fn leaves(&self, value: ValueId) -> Option<CodeType> {
         *self.leaves.get(value.index())?
     }
 
@@ -178,7 +178,7 @@ impl Types {
                         _ => None,
                     };
                     let narrower = narrower.filter(|&ty| row.is_some_and(|row| row.narrows_to(ty)));
-                    self.leaves[value.index()] = Some(Codes {
+                    self.leaves[value.index()] = Some(CodeType {
                         ty: narrower.unwrap_or(activation.ty),
                         ..activation
                     });
@@ -187,14 +187,14 @@ impl Types {
                 let made = match self.readers[value.index()] {
                     Readers::One(codes) if results.contains(&codes.ty) => codes,
                     _ if results.contains(&activation.ty) => activation,
-                    _ => Codes {
+                    _ => CodeType {
                         ty: results.first().copied().unwrap_or(activation.ty),
                         ..activation
                     },
                 };
                 let own = how.value_type(value).filter(|ty| results.contains(ty));
                 let ty = own.unwrap_or(made.ty);
-                let codes = Codes { ty, ..made }.on(how.settings.value_grid(value));
+                let codes = CodeType { ty, ..made }.on(how.settings.value_grid(value));
                 self.leaves[value.index()] = Some(fixed.map_or(codes, |grid| codes.fixed(grid)));
             }
         }
@@ -212,7 +212,7 @@ impl Types {
                 Readers::None | Readers::Several => outside(how.spec),
             };
             let ty = how.value_type(value).unwrap_or(agreed.ty);
-            self.leaves[value.index()] = Some(Codes { ty, ..agreed }.on(how.settings.value_grid(value)));
+            self.leaves[value.index()] = Some(CodeType { ty, ..agreed }.on(how.settings.value_grid(value)));
         }
     }
 
@@ -239,14 +239,14 @@ fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
 }
 
 /// The codes that a node computes on, unless it only moves those of others; none where it computes on real numbers.
-fn computed_on(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> Option<[Codes; 2]> {
+fn computed_on(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> Option<[CodeType; 2]> {
     let (spec, settings) = (how.spec, how.settings);
     let pair = how.types(id).pair(spec, node.op.term())?;
     let own = settings.grid(id, node, shares_grid(kind));
-    let activation = Codes::new(pair.codes()?, own.or(settings.default.grid));
+    let activation = CodeType::new(pair.codes()?, own.or(settings.default.grid));
     Some([
         activation.as_read(spec, node),
-        Codes::new(pair.weight, settings.weight_grid(id)),
+        CodeType::new(pair.weight, settings.weight_grid(id)),
     ])
 }
 
@@ -256,8 +256,8 @@ pub(crate) fn operand(
     (id, node): (NodeId, &Node),
     index: usize,
     kind: Recipe,
-    codes: Codes,
-) -> Codes {
+    codes: CodeType,
+) -> CodeType {
     let own = match shares_grid(kind) {
         true => GridSettings::default(),
         false => how.settings.operand_grid(id, index),
@@ -266,9 +266,9 @@ pub(crate) fn operand(
 }
 
 /// Codes of inputs and outputs of which nothing says more: those of the table's first pair that has some.
-pub(crate) fn outside(spec: &TargetSpec) -> Codes {
+pub(crate) fn outside(spec: &TargetSpec) -> CodeType {
     let first = spec.types.pairs.iter().find_map(|pair| pair.codes());
-    Codes::new(first.unwrap_or(Integer::Int8), GridSettings::default())
+    CodeType::new(first.unwrap_or(Integer::Int8), GridSettings::default())
 }
 
 fn policy(symmetric: bool, power_of_two: bool, per: Granularity) -> Policy {
@@ -285,7 +285,7 @@ fn ours(error: SchemeError) -> AnnotateError {
 }
 
 /// The scheme of activations.
-pub(crate) fn activation(spec: &TargetSpec, codes: Codes) -> Result<Scheme, AnnotateError> {
+pub(crate) fn activation(spec: &TargetSpec, codes: CodeType) -> Result<Scheme, AnnotateError> {
     let t = codes.ty;
     let (row, range) = (spec.types.activation(t), spec.types.activation_range(t));
     let policy = policy(
@@ -298,7 +298,7 @@ pub(crate) fn activation(spec: &TargetSpec, codes: Codes) -> Result<Scheme, Anno
 }
 
 /// The scheme of weights.
-pub(crate) fn weight(spec: &TargetSpec, codes: Codes, per: Granularity) -> Result<Scheme, AnnotateError> {
+pub(crate) fn weight(spec: &TargetSpec, codes: CodeType, per: Granularity) -> Result<Scheme, AnnotateError> {
     let t = codes.ty;
     let (row, range) = (spec.types.weight(t), spec.types.weight_range(t));
     let range = [*range.start(), *range.end()].map(i64::from);

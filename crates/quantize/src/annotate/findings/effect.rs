@@ -9,7 +9,7 @@
 use super::Findings;
 use super::given_away::{GivenAway, given_away};
 use super::noise::Noise;
-use super::unlike::{Place, UnlikePart, unlike_parts};
+use super::unlike::{PartKind, UnlikePart, unlike_parts};
 use crate::annotate::settings::Annotation;
 use crate::annotate::state::Overlapped;
 use strait_core::shape::element_count;
@@ -52,13 +52,13 @@ pub(crate) fn heard(module: &Module, how: &Annotation<'_>, findings: &mut Findin
     given_away.retain(|_| heard());
     let of_unlike = unlike.iter().map(|found| Some(in_result(graph, found)));
     let on_the_way: Vec<f64> = costs(of_unlike.collect()).collect();
-    let of_unlike = unlike.iter().zip(on_the_way).map(|(found, cost)| match &found.place {
+    let of_unlike = unlike.iter().zip(on_the_way).map(|(found, cost)| match &found.kind {
         // Whoever joins values wants each, and constants as far as they count.
-        Place::Joined if graph.data_of(found.value).is_none() => f64::INFINITY,
-        Place::Joined => cost,
-        Place::CutOut if found.leaves => noise.cost_of_part(found.value, found.noise),
-        Place::CutOut => cost,
-        Place::Channels(channels) => noise.cost_of_channels(found.node, channels, found.noise),
+        PartKind::Joined if graph.data_of(found.value).is_none() => f64::INFINITY,
+        PartKind::Joined => cost,
+        PartKind::CutOut if found.leaves => noise.cost_of_part(found.value, found.noise),
+        PartKind::CutOut => cost,
+        PartKind::Channels(channels) => noise.cost_of_channels(found.node, channels, found.noise),
     });
     let mut heard = keep(of_unlike.collect());
     unlike.retain(|_| heard());
@@ -80,7 +80,11 @@ fn away(noise: &Noise<'_>, graph: &Graph, found: &GivenAway) -> Option<(ValueId,
 fn in_result(graph: &Graph, found: &UnlikePart) -> (ValueId, f64) {
     let elements = |value| element_count(&graph.value(value)?.ty.shape).map(|count| count as f64);
     let joined = graph.node(found.node).and_then(|node| {
-        let result = node.outputs.first().copied().filter(|_| found.place == Place::Joined)?;
+        let result = node
+            .outputs
+            .first()
+            .copied()
+            .filter(|_| found.kind == PartKind::Joined)?;
         Some((
             result,
             found.noise * (elements(found.value)? / elements(result)?.max(1.0)).min(1.0),

@@ -14,4 +14,4 @@ pub use given_away::{GivenAway, Loss};
 pub use requantized::{Requantized, RequantizedLoss, requantized};
 pub(crate) use rule_ranges::rule_ranges;
 pub use rule_ranges::{RuleRange, Unfitting};
-pub use unlike::{Place, Unlike, UnlikePart};
+pub use unlike::{PartKind, Unlike, UnlikePart};

@@ -44,7 +44,7 @@ impl Unlike {
 
 /// The way in which something is a part of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PartKind {
     /// The node joins it with others, or chooses from them.
     Joined,
     /// The node cuts it out.
@@ -61,7 +61,7 @@ pub struct UnlikePart {
     /// The part, or the tensor that it is channels of.
     pub value: ValueId,
     /// The way in which it is a part.
-    pub place: Place,
+    pub kind: PartKind,
     /// The loss.
     pub lost: Unlike,
     /// Mean square of what rounding does to it.
@@ -153,9 +153,9 @@ impl Seen<'_> {
         Some(UnlikePart {
             node: id,
             value,
-            place: match port {
-                Port::Operand(_) => Place::Joined,
-                _ => Place::CutOut,
+            kind: match port {
+                Port::Operand(_) => PartKind::Joined,
+                _ => PartKind::CutOut,
             },
             lost,
             noise: rounding(statistics, scale),
@@ -184,7 +184,7 @@ impl Seen<'_> {
         Some(UnlikePart {
             node: id,
             value,
-            place: Place::Channels(lost.into_iter().map(|(channel, _)| channel).collect()),
+            kind: PartKind::Channels(lost.into_iter().map(|(channel, _)| channel).collect()),
             lost: worst,
             // Numbers that become zero are lost, and may be anywhere.
             noise: if 2.0 * largest < step {

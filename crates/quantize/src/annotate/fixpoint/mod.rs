@@ -1,8 +1,8 @@
 //! Placing and annotating, until nothing is refused.
 
 mod place;
-mod progress;
 mod revise;
+mod turns;
 
 pub use place::{denied, place};
-pub use progress::{Progress, annotate, refuse};
+pub use turns::{Fixpoint, annotate, refuse};

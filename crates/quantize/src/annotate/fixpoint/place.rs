@@ -1,6 +1,6 @@
 //! Place: accelerator or host for each node, from the target's table. Later steps only move nodes to the host.
 
-use super::progress::Progress;
+use super::turns::Fixpoint;
 use crate::annotate::placing::{cuts, refusal};
 use crate::annotate::settings::{Annotation, Run, Settings};
 use strait_core::{Graph, GraphId, Module, NodeId, Placement, Reason, ReasonCode};
@@ -8,10 +8,10 @@ use strait_target::spec::Activation;
 
 /// Places every node of a float graph, as settings and the target's table say. Answers with the beginning of its annotation,
 /// which knows what was found.
-pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Progress {
-    let mut progress = Progress::default();
+pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Fixpoint {
+    let mut fixpoint = Fixpoint::default();
     let (Some(g), spec) = (module.graph(graph), how.spec) else {
-        return progress;
+        return fixpoint;
     };
     let moved: Vec<(NodeId, Reason)> = g
         .nodes()
@@ -38,8 +38,8 @@ pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Progr
         }
         g.place_on_host(id, reason);
     }
-    progress.settle(g, how, &[]);
-    progress
+    fixpoint.settle(g, how, &[]);
+    fixpoint
 }
 
 /// The nodes that settings want in integers and that are on the host, with the reasons.

@@ -1,13 +1,13 @@
 //! Revision: other settings for a graph that is annotated, of which only what they touch is annotated again.
 
-use super::progress::{Known, Progress};
+use super::turns::{Fixpoint, GraphAnalyses};
 use crate::annotate::analyses::Reach;
 use crate::annotate::settings::{Annotation, LayerSettings, OperandSettings, ValueSettings};
 use std::collections::BTreeMap;
 use strait_core::{Graph, GraphId, Module, NodeId, Placement, ValueId};
 
-impl Progress {
-    /// Lets a graph that was placed by `after`, which this is the progress of, go on from where it was annotated by `before`:
+impl Fixpoint {
+    /// Lets a graph that was placed by `after`, which this is the fixpoint of, go on from where it was annotated by `before`:
     /// for the same target, on statistics of the same samples, and with no node refused. `module` has all tensors of `annotated`, and
     /// the same main graph but for where nodes run. The next [`annotate`](super::annotate()) makes anew the regions around what
     /// differs, around nodes that run elsewhere, and of values of which something else matters now. Where that refuses no node
@@ -15,13 +15,13 @@ impl Progress {
     pub fn revise(
         &mut self,
         (module, graph): (&mut Module, GraphId),
-        (annotated, kept): (&Module, &Progress),
+        (annotated, kept): (&Module, &Fixpoint),
         [before, after]: [&Annotation<'_>; 2],
     ) {
         let (Some(g), Some(was)) = (module.graph(graph), annotated.graph(graph)) else {
             return;
         };
-        let (Some(known), Some((order, _))) = (&kept.known, &self.settled) else {
+        let (Some(analyses), Some((order, _))) = (&kept.analyses, &self.settled) else {
             // Nothing was annotated.
             return;
         };
@@ -30,18 +30,18 @@ impl Progress {
             true => differing(g, before, after),
             false => g.values().map(|(id, _)| id).collect(),
         };
-        values.extend(reach.differing(&known.reach));
+        values.extend(reach.differing(&analyses.reach));
         let runs = |graph: &Graph, id: NodeId| graph.node(id).map(|node| node.place == Placement::Accelerator);
         let moved = g.nodes().filter(|&(id, _)| runs(was, id) != runs(g, id));
         values.extend(moved.flat_map(|(id, _)| of_node(g, id)));
-        let mut regions = known.regions.clone();
+        let mut regions = analyses.regions.clone();
         let values = regions.of(values);
         self.draft = kept.draft.clone();
         for &value in &values {
             self.draft.ranges.forget(value);
         }
         self.touched.extend(values);
-        self.known = Some(Known { reach, regions });
+        self.analyses = Some(GraphAnalyses { reach, regions });
         let table = was.quant.clone();
         module.graphs[graph.index()].quant = table;
     }

@@ -131,7 +131,7 @@ impl<'a> Kept<'a> {
         pair_of(self.spec, node.op.term(), types).unwrap_or_default()
     }
 
-    /// The type of weights on a grid with a scale for each block, which alone have codes.
+    /// The type of weights on a grid with a scale for each block, which are those of weight-only nodes.
     fn blocks(&self, node: &Node) -> Option<IntType> {
         let grid = self.weights(node).filter(|grid| grid.block.is_some())?;
         let mut weights = both_signs(grid.codes).into_iter().flatten();
@@ -218,7 +218,7 @@ impl<'a> Kept<'a> {
     ) -> NodeConstraints {
         let grid = self.weights(node);
         if let Some(weight) = blocks {
-            // Scales by block are those of weights that alone have codes.
+            // Scales by block are those of weight-only nodes.
             return NodeConstraints {
                 activation: Some(Activation::Float32),
                 weight: Some(weight.into()),

@@ -11,14 +11,14 @@
 
 use crate::annotate::analyses::{Binding, binding};
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::{Draft, Site};
+use crate::annotate::state::{Draft, PassContext};
 use strait_core::ConfigId;
 use strait_target::spec::Alignment;
 
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    for &id in &site.scope.nodes {
-        let Some(node) = site.graph.node(id) else { continue };
-        let Binding::Aligned { to, moves } = binding(site.graph, site.how, id) else {
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    for &id in &context.scope.nodes {
+        let Some(node) = context.graph.node(id) else { continue };
+        let Binding::Aligned { to, moves } = binding(context.graph, context.how, id) else {
             continue;
         };
         let operands = draft.activations(id, node.inputs.len());

@@ -9,20 +9,23 @@
 
 use crate::annotate::analyses::{Role, borders, types};
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::{Draft, Site};
+use crate::annotate::state::{Draft, PassContext};
 use strait_core::{ConfigId, Derivation, Elem, Move, NodeId, Port, ValueId};
 
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    for (port, value) in borders(site.graph) {
-        let float = site.graph.value(value).is_some_and(|value| value.ty.elem == Elem::F32);
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    for (port, value) in borders(context.graph) {
+        let float = context
+            .graph
+            .value(value)
+            .is_some_and(|value| value.ty.elem == Elem::F32);
         if !float || draft.table.id(NodeId::OUTSIDE, port).is_some() {
             continue;
         }
         let of = match port {
-            Port::Input(_) => readers(site, draft, value),
+            Port::Input(_) => readers(context, draft, value),
             // What came in goes out as it is.
-            _ if site.graph.producer(value).is_none() => None,
-            _ => site.graph.left_by(&draft.table, value),
+            _ if context.graph.producer(value).is_none() => None,
+            _ => context.graph.left_by(&draft.table, value),
         };
         let of = of.and_then(|id| Some((id, draft.bound.get(id.index())?.role)));
         match of {
@@ -38,7 +41,7 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                 )?;
             }
             _ => {
-                let scheme = types::activation(site.how.spec, types::outside(site.how.spec))?;
+                let scheme = types::activation(context.how.spec, types::outside(context.how.spec))?;
                 let config = draft.follow(NodeId::OUTSIDE, port, scheme, value, Role::Other);
                 draft.transition(config, Move::Dequantize)?;
             }
@@ -48,11 +51,11 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
 }
 
 /// The root of the readers of a value, if all of them read codes on one grid.
-fn readers(site: &Site<'_>, draft: &Draft, value: ValueId) -> Option<ConfigId> {
-    if !site.how.roles().only_codes_are_read(site.graph, value) {
+fn readers(context: &PassContext<'_>, draft: &Draft, value: ValueId) -> Option<ConfigId> {
+    if !context.how.roles().only_codes_are_read(context.graph, value) {
         return None;
     }
-    let mut uses = site.graph.uses(value);
+    let mut uses = context.graph.uses(value);
     let mut root = || {
         let at = uses.next()?;
         Some(

@@ -11,7 +11,7 @@
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::{AnnotateError, RangeFrom};
 use crate::annotate::state::given::refuse;
-use crate::annotate::state::{Bound, Draft, Site, coarser, most_doublings};
+use crate::annotate::state::{Bound, Draft, PassContext, coarser, most_doublings};
 use crate::observers::{GridKind, grid};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, Reason, ValueId};
@@ -20,8 +20,8 @@ use strait_target::spec::Recipe;
 /// A config that was made in this run, its root, and the value that it belongs to.
 type Member = (ConfigId, ConfigId, Bound);
 
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    cover_divided(site, draft);
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    cover_divided(context, draft);
     // What was made in this run: whole groups, with a value and a root each.
     let bound = |id: &ConfigId| Some((*id, *draft.bound.get(id.index())?));
     let activations = draft.fresh.iter().filter_map(bound);
@@ -30,7 +30,7 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     let members: Vec<Member> = activations
         .map(|(id, bound)| (id, draft.table.root(id), bound))
         .collect();
-    let groups = Groups::new(site, draft, &members);
+    let groups = Groups::new(context, draft, &members);
     let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
     let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
     for &(_, root, bound) in members.iter().filter(|(id, root, _)| id == root) {
@@ -47,7 +47,7 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             }
             continue;
         }
-        let (hull, by_rule) = groups.hull(site, draft, root, bound.value, kind);
+        let (hull, by_rule) = groups.hull(context, draft, root, bound.value, kind);
         let is_zero = matches!(hull, Ok([0.0, 0.0]));
         if is_zero {
             zero.insert(root);
@@ -94,11 +94,11 @@ struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    fn new(site: &Site<'a>, draft: &Draft, members: &[Member]) -> Groups<'a> {
-        let (parts, mut groups) = (parts(site, draft, members), Groups::default());
+    fn new(context: &PassContext<'a>, draft: &Draft, members: &[Member]) -> Groups<'a> {
+        let (parts, mut groups) = (parts(context, draft, members), Groups::default());
         for &(id, root, bound) in members {
-            let of_operand = draft.own_range(site, id);
-            if let Some(from) = of_operand.or_else(|| site.how.range(bound.value)) {
+            let of_operand = draft.own_range(context, id);
+            if let Some(from) = of_operand.or_else(|| context.how.range(bound.value)) {
                 if let Some(&part) = parts.get(&(root, bound.value)) {
                     let rank = u8::from(part == bound.value) + u8::from(bound.part && of_operand.is_some());
                     let known = groups.of_part.entry((root, part)).or_insert((rank, from));
@@ -125,7 +125,7 @@ impl<'a> Groups<'a> {
     /// The range that a group covers, and whether a rule says some of it.
     fn hull(
         &self,
-        site: &Site<'_>,
+        context: &PassContext<'_>,
         draft: &mut Draft,
         root: ConfigId,
         value: ValueId,
@@ -133,17 +133,17 @@ impl<'a> Groups<'a> {
     ) -> (Result<[f32; 2], Failure>, bool) {
         let divided = (self.of_part.range((root, ValueId::new(0))..).next()).is_some_and(|((of, _), _)| *of == root);
         // Where a rule says how far a part reaches, what was seen of the whole says nothing more.
-        let whole = !divided || !is_its_parts(site, draft, root);
+        let whole = !divided || !is_its_parts(context, draft, root);
         let spokesman = self.spokesman.get(&root).copied();
         let mut by_rule = spokesman.is_some();
         let mut one = |value: ValueId| match (spokesman, self.of_part.get(&(root, value))) {
-            (Some((own, from)), _) if from.is_ranked() => draft.ranges.from(site, own, from, kind),
-            (Some((_, from)), _) => draft.ranges.from(site, value, from, kind),
+            (Some((own, from)), _) if from.is_ranked() => draft.ranges.from(context, own, from, kind),
+            (Some((_, from)), _) => draft.ranges.from(context, value, from, kind),
             (None, Some((_, from))) => {
                 by_rule = true;
-                draft.ranges.from(site, value, from, kind)
+                draft.ranges.from(context, value, from, kind)
             }
-            (None, None) => draft.ranges.of(site, value, kind),
+            (None, None) => draft.ranges.of(context, value, kind),
         };
         let others = self.covered.get(&root).into_iter().flatten();
         let values = whole.then_some(&value).into_iter().chain(others);
@@ -159,14 +159,14 @@ impl<'a> Groups<'a> {
 }
 
 /// The values that are joined in groups, by themselves and by what each is moved or clipped from in its group.
-fn parts(site: &Site<'_>, draft: &Draft, members: &[Member]) -> BTreeMap<(ConfigId, ValueId), ValueId> {
+fn parts(context: &PassContext<'_>, draft: &Draft, members: &[Member]) -> BTreeMap<(ConfigId, ValueId), ValueId> {
     let joined = members.iter().filter(|(.., bound)| bound.part);
     let mut parts: BTreeMap<_, _> = joined
         .map(|&(_, root, bound)| ((root, bound.value), bound.value))
         .collect();
     for (root, part) in parts.clone().into_keys() {
         let mut value = part;
-        while let Some((maker, _)) = site.graph.producer(value)
+        while let Some((maker, _)) = context.graph.producer(value)
             && let Some(operand) = draft.activation(maker, 0)
             && let Some(bound) = draft.bound.get(operand.index())
             && draft.table.root(operand) == root
@@ -180,7 +180,7 @@ fn parts(site: &Site<'_>, draft: &Draft, members: &[Member]) -> BTreeMap<(Config
 }
 
 /// True if a root is the result of a node that joins its operands, all of which the grid covers: it is no more than these.
-fn is_its_parts(site: &Site<'_>, draft: &Draft, root: ConfigId) -> bool {
+fn is_its_parts(context: &PassContext<'_>, draft: &Draft, root: ConfigId) -> bool {
     let Some(QuantConfig {
         node: maker,
         port: Port::Result(_),
@@ -189,7 +189,7 @@ fn is_its_parts(site: &Site<'_>, draft: &Draft, root: ConfigId) -> bool {
     else {
         return false;
     };
-    let operands = site.graph.node(*maker).map_or(0, |node| node.inputs.len());
+    let operands = context.graph.node(*maker).map_or(0, |node| node.inputs.len());
     (0..operands).all(|index| {
         let operand = draft.activation(*maker, index);
         let covered = |id: ConfigId| draft.bound.get(id.index()).is_some_and(|bound| bound.covered);
@@ -198,9 +198,12 @@ fn is_its_parts(site: &Site<'_>, draft: &Draft, root: ConfigId) -> bool {
 }
 
 /// Lets the grids of what a pool divides cover that: its sums are of codes that must not have saturated.
-fn cover_divided(site: &Site<'_>, draft: &mut Draft) {
-    for &id in &site.scope.nodes {
-        let kind = site.graph.node(id).and_then(|node| site.how.roles().recipe(id, node));
+fn cover_divided(context: &PassContext<'_>, draft: &mut Draft) {
+    for &id in &context.scope.nodes {
+        let kind = context
+            .graph
+            .node(id)
+            .and_then(|node| context.how.roles().recipe(id, node));
         let divides = matches!(
             kind,
             Some((_, Recipe::AveragePoolDivide | Recipe::AveragePoolReciprocal { .. }))
@@ -210,8 +213,8 @@ fn cover_divided(site: &Site<'_>, draft: &mut Draft) {
         };
         let root = draft.table.config(draft.table.root(operand));
         let behind = |root: &QuantConfig| match root.port {
-            Port::Result(_) => site.position(root.node) >= site.position(id),
-            Port::Operand(_) => site.position(root.node) > site.position(id),
+            Port::Result(_) => context.position(root.node) >= context.position(id),
+            Port::Operand(_) => context.position(root.node) > context.position(id),
             Port::Input(_) | Port::Output(_) => false,
         };
         if root.is_some_and(behind) {

@@ -6,23 +6,23 @@
 //! it. The result of a recipe that fixes its grid, as a softmax does, has that
 //! grid given, and so has each for which the annotation states one. Where the table narrows operands only, a result that is
 //! read in real numbers stays a sum: a product's config then has the carrier's type, and [`super::passive`] its grid. Of a
-//! product of real numbers the weights alone have one, on the host, too.
+//! weight-only product the weights have one and nothing else has, on the host, too.
 
-use crate::annotate::analyses::types::Codes;
+use crate::annotate::analyses::types::CodeType;
 use crate::annotate::analyses::{Role, Roles, borders, leaves_sums, types};
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::{Draft, Site, given, is_made};
+use crate::annotate::state::{Draft, PassContext, given, is_made};
 use std::num::NonZeroU32;
 use strait_core::{
     ConfigId, Elem, Granularity, Graph, Grid, Move, Node, NodeId, Op, Origin, Port, QuantParams, ValueId,
 };
 use strait_target::spec::{Integer, OpRow, Recipe, WeightPer};
 
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    let (graph, how) = (site.graph, site.how);
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    let (graph, how) = (context.graph, context.how);
     let spec = how.spec;
-    draft.types.update(graph, how, site.scope);
-    let inputs = borders(graph).filter(|(port, value)| matches!(port, Port::Input(_)) && site.scope.has(*value));
+    draft.types.update(graph, how, context.scope);
+    let inputs = borders(graph).filter(|(port, value)| matches!(port, Port::Input(_)) && context.scope.has(*value));
     for (port, value) in inputs {
         if let Some(codes) = draft.types.leaves(value) {
             draft.add(
@@ -34,14 +34,14 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             );
         }
     }
-    for &id in &site.scope.nodes {
+    for &id in &context.scope.nodes {
         let Some(node) = graph.node(id) else { continue };
-        if let (Some((row, ty)), Some(weights)) = (how.roles().weights_alone(graph, id, node), weights(node)) {
-            if is_made(site, id, Role::Weight, weights) && !draft.plain.contains(&id) {
-                let codes = Codes::new(ty, how.settings.weight_grid(id));
-                let scheme = types::weight(spec, codes, per(site, id, row, ty))?;
+        if let (Some((row, ty)), Some(weights)) = (how.roles().weight_only(graph, id, node), weights(node)) {
+            if is_made(context, id, Role::Weight, weights) && !draft.plain.contains(&id) {
+                let codes = CodeType::new(ty, how.settings.weight_grid(id));
+                let scheme = types::weight(spec, codes, per(context, id, row, ty))?;
                 let config = draft.add(id, Port::Operand(1), scheme, weights, Role::Weight);
-                given::activate(site, draft, config, false)?;
+                given::activate(context, draft, config, false)?;
             }
             continue;
         }
@@ -54,7 +54,7 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         for (index, input) in node.inputs.iter().enumerate() {
             let Some(value) = *input else { continue };
             let role = how.roles().role(graph, id, node, kind, index);
-            if !is_made(site, id, role, value) {
+            if !is_made(context, id, role, value) {
                 continue;
             }
             let scheme = match role {
@@ -64,15 +64,15 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                     None => continue,
                 },
                 Role::Activation => types::activation(spec, types::operand(how, (id, node), index, kind, activation))?,
-                Role::Weight => types::weight(spec, weight, per(site, id, Some(row), weight.ty))?,
+                Role::Weight => types::weight(spec, weight, per(context, id, Some(row), weight.ty))?,
                 Role::Gain => types::gain(spec)?,
                 Role::Bias => types::bias(spec, activation.ty)?,
             };
             let config = draft.add(id, Port::Operand(index), scheme, value, role);
-            if draft.own_range(site, config).is_some() {
+            if draft.own_range(context, config).is_some() {
                 draft.mark(config, |at| at.anchored = true);
             }
-            given::activate(site, draft, config, role == Role::Bias)?;
+            given::activate(context, draft, config, role == Role::Bias)?;
         }
         for (position, &value) in node.outputs.iter().enumerate() {
             let float = graph.value(value).is_some_and(|v| v.ty.elem == Elem::F32);
@@ -80,19 +80,19 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                 continue;
             }
             // What readers that differ have made a sum of outside of the scope stays one.
-            let known = site.scope.has(value) || draft.table.id(id, Port::Result(position)).is_some();
+            let known = context.scope.has(value) || draft.table.id(id, Port::Result(position)).is_some();
             if !has_codes(graph, how.roles(), row, value) || !known {
-                if is_made(site, id, Role::Accumulator, value) {
-                    accumulator(site, draft, id, value)?;
+                if is_made(context, id, Role::Accumulator, value) {
+                    accumulator(context, draft, id, value)?;
                 }
-            } else if site.scope.has(value) {
+            } else if context.scope.has(value) {
                 let scheme = types::activation(spec, draft.types.leaves(value).unwrap_or(activation))?;
                 let result = draft.add(id, Port::Result(position), scheme, value, Role::Activation);
                 if let Some((scale, zero)) = row.recipe().and_then(Recipe::fixed_grid) {
                     let grid = Grid::new(QuantParams::tensor(scale, zero), Origin::Given);
                     draft.transition(result, Move::Activate(grid))?;
                 }
-                given::activate(site, draft, result, false)?;
+                given::activate(context, draft, result, false)?;
             }
         }
     }
@@ -104,11 +104,11 @@ fn weights(node: &Node) -> Option<ValueId> {
     node.inputs.get(1).copied().flatten()
 }
 
-/// Granularity of the scales of a node's weights: by block where they alone have codes and their inputs are whole blocks.
-fn per(site: &Site<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Granularity {
-    let (how, scheme) = (site.how, site.how.spec.types.weight(ty));
-    let inputs = site.graph.node(id).and_then(weights).and_then(|weights| {
-        let dims = site.graph.value(weights)?.ty.dims()?;
+/// Granularity of the scales of a node's weights: by block in a weight-only node where their inputs are whole blocks.
+fn per(context: &PassContext<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Granularity {
+    let (how, scheme) = (context.how, context.how.spec.types.weight(ty));
+    let inputs = context.graph.node(id).and_then(weights).and_then(|weights| {
+        let dims = context.graph.value(weights)?.ty.dims()?;
         dims.get(1).copied()
     });
     let size = how
@@ -140,12 +140,12 @@ fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bo
 /// The config of a result that stays a sum: of a product, on the grid of which it is. Other sums have grids that their
 /// recipes choose, and no config.
 pub(crate) fn accumulator(
-    site: &Site<'_>,
+    context: &PassContext<'_>,
     draft: &mut Draft,
     id: NodeId,
     value: ValueId,
 ) -> Result<Option<ConfigId>, AnnotateError> {
-    let (graph, spec) = (site.graph, site.how.spec);
+    let (graph, spec) = (context.graph, context.how.spec);
     let (Some(node), Some([activation, _])) = (graph.node(id), draft.types.of(id)) else {
         return Ok(None);
     };

@@ -9,15 +9,15 @@
 use crate::annotate::analyses::{Binding, binding, keeps_grid};
 use crate::annotate::settings::AnnotateError;
 use crate::annotate::state::given::refuse;
-use crate::annotate::state::{Draft, Site};
+use crate::annotate::state::{Draft, PassContext};
 use strait_core::{ConfigId, Derivation, Move};
 
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    for &id in &site.scope.nodes {
-        let Some(node) = site.graph.node(id) else { continue };
-        let bound = binding(site.graph, site.how, id);
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    for &id in &context.scope.nodes {
+        let Some(node) = context.graph.node(id) else { continue };
+        let bound = binding(context.graph, context.how, id);
         // A function by a table may leave codes of another type, which stay on their own grid.
-        let moves = site
+        let moves = context
             .how
             .roles()
             .recipe(id, node)

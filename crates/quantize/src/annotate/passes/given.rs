@@ -9,21 +9,21 @@ use super::simplify::can_requantize;
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::{AnnotateError, Given};
 use crate::annotate::state::given::{of, refuse};
-use crate::annotate::state::{Draft, Site};
+use crate::annotate::state::{Draft, PassContext};
 use strait_core::{ConfigId, Derivation, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode, State};
 
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let nodes = std::mem::take(&mut draft.unchecked);
-    let nodes = nodes.into_iter().filter_map(|id| Some((id, site.graph.node(id)?)));
+    let nodes = nodes.into_iter().filter_map(|id| Some((id, context.graph.node(id)?)));
     for (id, port) in nodes.flat_map(|(id, node)| ports(node).map(move |port| (id, port))) {
         let Some(id) = draft.table.id(id, port) else { continue };
-        if let Some((node, reason)) = meets(site, draft, id) {
+        if let Some((node, reason)) = meets(context, draft, id) {
             if reason.code == ReasonCode::GivenGrid {
                 draft.unfitting([id, draft.table.root(id)], node, &reason);
             }
             draft.refused.push((node, reason));
         }
-        let Some(given) = of(site, draft, id) else { continue };
+        let Some(given) = of(context, draft, id) else { continue };
         let wrong = draft
             .table
             .derivation(id)
@@ -43,19 +43,19 @@ fn ports(node: &Node) -> impl Iterator<Item = Port> {
 }
 
 /// The node of an operand that does not take what its producer leaves, and why.
-fn meets(site: &Site<'_>, draft: &Draft, id: ConfigId) -> Option<(NodeId, Reason)> {
+fn meets(context: &PassContext<'_>, draft: &Draft, id: ConfigId) -> Option<(NodeId, Reason)> {
     let (bound, config) = (draft.bound.get(id.index())?, draft.table.config(id)?);
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
         return None;
     }
     // A sum is narrowed by each reader for itself.
-    let leaves = draft.left(site, bound.value)?;
+    let leaves = draft.left(context, bound.value)?;
     if draft.table.state(leaves) == Some(State::Float) {
         return None;
     }
     let scheme = draft.scheme(leaves);
     let met = || draft.table.params(id) == draft.table.params(leaves) && draft.scheme(id) == scheme;
-    if can_requantize(site.how.spec, scheme) || met() {
+    if can_requantize(context.how.spec, scheme) || met() {
         return None;
     }
     let code = match draft.is_given(id) || draft.is_given(leaves) {

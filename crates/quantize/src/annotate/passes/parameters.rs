@@ -8,16 +8,16 @@
 use super::weights::{self, Weights};
 use crate::annotate::settings::AnnotateError;
 use crate::annotate::state::given::refuse;
-use crate::annotate::state::{COARSEST, Draft, Site};
+use crate::annotate::state::{COARSEST, Draft, PassContext};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
 
 /// The first sweep looks at the nodes that read or make a value of the scope, a later one at those whose operand or result
 /// has become coarser behind them. A grid becomes coarser [`COARSEST`] times at most, by steps of at least 2, so that a node
 /// is looked at a bounded number of times.
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut groups = Groups::default();
-    let mut sweep = due(site, draft, &mut groups)?;
+    let mut sweep = due(context, draft, &mut groups)?;
     let mut next = BTreeSet::new();
     loop {
         let Some((position, id)) = sweep.pop_first() else {
@@ -29,8 +29,8 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             std::mem::swap(&mut sweep, &mut next);
             continue;
         };
-        let weights = match weights::alone(site.module, site.id, site.how, &draft.table, id) {
-            Ok(None) => weights::multiplied(site.module, site.id, site.how, &draft.table, id),
+        let weights = match weights::alone(context.module, context.id, context.how, &draft.table, id) {
+            Ok(None) => weights::multiplied(context.module, context.id, context.how, &draft.table, id),
             alone => alone,
         };
         draft.raised.remove(&id);
@@ -79,7 +79,7 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             continue;
         }
         let coarser = Grid::new(QuantParams::tensor(coarser, zero), Origin::Coarsened);
-        for &dependent in groups.regrid(site, draft, root, coarser)? {
+        for &dependent in groups.regrid(context, draft, root, coarser)? {
             if dependent.0 > position {
                 sweep.insert(dependent);
             } else {
@@ -90,13 +90,17 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
 }
 
 /// A node, behind its place in the order of the graph.
-type Place = (u32, NodeId);
+type OrderedNode = (u32, NodeId);
 
 /// The nodes whose weights may need another grid: those of the scope, and those around grids that had become coarser for
 /// the sake of one of these. Such a grid begins with what its range asks for again.
-fn due(site: &Site<'_>, draft: &mut Draft, groups: &mut Groups) -> Result<BTreeSet<Place>, AnnotateError> {
+fn due(
+    context: &PassContext<'_>,
+    draft: &mut Draft,
+    groups: &mut Groups,
+) -> Result<BTreeSet<OrderedNode>, AnnotateError> {
     let mut open: Vec<NodeId> = std::mem::take(&mut draft.pending).into_iter().collect();
-    let mut found: BTreeSet<Place> = open.iter().map(|&id| (site.position(id), id)).collect();
+    let mut found: BTreeSet<OrderedNode> = open.iter().map(|&id| (context.position(id), id)).collect();
     while let Some(id) = open.pop() {
         let Some(config) = draft.table.id(id, Port::Result(0)) else {
             continue;
@@ -105,7 +109,7 @@ fn due(site: &Site<'_>, draft: &mut Draft, groups: &mut Groups) -> Result<BTreeS
         let Some((before, _)) = draft.coarsened.remove(&root) else {
             continue;
         };
-        for &dependent in groups.regrid(site, draft, root, before)? {
+        for &dependent in groups.regrid(context, draft, root, before)? {
             if found.insert(dependent) {
                 open.push(dependent.1);
             }
@@ -117,20 +121,20 @@ fn due(site: &Site<'_>, draft: &mut Draft, groups: &mut Groups) -> Result<BTreeS
 /// By root of a group: the nodes whose weights may need another grid where that of the group moves. Each region is walked
 /// once, however many of its grids move.
 #[derive(Default)]
-struct Groups(BTreeMap<ConfigId, Vec<Place>>);
+struct Groups(BTreeMap<ConfigId, Vec<OrderedNode>>);
 
 impl Groups {
     /// Gives a group another grid, which may be outside of the scope, and answers with the nodes that this matters to. Codes
     /// that rest on grids of its region are taken away.
     fn regrid(
         &mut self,
-        site: &Site<'_>,
+        context: &PassContext<'_>,
         draft: &mut Draft,
         root: ConfigId,
         grid: Grid,
-    ) -> Result<&[Place], AnnotateError> {
+    ) -> Result<&[OrderedNode], AnnotateError> {
         if !self.0.contains_key(&root) {
-            self.walk(site, draft, root)?;
+            self.walk(context, draft, root)?;
         }
         draft.transition(root, Move::Activate(grid))?;
         Ok(self.0.entry(root).or_default())
@@ -138,18 +142,18 @@ impl Groups {
 
     /// Others than nodes with weights have no use for a grid: these read it as their first operand, or make their first
     /// result on it.
-    fn walk(&mut self, site: &Site<'_>, draft: &mut Draft, root: ConfigId) -> Result<(), AnnotateError> {
+    fn walk(&mut self, context: &PassContext<'_>, draft: &mut Draft, root: ConfigId) -> Result<(), AnnotateError> {
         let Some(first) = draft.bound.get(root.index()).map(|bound| bound.value) else {
             return Ok(());
         };
-        for value in site.regions.ring(first) {
-            let made = site.graph.producer(value).map(|(id, _)| (id, Port::Result(0)));
-            let read = site
+        for value in context.regions.ring(first) {
+            let made = context.graph.producer(value).map(|(id, _)| (id, Port::Result(0)));
+            let read = context
                 .graph
                 .uses(value)
                 .map(|at| (at.node, Port::Operand(at.operand.into())));
             for (id, port) in made.into_iter().chain(read) {
-                draft.touch(site, id)?;
+                draft.touch(context, id)?;
                 if !matches!(port, Port::Operand(0) | Port::Result(0)) {
                     continue;
                 }
@@ -163,7 +167,7 @@ impl Groups {
                     _ => None,
                 };
                 for root in of.into_iter().chain([own]) {
-                    self.0.entry(root).or_default().push((site.position(id), id));
+                    self.0.entry(root).or_default().push((context.position(id), id));
                 }
             }
         }

@@ -9,21 +9,22 @@
 
 use crate::annotate::findings::Unlike;
 use crate::annotate::settings::{AnnotateError, OnCodes, RangeFrom, Run};
-use crate::annotate::state::{Draft, Site};
+use crate::annotate::state::{Draft, PassContext};
 use crate::observers::GridKind;
 use crate::parts::parts;
 use std::collections::BTreeSet;
 use strait_core::{Failure, Node, NodeId, Op, Origin, Reason, ReasonCode, ValueId};
 use strait_target::spec::{Alignment, Recipe};
 
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    for &id in &site.scope.nodes {
-        let result = site.graph.node(id).and_then(|node| node.outputs.first().copied());
-        let Some(result) = result.filter(|&result| may_leave(site, draft, id) && host_alone_reads(site, draft, result))
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    for &id in &context.scope.nodes {
+        let result = context.graph.node(id).and_then(|node| node.outputs.first().copied());
+        let Some(result) =
+            result.filter(|&result| may_leave(context, draft, id) && host_alone_reads(context, draft, result))
         else {
             continue;
         };
-        if let Some(reason) = unlike(site, draft, id, result)? {
+        if let Some(reason) = unlike(context, draft, id, result)? {
             draft.refused.push((id, reason));
         }
     }
@@ -31,38 +32,38 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
 }
 
 /// True if a node of the accelerator is a concatenation on a grid of its own.
-fn may_leave(site: &Site<'_>, draft: &Draft, id: NodeId) -> bool {
-    let Some(node) = site.graph.node(id).filter(|node| matches!(node.op, Op::Concat(_))) else {
+fn may_leave(context: &PassContext<'_>, draft: &Draft, id: NodeId) -> bool {
+    let Some(node) = context.graph.node(id).filter(|node| matches!(node.op, Op::Concat(_))) else {
         return false;
     };
-    let settings = site.how.settings;
+    let settings = context.how.settings;
     let alignment = settings.alignment(id).unwrap_or(settings.default.alignments.concat);
-    let stays = settings.run(id) == Some(&Run::Integer) || site.how.constraints.on_codes(id) != OnCodes::Nothing;
+    let stays = settings.run(id) == Some(&Run::Integer) || context.how.constraints.on_codes(id) != OnCodes::Nothing;
     let grid = draft.result(id, 0).and_then(|result| draft.table.grid(result));
     let observed = grid.is_some_and(|grid| matches!(grid.origin, Origin::Observed | Origin::Coarsened));
-    moves(site, id, node) && alignment != Alignment::Share && !stays && observed
+    moves(context, id, node) && alignment != Alignment::Share && !stays && observed
 }
 
 /// True if a node of the accelerator passes codes on.
-fn moves(site: &Site<'_>, id: NodeId, node: &Node) -> bool {
-    let recipe = site.how.roles().recipe(id, node);
+fn moves(context: &PassContext<'_>, id: NodeId, node: &Node) -> bool {
+    let recipe = context.how.roles().recipe(id, node);
     recipe.is_some_and(|(_, recipe)| matches!(recipe, Recipe::PassThrough { .. }))
 }
 
 /// True if outputs of the graph and nodes of the host are all that reads a value, behind nodes that move codes and leave with it.
-fn host_alone_reads(site: &Site<'_>, draft: &Draft, value: ValueId) -> bool {
+fn host_alone_reads(context: &PassContext<'_>, draft: &Draft, value: ValueId) -> bool {
     let (mut open, mut seen) = (vec![value], BTreeSet::new());
     while let Some(value) = open.pop() {
-        for at in site.graph.uses(value) {
-            let Some(node) = site
+        for at in context.graph.uses(value) {
+            let Some(node) = context
                 .graph
                 .node(at.node)
-                .filter(|_| site.how.roles().reads_codes(site.graph, at))
+                .filter(|_| context.how.roles().reads_codes(context.graph, at))
             else {
                 continue;
             };
             let alone = draft.activations(at.node, node.inputs.len()).len() == 1;
-            if !(may_leave(site, draft, at.node) || alone && moves(site, at.node, node)) {
+            if !(may_leave(context, draft, at.node) || alone && moves(context, at.node, node)) {
                 return false;
             }
             open.extend(node.outputs.iter().filter(|&&result| seen.insert(result)));
@@ -72,7 +73,12 @@ fn host_alone_reads(site: &Site<'_>, draft: &Draft, value: ValueId) -> bool {
 }
 
 /// Reason why the parts that a node joins are to leave apart.
-fn unlike(site: &Site<'_>, draft: &mut Draft, id: NodeId, result: ValueId) -> Result<Option<Reason>, AnnotateError> {
+fn unlike(
+    context: &PassContext<'_>,
+    draft: &mut Draft,
+    id: NodeId,
+    result: ValueId,
+) -> Result<Option<Reason>, AnnotateError> {
     let config = draft.result(id, 0);
     let Some((kind, (scale, _))) = config.and_then(|config| {
         let scheme = draft.scheme(config)?;
@@ -81,15 +87,18 @@ fn unlike(site: &Site<'_>, draft: &mut Draft, id: NodeId, result: ValueId) -> Re
         return Ok(None);
     };
     // As it was observed: what rules say of a part of another region must not decide here.
-    let observed = RangeFrom::Observer(site.how.settings.default.observer.clone());
-    for part in parts(site.graph, result) {
-        let range = match draft.ranges.from(site, part, &observed, kind) {
+    let observed = RangeFrom::Observer(context.how.settings.default.observer.clone());
+    for part in parts(context.graph, result) {
+        let range = match draft.ranges.from(context, part, &observed, kind) {
             Ok(range) => range,
             Err(Failure::Reason(_)) => continue,
             Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
         };
         if let Some(lost) = Unlike::new(kind, range, scale) {
-            let name = site.graph.value(part).map_or("", |value| site.module.name(value.name));
+            let name = context
+                .graph
+                .value(part)
+                .map_or("", |value| context.module.name(value.name));
             let text = format!(
                 "its parts are of unlike range, and the host alone reads them: on one grid `{name}` would lose {:.1} bits",
                 lost.bits()

@@ -8,10 +8,10 @@
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::{Draft, Site};
+use crate::annotate::state::{Draft, PassContext};
 use strait_core::{ConfigId, Derivation, Move, NodeId, Port};
 
-pub(crate) fn run(_: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(_: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     for config in draft.fresh.clone() {
         let Some(bound) = draft.bound.get(config.index()).copied() else {
             continue;

@@ -5,14 +5,17 @@
 //! raised or refused for it; those of activations and of given grids may be.
 
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::{Draft, Site};
+use crate::annotate::state::{Draft, PassContext};
 use strait_core::{Port, Reason, ReasonCode};
 use strait_target::spec::Recipe;
 
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     // A refusal in front of this pass may have kept it from nodes of an earlier scope.
     for id in draft.unchecked.clone() {
-        let recipe = site.graph.node(id).and_then(|node| site.how.roles().recipe(id, node));
+        let recipe = context
+            .graph
+            .node(id)
+            .and_then(|node| context.how.roles().recipe(id, node));
         let multiplies = matches!(
             recipe,
             Some((

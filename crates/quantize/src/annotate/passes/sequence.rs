@@ -7,10 +7,10 @@ use super::{
     alignment, borders, calibration, configs, fusion, given, parameters, parts, passive, products, shifts, simplify,
 };
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::{Draft, Site};
+use crate::annotate::state::{Draft, PassContext};
 
 /// A step over the draft.
-type Pass = fn(&Site<'_>, &mut Draft) -> Result<(), AnnotateError>;
+type Pass = fn(&PassContext<'_>, &mut Draft) -> Result<(), AnnotateError>;
 
 /// The passes that say which configs share a grid. They refuse nodes where two grids that are given stand against that.
 const GROUPS: &[Pass] = &[
@@ -34,15 +34,15 @@ const GRIDS: &[Pass] = &[
 
 /// Runs the passes until one refuses nodes: what follows needs what these have not. Answers whether the groups of the
 /// scope stand; if not, all of it is to be done again.
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<bool, AnnotateError> {
-    draft.withdraw(site)?;
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<bool, AnnotateError> {
+    draft.withdraw(context)?;
     for pass in GROUPS {
-        pass(site, draft)?;
+        pass(context, draft)?;
     }
     let stands = draft.refused.is_empty();
     for pass in GRIDS {
         if draft.refused.is_empty() {
-            pass(site, draft)?;
+            pass(context, draft)?;
         }
     }
     Ok(stands)

@@ -7,14 +7,14 @@
 
 use crate::annotate::analyses::Role;
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::{Draft, Site};
+use crate::annotate::state::{Draft, PassContext};
 use crate::observers::GridKind;
 use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, ReasonCode};
 
 /// The shifts that the form knows.
 const MOST: u8 = 16;
 
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     // A refusal in front of this pass may have kept it from nodes of an earlier scope.
     for id in draft.unchecked.clone() {
         let operand = |draft: &Draft, index| {
@@ -24,7 +24,7 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         let (Some(first), Some(second)) = (operand(draft, 0), operand(draft, 1)) else {
             continue;
         };
-        match shift(site, draft, id) {
+        match shift(context, draft, id) {
             Ok((sums, bits)) => {
                 for (config, sum) in [first, second].into_iter().zip(sums) {
                     draft.transition(config, Move::MasteredBy(Derivation::Shifted(sum, bits)))?;
@@ -32,7 +32,12 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             }
             Err(Failure::Reason(reason)) => {
                 if reason.code == ReasonCode::GivenGrid {
-                    let pair = site.how.roles().shifted_pair(site.graph, id).into_iter().flatten();
+                    let pair = context
+                        .how
+                        .roles()
+                        .shifted_pair(context.graph, id)
+                        .into_iter()
+                        .flatten();
                     let weights: Vec<_> = pair.filter_map(|id| draft.table.id(id, Port::Operand(1))).collect();
                     weights
                         .into_iter()
@@ -47,15 +52,15 @@ pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
 }
 
 /// The configs of both sums, and N.
-fn shift(site: &Site<'_>, draft: &mut Draft, id: NodeId) -> Result<([ConfigId; 2], u8), Failure> {
+fn shift(context: &PassContext<'_>, draft: &mut Draft, id: NodeId) -> Result<([ConfigId; 2], u8), Failure> {
     let none = || {
         Reason::new(
             ReasonCode::NoGrid,
             "it does not add two products that nothing else reads",
         )
     };
-    let node = site.graph.node(id).ok_or_else(none)?;
-    let pair = site.how.roles().shifted_pair(site.graph, id).ok_or_else(none)?;
+    let node = context.graph.node(id).ok_or_else(none)?;
+    let pair = context.how.roles().shifted_pair(context.graph, id).ok_or_else(none)?;
     let [Some(first), Some(second)] = pair.map(|id| draft.table.id(id, Port::Result(0))) else {
         return Err(none().into());
     };
@@ -74,9 +79,9 @@ fn shift(site: &Site<'_>, draft: &mut Draft, id: NodeId) -> Result<([ConfigId; 2
     let operands = operands.filter_map(|(index, value)| Some((Port::Operand(index), (*value)?)));
     let results = node.outputs.iter().enumerate();
     for (port, value) in operands.chain(results.map(|(index, &value)| (Port::Result(index), value))) {
-        let [low, high] = match site.how.operand_range(id, port) {
-            Some(from) => draft.ranges.from(site, value, from, GridKind::of(scheme))?,
-            None => draft.ranges.of(site, value, GridKind::of(scheme))?,
+        let [low, high] = match context.how.operand_range(id, port) {
+            Some(from) => draft.ranges.from(context, value, from, GridKind::of(scheme))?,
+            None => draft.ranges.of(context, value, GridKind::of(scheme))?,
         };
         reach = reach.max(f64::from(high)).max(-f64::from(low));
     }

@@ -16,7 +16,7 @@
 use super::{configs, passive};
 use crate::annotate::analyses::readers_narrow;
 use crate::annotate::settings::AnnotateError;
-use crate::annotate::state::{Draft, Overlapped, Site};
+use crate::annotate::state::{Draft, Overlapped, PassContext};
 use std::collections::BTreeMap;
 use strait_core::{ConfigId, NodeId, Port, Scheme, ValueId};
 use strait_target::TargetSpec;
@@ -26,12 +26,12 @@ use strait_target::spec::Integer;
 /// of the parts of a split may.
 type Behind = BTreeMap<ConfigId, Option<ConfigId>>;
 
-pub(crate) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let mut behind = Behind::new();
     // Readers first, so that what is wanted behind nodes that move codes is known in front of them.
-    for &value in &site.scope.values {
-        let leaves = draft.left(site, value);
-        agree(site, draft, &mut behind, value, leaves)?;
+    for &value in &context.scope.values {
+        let leaves = draft.left(context, value);
+        agree(context, draft, &mut behind, value, leaves)?;
     }
     Ok(())
 }
@@ -60,9 +60,9 @@ fn is_moved(draft: &Draft, result: ConfigId) -> bool {
 }
 
 /// True if a result is to be made on the grid that all its readers want.
-fn simplifies(site: &Site<'_>, draft: &Draft, result: ConfigId) -> bool {
+fn simplifies(context: &PassContext<'_>, draft: &Draft, result: ConfigId) -> bool {
     let maker = draft.table.config(result).map(|config| config.node);
-    site.how.settings.simplifies(maker)
+    context.how.settings.simplifies(maker)
 }
 
 /// The readers of one value.
@@ -81,20 +81,20 @@ struct Readers {
 impl Readers {
     /// Brings those together of whose ranges the same is said, and tells the others apart.
     fn new(
-        site: &Site<'_>,
+        context: &PassContext<'_>,
         draft: &mut Draft,
         behind: &Behind,
         value: ValueId,
         requantizes: bool,
     ) -> Result<Readers, AnnotateError> {
-        let uses = site.graph.uses(value);
+        let uses = context.graph.uses(value);
         let operands = uses.filter_map(|at| Some((at, draft.activation(at.node, at.operand.into())?)));
         let mut sorted: Vec<_> = operands
-            .map(|(at, config)| (site.position(at.node), at.operand, config))
+            .map(|(at, config)| (context.position(at.node), at.operand, config))
             .collect();
         sorted.sort_unstable();
         let all: Vec<ConfigId> = sorted.into_iter().map(|(.., config)| config).collect();
-        join_alike(site, draft, &all)?;
+        join_alike(context, draft, &all)?;
         let mut readers = Readers::default();
         let apart = |id: ConfigId| requantizes && draft.bound.get(id.index()).is_some_and(|bound| bound.apart);
         // What stands behind a result is on the grid of that result; anything else takes what comes.
@@ -113,15 +113,15 @@ impl Readers {
     }
 
     /// The grid that all of them take and on which the producer may leave the value.
-    fn agreed(&self, site: &Site<'_>, draft: &Draft, value: ValueId, leaves: ConfigId) -> Option<ConfigId> {
+    fn agreed(&self, context: &PassContext<'_>, draft: &Draft, value: ValueId, leaves: ConfigId) -> Option<ConfigId> {
         let first = *self.fixed.first()?;
         let root = draft.table.root(first);
         let is_it = |&other: &ConfigId| draft.table.root(other) == root || draft.are_given_alike(other, root);
         // Whoever reads an output of the graph wants all of its numbers, which a bound in front of other readers cuts off.
         let agree = self.free.is_empty()
-            && !site.graph.is_output(value)
+            && !context.graph.is_output(value)
             && !is_kept(draft, leaves)
-            && simplifies(site, draft, leaves)
+            && simplifies(context, draft, leaves)
             && draft.scheme(first) == draft.scheme(leaves)
             && self.fixed.iter().all(is_it);
         agree.then_some(first)
@@ -135,25 +135,25 @@ fn is_kept(draft: &Draft, leaves: ConfigId) -> bool {
 
 /// Brings the readers of a value and what its producer leaves together, as far as they agree.
 fn agree(
-    site: &Site<'_>,
+    context: &PassContext<'_>,
     draft: &mut Draft,
     behind: &mut Behind,
     value: ValueId,
     leaves: Option<ConfigId>,
 ) -> Result<(), AnnotateError> {
-    let requantizes = can_requantize(site.how.spec, leaves.and_then(|leaves| draft.scheme(leaves)));
-    let readers = Readers::new(site, draft, behind, value, requantizes)?;
-    let sum = leaves.filter(|&leaves| stays_a_sum(site, draft, leaves, &readers));
+    let requantizes = can_requantize(context.how.spec, leaves.and_then(|leaves| draft.scheme(leaves)));
+    let readers = Readers::new(context, draft, behind, value, requantizes)?;
+    let sum = leaves.filter(|&leaves| stays_a_sum(context, draft, leaves, &readers));
     if let Some(sum) = sum {
         let node = draft.table.config(sum).map(|config| config.node);
         draft.table.withdraw([sum]);
         if let Some(node) = node
-            && let Some(config) = configs::accumulator(site, draft, node, value)?
+            && let Some(config) = configs::accumulator(context, draft, node, value)?
         {
             passive::rest_on_product(draft, config, node)?;
         }
     } else if let Some(leaves) = leaves {
-        produce(site, draft, behind, (value, leaves), &readers, requantizes)?;
+        produce(context, draft, behind, (value, leaves), &readers, requantizes)?;
     }
     for (reader, grid) in readers.moves {
         let same = |leaves: &ConfigId| draft.scheme(*leaves) == draft.scheme(reader);
@@ -177,15 +177,15 @@ fn agree(
 
 /// Brings what a producer leaves to the grid on which its readers agree, and those to it that take what comes.
 fn produce(
-    site: &Site<'_>,
+    context: &PassContext<'_>,
     draft: &mut Draft,
     behind: &mut Behind,
     (value, leaves): (ValueId, ConfigId),
     readers: &Readers,
     requantizes: bool,
 ) -> Result<(), AnnotateError> {
-    let forced = site.how.settings.default.alignments.force_overlap || !requantizes;
-    match readers.agreed(site, draft, value, leaves) {
+    let forced = context.how.settings.default.alignments.force_overlap || !requantizes;
+    match readers.agreed(context, draft, value, leaves) {
         Some(first) if is_moved(draft, leaves) => {
             let root = draft.table.root(first);
             let grid = behind.entry(draft.table.root(leaves)).or_insert(Some(first));
@@ -202,7 +202,7 @@ fn produce(
         None if forced && !is_kept(draft, leaves) => {
             let alike = |&id: &ConfigId| draft.scheme(id) == draft.scheme(leaves);
             let alike: Vec<ConfigId> = readers.fixed.iter().copied().filter(alike).collect();
-            overlap(site, draft, value, &alike, &readers.free);
+            overlap(context, draft, value, &alike, &readers.free);
             for reader in alike {
                 draft.join(leaves, reader)?;
             }
@@ -216,16 +216,16 @@ fn produce(
 }
 
 /// Brings readers to one grid of whose ranges the configuration says the same.
-fn join_alike(site: &Site<'_>, draft: &mut Draft, readers: &[ConfigId]) -> Result<(), AnnotateError> {
+fn join_alike(context: &PassContext<'_>, draft: &mut Draft, readers: &[ConfigId]) -> Result<(), AnnotateError> {
     let mut told: Vec<ConfigId> = Vec::new();
     for &reader in readers {
         let Some(from) = draft
-            .own_range(site, reader)
+            .own_range(context, reader)
             .filter(|_| draft.table.root(reader) == reader)
         else {
             continue;
         };
-        let same = |id| draft.own_range(site, id) == Some(from) && draft.scheme(id) == draft.scheme(reader);
+        let same = |id| draft.own_range(context, id) == Some(from) && draft.scheme(id) == draft.scheme(reader);
         match told.iter().copied().find(|&other| same(other)) {
             Some(other) => draft.join(reader, other)?,
             None => told.push(reader),
@@ -236,10 +236,10 @@ fn join_alike(site: &Site<'_>, draft: &mut Draft, readers: &[ConfigId]) -> Resul
 
 /// True if the result of a node of the accelerator is left as the sum that it is, for each of its readers to narrow: the
 /// table narrows operands, and `all` of these want codes that the row makes, but not all on one grid.
-fn stays_a_sum(site: &Site<'_>, draft: &Draft, leaves: ConfigId, readers: &Readers) -> bool {
+fn stays_a_sum(context: &PassContext<'_>, draft: &Draft, leaves: ConfigId, readers: &Readers) -> bool {
     let Readers { all, fixed, free, .. } = readers;
-    let (spec, table) = (site.how.spec, &draft.table);
-    let maker = table.config(leaves).and_then(|config| site.graph.node(config.node));
+    let (spec, table) = (context.how.spec, &draft.table);
+    let maker = table.config(leaves).and_then(|config| context.graph.node(config.node));
     let row = maker.zip(table.config(leaves)).and_then(|(node, config)| {
         let [activation, _] = draft.types.of(config.node)?;
         Some((activation.ty, spec.row_for(node.op.term(), activation.ty.into())?.1))
@@ -252,7 +252,7 @@ fn stays_a_sum(site: &Site<'_>, draft: &Draft, leaves: ConfigId, readers: &Reade
         let mut operands = draft.activations(config.node, node.inputs.len()).into_iter();
         operands.any(|operand| table.root(operand) == table.root(leaves))
     });
-    if site.how.settings.default.alignments.force_overlap || aligned || draft.is_given(leaves) {
+    if context.how.settings.default.alignments.force_overlap || aligned || draft.is_given(leaves) {
         return false;
     }
     let made = |id: &ConfigId| {
@@ -275,13 +275,13 @@ fn stays_a_sum(site: &Site<'_>, draft: &Draft, leaves: ConfigId, readers: &Reade
 }
 
 /// Keeps what the first of these imposes on others.
-fn overlap(site: &Site<'_>, draft: &mut Draft, value: ValueId, alike: &[ConfigId], free: &[ConfigId]) {
+fn overlap(context: &PassContext<'_>, draft: &mut Draft, value: ValueId, alike: &[ConfigId], free: &[ConfigId]) {
     let Some(&first) = alike.first() else { return };
     let node = |id: &ConfigId| draft.table.config(*id).map(|config| config.node);
     let root = draft.table.root(first);
     let others = alike.iter().filter(|&&id| draft.table.root(id) != root);
     let mut readers: Vec<NodeId> = others.chain(free).filter_map(node).collect();
-    readers.sort_unstable_by_key(|&id| site.position(id));
+    readers.sort_unstable_by_key(|&id| context.position(id));
     readers.dedup();
     if let Some(aligned) = node(&first) {
         let overlapped = Overlapped {

@@ -53,7 +53,7 @@ fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), R
 
 /// Checks that `recipe` can lower `node`.
 pub(crate) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe) -> Result<(), Reason> {
-    let site = Site { module, graph, node };
+    let site = NodeToPlace { module, graph, node };
     let mut ends = (node.inputs.iter().flatten().chain(&node.outputs)).filter_map(|&v| graph.value(v));
     require(
         !ends.any(|value| value.ty.shape.contains(&Dim::Fixed(0))),
@@ -114,13 +114,13 @@ fn float(value: Option<&TensorType>) -> Result<(), Reason> {
 }
 
 /// A node, and what it stands in.
-struct Site<'a> {
+struct NodeToPlace<'a> {
     module: &'a Module,
     graph: &'a Graph,
     node: &'a Node,
 }
 
-impl<'a> Site<'a> {
+impl<'a> NodeToPlace<'a> {
     fn operand(&self, index: usize) -> Option<&'a TensorType> {
         let value = self.node.inputs.get(index).copied().flatten()?;
         Some(&self.graph.value(value)?.ty)

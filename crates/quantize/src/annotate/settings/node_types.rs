@@ -42,7 +42,7 @@ impl NodeTypes {
         })
     }
 
-    /// The pair of a node on the host of which the weights alone have codes: where activations are to be real numbers, the
+    /// The weight-only pair of a node on the host: where activations are to be real numbers, the
     /// first one with the weights that are said of this node, and else of all nodes, as far as there is one.
     pub fn pair_on_host(self, spec: &TargetSpec, term: Term) -> Option<Pair> {
         if self.activation() != Some(Activation::Float32) || self.is_plain {
@@ -56,7 +56,7 @@ impl NodeTypes {
     }
 
     /// Reason why a node is on the host though the target has its op: activations are to be real numbers, and the op is none
-    /// whose weights alone can have codes there.
+    /// that can be weight-only there.
     pub(crate) fn stays_float(self, spec: &TargetSpec, term: Term) -> Option<Reason> {
         let is_weight_only = self.pair(spec, term).is_some_and(|pair| pair.is_weight_only());
         let float = self.activation() == Some(Activation::Float32) && !is_weight_only;

@@ -13,7 +13,7 @@ use strait_core::{
 };
 
 /// Material of one run of the passes.
-pub(crate) struct Site<'a> {
+pub(crate) struct PassContext<'a> {
     pub(crate) module: &'a Module,
     pub(crate) id: GraphId,
     pub(crate) graph: &'a Graph,
@@ -25,7 +25,7 @@ pub(crate) struct Site<'a> {
     pub(crate) order: &'a Order,
 }
 
-impl Site<'_> {
+impl PassContext<'_> {
     pub(crate) fn position(&self, node: NodeId) -> u32 {
         self.order.position(node).unwrap_or(u32::MAX)
     }
@@ -121,15 +121,15 @@ impl Draft {
     }
 
     /// The config with codes that a value has as it leaves its producer, or the host that hands it over.
-    pub(crate) fn left(&self, site: &Site<'_>, value: ValueId) -> Option<ConfigId> {
-        let config = site.graph.left_by(&self.table, value)?;
+    pub(crate) fn left(&self, context: &PassContext<'_>, value: ValueId) -> Option<ConfigId> {
+        let config = context.graph.left_by(&self.table, value)?;
         (self.bound.get(config.index())?.role == Role::Activation).then_some(config)
     }
 
     /// The source of a range of its own that the operand has which a config is for.
-    pub(crate) fn own_range<'a>(&self, site: &Site<'a>, id: ConfigId) -> Option<&'a RangeFrom> {
+    pub(crate) fn own_range<'a>(&self, context: &PassContext<'a>, id: ConfigId) -> Option<&'a RangeFrom> {
         let config = self.table.config(id)?;
-        site.how.operand_range(config.node, config.port)
+        context.how.operand_range(config.node, config.port)
     }
 
     pub(crate) fn scheme(&self, id: ConfigId) -> Option<Scheme> {
@@ -199,9 +199,9 @@ impl Draft {
     }
 
     /// Takes the codes of a node's parameters away: its configs, or those of its neighbours, are about to change.
-    pub(crate) fn touch(&mut self, site: &Site<'_>, node: NodeId) -> Result<(), AnnotateError> {
+    pub(crate) fn touch(&mut self, context: &PassContext<'_>, node: NodeId) -> Result<(), AnnotateError> {
         self.touched.insert(node);
-        let operands = site.graph.node(node).map_or(0, |node| node.inputs.len());
+        let operands = context.graph.node(node).map_or(0, |node| node.inputs.len());
         for config in (0..operands)
             .filter_map(|index| self.table.id(node, Port::Operand(index)))
             .collect::<Vec<_>>()
@@ -247,40 +247,41 @@ impl Draft {
 
     /// Takes the configs out that are made anew in the scope: those of its values, parameters with the first operand of
     /// their node, and all of a node that has left the accelerator.
-    pub(crate) fn withdraw(&mut self, site: &Site<'_>) -> Result<(), AnnotateError> {
+    pub(crate) fn withdraw(&mut self, context: &PassContext<'_>) -> Result<(), AnnotateError> {
         self.fresh.clear();
         self.refused.clear();
-        for &id in &site.scope.nodes {
-            self.touch(site, id)?;
+        for &id in &context.scope.nodes {
+            self.touch(context, id)?;
         }
-        self.pending.extend(site.scope.nodes.iter().copied());
-        self.unchecked.extend(site.scope.nodes.iter().copied());
+        self.pending.extend(context.scope.nodes.iter().copied());
+        self.unchecked.extend(context.scope.nodes.iter().copied());
         let mut gone = Vec::new();
-        for &id in &site.scope.nodes {
-            let Some(node) = site.graph.node(id) else { continue };
-            let alone = site.how.roles().weights_alone(site.graph, id, node);
-            let left = alone.is_none() && computed(site.how.spec, node).is_none();
+        for &id in &context.scope.nodes {
+            let Some(node) = context.graph.node(id) else { continue };
+            let alone = context.how.roles().weight_only(context.graph, id, node);
+            let left = alone.is_none() && computed(context.how.spec, node).is_none();
             let ports = (0..node.inputs.len()).map(Port::Operand);
             let ports = ports.chain((0..node.outputs.len()).map(Port::Result));
             for config in ports.filter_map(|port| self.table.id(id, port)) {
                 let Some(bound) = self.bound.get(config.index()) else {
                     continue;
                 };
-                if left || is_made(site, id, bound.role, bound.value) {
+                if left || is_made(context, id, bound.role, bound.value) {
                     gone.push(config);
                 }
             }
         }
         // On the border everything follows from what is inside, but for what rules want of inputs.
-        for (port, value) in borders(site.graph) {
-            let stands = matches!(port, Port::Input(_)) && site.how.has_own_codes(value) && !site.scope.has(value);
+        for (port, value) in borders(context.graph) {
+            let stands =
+                matches!(port, Port::Input(_)) && context.how.has_own_codes(value) && !context.scope.has(value);
             gone.extend(self.table.id(NodeId::OUTSIDE, port).filter(|_| !stands));
         }
         for config in &gone {
             self.coarsened.remove(config);
         }
         self.table.withdraw(gone);
-        for value in &site.scope.values {
+        for value in &context.scope.values {
             self.overlapped.remove(value);
         }
         Ok(())
@@ -294,19 +295,19 @@ pub(crate) fn is_given(table: &QuantTable, id: ConfigId) -> bool {
 
 /// True if the config of an operand or a result is made in this scope. Parameters come with the first operand, sums with
 /// any.
-pub(crate) fn is_made(site: &Site<'_>, node: NodeId, role: Role, value: ValueId) -> bool {
+pub(crate) fn is_made(context: &PassContext<'_>, node: NodeId, role: Role, value: ValueId) -> bool {
     match role {
         Role::Weight | Role::Gain | Role::Bias => {
-            let node = site.graph.node(node);
+            let node = context.graph.node(node);
             let first = node.and_then(|node| node.inputs.first().copied().flatten());
-            first.is_some_and(|first| site.scope.has(first))
+            first.is_some_and(|first| context.scope.has(first))
         }
         // Its grid follows from those of the operands.
         Role::Accumulator => {
-            let node = site.graph.node(node);
+            let node = context.graph.node(node);
             let mut operands = node.iter().flat_map(|node| node.inputs.iter().flatten());
-            site.scope.has(value) || operands.any(|&operand| site.scope.has(operand))
+            context.scope.has(value) || operands.any(|&operand| context.scope.has(operand))
         }
-        Role::Activation | Role::Shifted | Role::Other => site.scope.has(value),
+        Role::Activation | Role::Shifted | Role::Other => context.scope.has(value),
     }
 }

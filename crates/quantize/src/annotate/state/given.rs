@@ -1,15 +1,20 @@
 //! Grids and codes that are known before annotation: they came with the model, or from a record.
 
-use super::draft::{Draft, Site};
+use super::draft::{Draft, PassContext};
 use crate::annotate::settings::{AnnotateError, Given};
 use strait_core::{ConfigId, Def, Grid, Move, Origin, Reason, ReasonCode};
 
 /// Gives a config that was just made its grid, if it is an activation or weights. A bias has that of its sum.
-pub(crate) fn activate(site: &Site<'_>, draft: &mut Draft, id: ConfigId, is_bias: bool) -> Result<(), AnnotateError> {
-    let Some(given) = of(site, draft, id) else {
+pub(crate) fn activate(
+    context: &PassContext<'_>,
+    draft: &mut Draft,
+    id: ConfigId,
+    is_bias: bool,
+) -> Result<(), AnnotateError> {
+    let Some(given) = of(context, draft, id) else {
         return Ok(());
     };
-    if let Some(wrong) = unfit(site, draft, id, given) {
+    if let Some(wrong) = unfit(context, draft, id, given) {
         refuse(draft, id, &wrong);
     } else if !is_bias {
         draft.transition(id, Move::Activate(Grid::new(given.params.clone(), Origin::Given)))?;
@@ -19,9 +24,9 @@ pub(crate) fn activate(site: &Site<'_>, draft: &mut Draft, id: ConfigId, is_bias
 }
 
 /// Grid and codes that are given for a config.
-pub(crate) fn of<'a>(site: &Site<'a>, draft: &Draft, id: ConfigId) -> Option<&'a Given> {
+pub(crate) fn of<'a>(context: &PassContext<'a>, draft: &Draft, id: ConfigId) -> Option<&'a Given> {
     let config = draft.table.config(id)?;
-    site.how.given(config.node, config.port)
+    context.how.given(config.node, config.port)
 }
 
 /// Refuses the node of a config for the sake of a grid that is given.
@@ -35,9 +40,9 @@ pub(crate) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
 }
 
 /// Reason why a config cannot have what is given for it.
-fn unfit(site: &Site<'_>, draft: &Draft, id: ConfigId, given: &Given) -> Option<String> {
+fn unfit(context: &PassContext<'_>, draft: &Draft, id: ConfigId, given: &Given) -> Option<String> {
     let (scheme, bound) = (draft.scheme(id)?, draft.bound.get(id.index())?);
-    let value = site.graph.value(bound.value)?;
+    let value = context.graph.value(bound.value)?;
     if scheme.elem() != Some(given.elem) {
         return Some(format!("is given in {}, and is {scheme} here", given.elem));
     }
@@ -50,7 +55,7 @@ fn unfit(site: &Site<'_>, draft: &Draft, id: ConfigId, given: &Given) -> Option<
             "has the scale {scale} and the zero point {zero} by its definition, and others are given"
         ));
     }
-    let codes = site.module.data(given.codes?);
+    let codes = context.module.data(given.codes?);
     let [low, high] = scheme.range()?;
     let fits = codes.is_some_and(|codes| {
         let inside = codes

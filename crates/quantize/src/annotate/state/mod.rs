@@ -5,6 +5,6 @@ pub(crate) mod given;
 mod losses;
 mod ranges;
 
-pub(crate) use draft::{Bound, Draft, Site, is_given, is_made};
+pub(crate) use draft::{Bound, Draft, PassContext, is_given, is_made};
 pub use losses::{Coarser, Overlapped, Raised};
 pub(crate) use ranges::{COARSEST, coarser, most_doublings};

@@ -1,6 +1,6 @@
 //! Ranges of values, as settings, constants and observers say them, and what is kept of them.
 
-use super::draft::Site;
+use super::draft::PassContext;
 use crate::annotate::settings::RangeFrom;
 use crate::observers::{GridKind, MinMax, ObserverChoice, of_constant};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,8 +19,13 @@ const NOTHING: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
 /// The range of one value that no rule says: the elements of a constant, or what its statistics and the observer say; no
 /// further than matters.
-fn range(site: &Site<'_>, value: ValueId, observer: &ObserverChoice, kind: GridKind) -> Result<[f32; 2], Failure> {
-    let (module, graph, reach) = (site.module, site.graph, site.reach);
+fn range(
+    context: &PassContext<'_>,
+    value: ValueId,
+    observer: &ObserverChoice,
+    kind: GridKind,
+) -> Result<[f32; 2], Failure> {
+    let (module, graph, reach) = (context.module, context.graph, context.reach);
     if graph.data_of(value).is_some() {
         let tensor = module.constant(graph, value);
         let tensor = tensor
@@ -35,7 +40,7 @@ fn range(site: &Site<'_>, value: ValueId, observer: &ObserverChoice, kind: GridK
     let found = graph.value(value);
     let name = found.map(|v| module.name(v.name)).unwrap_or_default();
     let rank = found.map_or(0, |v| v.ty.shape.len());
-    match observer.seen(site.how.observation, name, rank) {
+    match observer.seen(context.how.observation, name, rank) {
         Some(seen) if seen.elements.is_empty() => Ok(NOTHING),
         Some(seen) => Ok(reach.range(value, seen, observer, kind)?),
         None => Err(Reason::new(ReasonCode::NotObserved, format!("there are no statistics of {name}")).into()),
@@ -109,31 +114,36 @@ impl Ranges {
     }
 
     /// The range of a value on a kind of grid.
-    pub(crate) fn of(&mut self, site: &Site<'_>, value: ValueId, kind: GridKind) -> Result<[f32; 2], Failure> {
-        match site.how.range(value) {
-            Some(from) => self.from(site, value, from, kind),
-            None => self.observed(site, value, &site.how.settings.default.observer, kind),
+    pub(crate) fn of(
+        &mut self,
+        context: &PassContext<'_>,
+        value: ValueId,
+        kind: GridKind,
+    ) -> Result<[f32; 2], Failure> {
+        match context.how.range(value) {
+            Some(from) => self.from(context, value, from, kind),
+            None => self.observed(context, value, &context.how.settings.default.observer, kind),
         }
     }
 
     /// The same, from a source.
     pub(crate) fn from(
         &mut self,
-        site: &Site<'_>,
+        context: &PassContext<'_>,
         value: ValueId,
         from: &RangeFrom,
         kind: GridKind,
     ) -> Result<[f32; 2], Failure> {
         match from {
             RangeFrom::Rule(range) | RangeFrom::Grid(range) => Ok(*range),
-            RangeFrom::Observer(observer) => self.observed(site, value, observer, kind),
+            RangeFrom::Observer(observer) => self.observed(context, value, observer, kind),
         }
     }
 
     /// The range that an observer makes, once for each value and kind of grid.
     fn observed(
         &mut self,
-        site: &Site<'_>,
+        context: &PassContext<'_>,
         value: ValueId,
         observer: &ObserverChoice,
         kind: GridKind,
@@ -142,7 +152,7 @@ impl Ranges {
         if let Some(known) = known.iter().find(|k| k.observer == *observer && k.kind == kind) {
             return known.range.clone();
         }
-        let (observer, range) = (observer.clone(), range(site, value, observer, kind));
+        let (observer, range) = (observer.clone(), range(context, value, observer, kind));
         known.push(Observed {
             observer,
             kind,

@@ -13,7 +13,7 @@ mod whole;
 
 use super::{Format, TargetSpec, Verb};
 use std::fmt;
-use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Place, nearest};
+use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, SourceLocation, nearest};
 
 use terms::attribute_keys;
 pub(crate) use terms::{DERIVED, Quantity, factors_of, position, terms};
@@ -81,7 +81,7 @@ struct Findings<'a> {
 
 impl Findings<'_> {
     fn push(&mut self, path: &KeyPath, finding: Diagnostic) {
-        self.found.push((self.tree.nearest(path).place.order(), finding));
+        self.found.push((self.tree.nearest(path).location.order(), finding));
     }
 
     /// A finding about the value at `path`, or the table around it.
@@ -90,9 +90,9 @@ impl Findings<'_> {
     }
 
     /// A finding about what stands at a place.
-    fn at(&mut self, place: &Place, message: &str) {
-        let finding = Diagnostic::error(CODE, message).at(place.excerpt(""));
-        self.found.push((place.order(), finding));
+    fn at(&mut self, location: &SourceLocation, message: &str) {
+        let finding = Diagnostic::error(CODE, message).at(location.excerpt(""));
+        self.found.push((location.order(), finding));
     }
 
     /// As [`Findings::add`], with what is allowed, or what was probably meant.

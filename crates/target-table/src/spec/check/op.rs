@@ -301,7 +301,7 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         findings.ensure(weighs, &at("weight_per"), || format!("`{recipe}` has no weights"));
         let alone = recipe.is_weight_only() || per != WeightPer::Block;
         findings.ensure(!weighs || alone, &at("weight_per"), || {
-            format!("scales by block are for weights that alone have codes, not for `{recipe}`")
+            format!("scales by block are for weight-only layers, not for `{recipe}`")
         });
         let schemes = spec.pairs(row).map(|pair| spec.types.weight(pair.weight));
         let known = schemes.into_iter().any(|scheme| scheme.per.contains(&per));

@@ -1,10 +1,10 @@
 //! The parts of which there is one: identity, types, accumulators, options, overlays.
 
 use super::Findings;
-use crate::spec::{Codes, Integer, Observed, OptionValue, WeightPer, WeightScheme};
+use crate::spec::{CodeKind, Integer, Observed, OptionValue, WeightPer, WeightScheme};
 use std::collections::BTreeSet;
 use strait_core::Term;
-use strait_document::{KeyPath, Place, Value, is_plain_line, nearest};
+use strait_document::{KeyPath, SourceLocation, Value, is_plain_line, nearest};
 use strait_requantize::IntType;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
@@ -12,7 +12,11 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     types(findings);
     options(findings);
     let spec = findings.spec;
-    if let Some(refusal) = spec.quantize.observer.refusal(Observed::Activations, Codes::Integers) {
+    if let Some(refusal) = spec
+        .quantize
+        .observer
+        .refusal(Observed::Activations, CodeKind::Integers)
+    {
         findings.add(&KeyPath::of(&["quantize", "observer"]), refusal);
     }
     recordings(findings);
@@ -37,7 +41,7 @@ fn texts(findings: &mut Findings<'_>) {
     let mut nodes = vec![findings.tree];
     while let Some(node) = nodes.pop() {
         match &node.value {
-            Value::Text(text) => line(findings, text, &node.place),
+            Value::Text(text) => line(findings, text, &node.location),
             Value::List(items) => nodes.extend(items),
             Value::Table(entries) => {
                 for (name, entry) in entries.iter() {
@@ -53,10 +57,10 @@ fn texts(findings: &mut Findings<'_>) {
     }
 }
 
-fn line(findings: &mut Findings<'_>, text: &str, place: &Place) {
+fn line(findings: &mut Findings<'_>, text: &str, location: &SourceLocation) {
     if !is_plain_line(text) {
         findings.at(
-            place,
+            location,
             "a text of a table is one line, without control characters and without those that turn the direction of writing",
         );
     }
@@ -176,12 +180,12 @@ fn types(findings: &mut Findings<'_>) {
     }
 }
 
-/// That there are sizes where scales are by block, weights that alone have codes, and something else for those that are no
+/// That there are sizes where scales are by block, weight-only layers, and something else for those that are no
 /// whole blocks.
 fn blocks(findings: &mut Findings<'_>, path: &KeyPath, scheme: &WeightScheme, used: bool) {
     let by_block = scheme.per.contains(&WeightPer::Block);
     findings.ensure(!by_block || used, &path.clone().key("per"), || {
-        "scales by block are for weights that alone have codes, in a pair with \"float32\"".into()
+        "scales by block are for weight-only layers, in a pair with \"float32\"".into()
     });
     let sized = path.clone().key("block");
     findings.ensure(by_block != scheme.block.is_empty(), &sized, || match by_block {

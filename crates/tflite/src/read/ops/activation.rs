@@ -1,86 +1,86 @@
 //! Functions of each element.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
 use strait_core::op::{Add, Binary, BinaryFunction, Clip, Elu, Function, Identity, LeakyRelu, Mul, Relu, Unary};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("RELU", 3, |site| site.finish(Relu {}, &[Arg::Operand(0)])),
-    Row::new("RELU6", 3, |site| clip(site, 0.0, 6.0)),
-    Row::new("RELU_N1_TO_1", 1, |site| clip(site, -1.0, 1.0)),
-    Row::new("RELU_0_TO_1", 1, |site| clip(site, 0.0, 1.0)),
-    Row::new("LOGISTIC", 3, |site| function(site, Function::Sigmoid)),
-    Row::new("TANH", 3, |site| function(site, Function::Tanh)),
-    Row::new("HARD_SWISH", 1, |site| function(site, Function::HardSwish)),
-    Row::new("GELU", 2, |site| {
-        let options = options!(site, GeluOptions);
+    Row::new("RELU", 3, |reader| reader.finish(Relu {}, &[Arg::Operand(0)])),
+    Row::new("RELU6", 3, |reader| clip(reader, 0.0, 6.0)),
+    Row::new("RELU_N1_TO_1", 1, |reader| clip(reader, -1.0, 1.0)),
+    Row::new("RELU_0_TO_1", 1, |reader| clip(reader, 0.0, 1.0)),
+    Row::new("LOGISTIC", 3, |reader| function(reader, Function::Sigmoid)),
+    Row::new("TANH", 3, |reader| function(reader, Function::Tanh)),
+    Row::new("HARD_SWISH", 1, |reader| function(reader, Function::HardSwish)),
+    Row::new("GELU", 2, |reader| {
+        let options = options!(reader, GeluOptions);
         match option!(options, approximate, false) {
-            true => function(site, Function::GeluTanh),
-            false => function(site, Function::Gelu),
+            true => function(reader, Function::GeluTanh),
+            false => function(reader, Function::Gelu),
         }
     }),
-    Row::new("ELU", 1, |site| site.finish(Elu { alpha: 1.0 }, &[Arg::Operand(0)])),
-    Row::new("LEAKY_RELU", 2, |site| {
-        let options = options!(site, LeakyReluOptions);
+    Row::new("ELU", 1, |reader| reader.finish(Elu { alpha: 1.0 }, &[Arg::Operand(0)])),
+    Row::new("LEAKY_RELU", 2, |reader| {
+        let options = options!(reader, LeakyReluOptions);
         let alpha = option!(options, alpha, 0.0);
-        site.finish(LeakyRelu { alpha }, &[Arg::Operand(0)])
+        reader.finish(LeakyRelu { alpha }, &[Arg::Operand(0)])
     }),
     Row::new("PRELU", 1, prelu),
-    Row::new("ABS", 5, |site| function(site, Function::Abs)),
-    Row::new("NEG", 1, |site| function(site, Function::Neg)),
-    Row::new("EXP", 2, |site| function(site, Function::Exp)),
-    Row::new("LOG", 2, |site| function(site, Function::Log)),
-    Row::new("SQRT", 2, |site| function(site, Function::Sqrt)),
-    Row::new("RSQRT", 3, |site| {
-        let root = site.function(Function::Sqrt, &Arg::Operand(0))?;
-        site.finish(
+    Row::new("ABS", 5, |reader| function(reader, Function::Abs)),
+    Row::new("NEG", 1, |reader| function(reader, Function::Neg)),
+    Row::new("EXP", 2, |reader| function(reader, Function::Exp)),
+    Row::new("LOG", 2, |reader| function(reader, Function::Log)),
+    Row::new("SQRT", 2, |reader| function(reader, Function::Sqrt)),
+    Row::new("RSQRT", 3, |reader| {
+        let root = reader.function(Function::Sqrt, &Arg::Operand(0))?;
+        reader.finish(
             Unary {
                 function: Function::Reciprocal,
             },
             &[root],
         )
     }),
-    Row::new("SQUARE", 1, |site| {
-        site.finish(Mul::float(), &[Arg::Operand(0), Arg::Operand(0)])
+    Row::new("SQUARE", 1, |reader| {
+        reader.finish(Mul::float(), &[Arg::Operand(0), Arg::Operand(0)])
     }),
-    Row::new("SIN", 1, |site| function(site, Function::Sin)),
-    Row::new("COS", 1, |site| function(site, Function::Cos)),
-    Row::new("FLOOR", 1, |site| function(site, Function::Floor)),
-    Row::new("CEIL", 1, |site| function(site, Function::Ceil)),
-    Row::new("ROUND", 1, |site| function(site, Function::Round)),
-    Row::new("SIGN", 2, |site| function(site, Function::Sign)),
+    Row::new("SIN", 1, |reader| function(reader, Function::Sin)),
+    Row::new("COS", 1, |reader| function(reader, Function::Cos)),
+    Row::new("FLOOR", 1, |reader| function(reader, Function::Floor)),
+    Row::new("CEIL", 1, |reader| function(reader, Function::Ceil)),
+    Row::new("ROUND", 1, |reader| function(reader, Function::Round)),
+    Row::new("SIGN", 2, |reader| function(reader, Function::Sign)),
     Row::new("FAKE_QUANT", 2, fake_quant),
 ];
 
-fn function(site: &mut Site<'_, '_>, function: Function) -> Result<(), Refusal> {
-    site.finish(Unary { function }, &[Arg::Operand(0)])
+fn function(reader: &mut OperatorReader<'_, '_>, function: Function) -> Result<(), Refusal> {
+    reader.finish(Unary { function }, &[Arg::Operand(0)])
 }
 
-fn clip(site: &mut Site<'_, '_>, min: f32, max: f32) -> Result<(), Refusal> {
-    site.finish(Clip { min, max }, &[Arg::Operand(0)])
+fn clip(reader: &mut OperatorReader<'_, '_>, min: f32, max: f32) -> Result<(), Refusal> {
+    reader.finish(Clip { min, max }, &[Arg::Operand(0)])
 }
 
 /// max(x, 0) + alpha · min(x, 0). Where alpha is one number, it is a leaky ReLU.
-fn prelu(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn prelu(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
-    if let Some(alpha) = site.constant(1)?
+    if let Some(alpha) = reader.constant(1)?
         && let [alpha] = *alpha.to_f32()?
     {
-        return site.finish(LeakyRelu { alpha }, &[x]);
+        return reader.finish(LeakyRelu { alpha }, &[x]);
     }
-    let above = site.push(Relu {}, std::slice::from_ref(&x))?;
-    let zero = site.number(&x, 0.0)?;
-    let below = site.push(
+    let above = reader.push(Relu {}, std::slice::from_ref(&x))?;
+    let zero = reader.number(&x, 0.0)?;
+    let below = reader.push(
         Binary {
             function: BinaryFunction::Minimum,
         },
         &[x, zero],
     )?;
-    let below = site.times(&below, &Arg::Operand(1))?;
-    site.finish(Add {}, &[above, below])
+    let below = reader.times(&below, &Arg::Operand(1))?;
+    reader.finish(Add {}, &[above, below])
 }
 
 /// A range that training has noted for a quantizer; nothing of it is in the float graph.
-fn fake_quant(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    site.finish(Identity {}, &[Arg::Operand(0)])
+fn fake_quant(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.finish(Identity {}, &[Arg::Operand(0)])
 }

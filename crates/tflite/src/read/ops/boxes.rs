@@ -2,15 +2,15 @@
 
 use super::Row;
 use super::shape::spread;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::op::{Cast, Gather, NonMaxSuppression};
 use strait_core::{Elem, ReasonCode, TensorData};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("NON_MAX_SUPPRESSION_V4", 1, |site| suppression(site, false)),
-    Row::new("NON_MAX_SUPPRESSION_V5", 1, |site| {
-        match site.known_float(5, "sigma")? {
-            Some(0.0) => suppression(site, true),
+    Row::new("NON_MAX_SUPPRESSION_V4", 1, |reader| suppression(reader, false)),
+    Row::new("NON_MAX_SUPPRESSION_V5", 1, |reader| {
+        match reader.known_float(5, "sigma")? {
+            Some(0.0) => suppression(reader, true),
             _ => Err(Refusal::unsupported(
                 "it takes something off the scores of boxes that overlap; with a sigma of 0 it is read",
             )),
@@ -20,14 +20,14 @@ pub(super) const ROWS: &[Row] = &[
 
 /// Operands: boxes as corners, their scores, the most boxes, the overlap from which on a box goes, and the score that it has to be
 /// above. Results: the boxes that stay, and zeros behind them; their scores likewise, if it has them; and how many they are.
-fn suppression(site: &mut Site<'_, '_>, has_scores: bool) -> Result<(), Refusal> {
-    if site.operand_grid(0).is_some() || site.operand_grid(1).is_some() {
+fn suppression(reader: &mut OperatorReader<'_, '_>, has_scores: bool) -> Result<(), Refusal> {
+    if reader.operand_grid(0).is_some() || reader.operand_grid(1).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
     }
-    site.of_rank(0, 2)?;
-    site.of_rank(1, 1)?;
-    let most = super::reduce::known_int(site, 2, "count")?;
-    let overlap = site.known_float(3, "overlap")?;
+    reader.of_rank(0, 2)?;
+    reader.of_rank(1, 1)?;
+    let most = super::reduce::known_int(reader, 2, "count")?;
+    let overlap = reader.known_float(3, "overlap")?;
     let overlap = overlap.filter(|overlap| (0.0..=1.0).contains(overlap));
     let (Some(overlap), 0..) = (overlap, most) else {
         return Err(Refusal::invalid(
@@ -35,32 +35,32 @@ fn suppression(site: &mut Site<'_, '_>, has_scores: bool) -> Result<(), Refusal>
             "its overlap is no share, or its count is negative",
         ));
     };
-    let boxes = site.unsqueezed(&Arg::Operand(0), &[0])?;
-    let scores = site.unsqueezed(&Arg::Operand(1), &[0, 1])?;
+    let boxes = reader.unsqueezed(&Arg::Operand(0), &[0])?;
+    let scores = reader.unsqueezed(&Arg::Operand(1), &[0, 1])?;
     let count = Arg::Constant(TensorData::scalar(most));
     // The op drops what overlaps by more than a share, and LiteRT what overlaps by as much.
     let share = Arg::Constant(TensorData::scalar(overlap.next_down()));
     let op = NonMaxSuppression { centers: false };
-    let rows = site.push(op, &[boxes, scores, count, share, Arg::Operand(4)])?;
-    let column = site.part(&rows, 1, 2, 3)?;
-    let chosen = site.reshaped(&column, &[-1])?;
-    let filled = filled_up(site, &chosen, most)?;
-    if has_scores && site.has_result(1) {
-        let scores = site.push(Gather { axis: 0 }, &[Arg::Operand(1), chosen.clone()])?;
-        let scores = filled_up(site, &scores, most)?;
-        site.finish_result(1, strait_core::op::Identity {}, &[scores])?;
+    let rows = reader.push(op, &[boxes, scores, count, share, Arg::Operand(4)])?;
+    let column = reader.part(&rows, 1, 2, 3)?;
+    let chosen = reader.reshaped(&column, &[-1])?;
+    let filled = filled_up(reader, &chosen, most)?;
+    if has_scores && reader.has_result(1) {
+        let scores = reader.push(Gather { axis: 0 }, &[Arg::Operand(1), chosen.clone()])?;
+        let scores = filled_up(reader, &scores, most)?;
+        reader.finish_result(1, strait_core::op::Identity {}, &[scores])?;
     }
-    let length = site.extent_at(&chosen, 0)?;
-    let length = site.reshaped(&length, &[])?;
-    site.finish_result(1 + usize::from(has_scores), Cast { to: Elem::I32 }, &[length])?;
-    site.finish(Cast { to: Elem::I32 }, &[filled])
+    let length = reader.extent_at(&chosen, 0)?;
+    let length = reader.reshaped(&length, &[])?;
+    reader.finish_result(1 + usize::from(has_scores), Cast { to: Elem::I32 }, &[length])?;
+    reader.finish(Cast { to: Elem::I32 }, &[filled])
 }
 
 /// A list with zeros behind it, of which the first `most` stay.
-fn filled_up(site: &mut Site<'_, '_>, list: &Arg, most: i64) -> Result<Arg, Refusal> {
-    let zero = site.number(list, 0.0)?;
-    let zeros = spread(site, &zero, &[most])?;
-    let all = site.joined(&[list.clone(), zeros], 0)?;
-    let first = site.part(&all, 0, 0, most)?;
-    site.reshaped(&first, &[most])
+fn filled_up(reader: &mut OperatorReader<'_, '_>, list: &Arg, most: i64) -> Result<Arg, Refusal> {
+    let zero = reader.number(list, 0.0)?;
+    let zeros = spread(reader, &zero, &[most])?;
+    let all = reader.joined(&[list.clone(), zeros], 0)?;
+    let first = reader.part(&all, 0, 0, most)?;
+    reader.reshaped(&first, &[most])
 }

@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::window::{paddings, positive};
-use crate::read::site::{Arg, Refusal, Site, field, options};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal, field, options};
 use crate::schema::{Activation, Padding};
 use smallvec::{SmallVec, smallvec};
 use strait_core::op::{Conv, ConvTranspose, Transpose};
@@ -26,8 +26,8 @@ struct Window {
 
 /// The window that options of a table say, which have to be there: the fields of its strides, and those of its dilations.
 macro_rules! window {
-    ($site:expr, $table:ident, [$($stride:ident),*], [$($dilation:ident),*]) => {{
-        let Some(options) = options!($site, $table) else {
+    ($reader:expr, $table:ident, [$($stride:ident),*], [$($dilation:ident),*]) => {{
+        let Some(options) = options!($reader, $table) else {
             return Err(Refusal::invalid(ReasonCode::ConvAttributes, "it has no options"));
         };
         Window {
@@ -41,31 +41,31 @@ macro_rules! window {
 
 /// A convolution whose weights lead from [O, I, spatial…] by `permutation`.
 fn convolution(
-    site: &mut Site<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     window: Window,
     permutation: &[u32],
     groups: impl FnOnce(u64, &[u64]) -> Option<u64>,
 ) -> Result<(), Refusal> {
     let rank = permutation.len();
-    site.not_hybrid(0, 1)?;
-    site.of_rank(0, rank)?;
-    site.of_rank(1, rank)?;
+    reader.not_hybrid(0, 1)?;
+    reader.of_rank(0, rank)?;
+    reader.of_rank(1, rank)?;
     let turned = Transpose {
         permutation: permutation.into(),
     };
-    let weight = site.push(turned, &[Arg::Operand(1)])?;
-    let extents = site.extents(&weight)?;
+    let weight = reader.push(turned, &[Arg::Operand(1)])?;
+    let extents = reader.extents(&weight)?;
     let extents: Vec<u64> = extents.iter().map(|&extent| extent.unsigned_abs()).collect();
     let size: Result<SmallVec<[u32; 2]>, _> = extents[2..].iter().map(|&extent| u32::try_from(extent)).collect();
     let size = size.map_err(|_| Refusal::invalid(ReasonCode::Window, "its kernel is too large"))?;
-    let channels = site.ty(0)?.shape.last().and_then(|dim| dim.fixed());
+    let channels = reader.ty(0)?.shape.last().and_then(|dim| dim.fixed());
     let channels = channels.ok_or_else(|| Refusal::invalid(ReasonCode::SymbolicAxis, "its channels are not known"))?;
     let groups = groups(channels, &extents).and_then(|groups| u32::try_from(groups).ok());
     let groups = groups.ok_or_else(|| {
         let text = format!("weights of {} channels do not fit an image of {channels}", extents[1]);
         Refusal::invalid(ReasonCode::ConvChannels, text)
     })?;
-    let pad = paddings(site, 0, window.padding, [&size, &window.stride, &window.dilation])?;
+    let pad = paddings(reader, 0, window.padding, [&size, &window.stride, &window.dilation])?;
     let op = Conv {
         stride: window.stride,
         pad,
@@ -75,9 +75,9 @@ fn convolution(
         accumulator: Carrier::I32,
         weight_zero: WeightZero::default(),
     };
-    let image = site.image(&Arg::Operand(0))?;
-    let result = site.push(op, &[image, weight, Arg::Operand(2)])?;
-    site.finish_image(result, window.activation)
+    let image = reader.image(&Arg::Operand(0))?;
+    let result = reader.push(op, &[image, weight, Arg::Operand(2)])?;
+    reader.finish_image(result, window.activation)
 }
 
 /// Groups are not said, but follow from the channels of a kernel.
@@ -86,74 +86,74 @@ fn grouped(channels: u64, weight: &[u64]) -> Option<u64> {
     channels.is_multiple_of(own).then_some(channels / own)
 }
 
-fn conv(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(
-        site,
+        reader,
         Conv2DOptions,
         [stride_h, stride_w],
         [dilation_h_factor, dilation_w_factor]
     );
-    convolution(site, window, &[0, 3, 1, 2], grouped)
+    convolution(reader, window, &[0, 3, 1, 2], grouped)
 }
 
 /// Weights are [1, height, width, channels · multiplier].
-fn depthwise(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn depthwise(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(
-        site,
+        reader,
         DepthwiseConv2DOptions,
         [stride_h, stride_w],
         [dilation_h_factor, dilation_w_factor]
     );
-    convolution(site, window, &[3, 0, 1, 2], |channels, weight| {
+    convolution(reader, window, &[3, 0, 1, 2], |channels, weight| {
         let fits = weight[1] == 1 && channels > 0 && weight[0].is_multiple_of(channels);
         fits.then_some(channels)
     })
 }
 
 /// Weights are [depth, height, width, I, O].
-fn conv_3d(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn conv_3d(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(
-        site,
+        reader,
         Conv3DOptions,
         [stride_d, stride_h, stride_w],
         [dilation_d_factor, dilation_h_factor, dilation_w_factor]
     );
-    convolution(site, window, &[4, 3, 0, 1, 2], grouped)
+    convolution(reader, window, &[4, 3, 0, 1, 2], grouped)
 }
 
 /// Weights are [O, height, width, I].
-fn transpose_conv(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let window = window!(site, TransposeConvOptions, [stride_h, stride_w], []);
-    transposed(site, window, &[3, 0, 1, 2])
+fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let window = window!(reader, TransposeConvOptions, [stride_h, stride_w], []);
+    transposed(reader, window, &[3, 0, 1, 2])
 }
 
 /// Weights are [depth, height, width, O, I].
-fn conv_3d_transpose(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn conv_3d_transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let window = window!(
-        site,
+        reader,
         Conv3DOptions,
         [stride_d, stride_h, stride_w],
         [dilation_d_factor, dilation_h_factor, dilation_w_factor]
     );
-    transposed(site, window, &[4, 3, 0, 1, 2])
+    transposed(reader, window, &[4, 3, 0, 1, 2])
 }
 
 /// Operands: the shape of the result, weights that lead to [I, O, spatial…] by `permutation`, image, bias. The padding is that of the
 /// convolution that this is the transpose of; what the shape asks for beyond is filled up at the end.
-fn transposed(site: &mut Site<'_, '_>, window: Window, permutation: &[u32]) -> Result<(), Refusal> {
+fn transposed(reader: &mut OperatorReader<'_, '_>, window: Window, permutation: &[u32]) -> Result<(), Refusal> {
     if window.dilation.iter().any(|&dilation| dilation != 1) {
         return Err(Refusal::unsupported("its weights are dilated"));
     }
     let rank = permutation.len();
-    site.of_rank(1, rank)?;
-    site.of_rank(2, rank)?;
-    site.not_hybrid(2, 1)?;
-    let wanted = site.known_ints(0, "shape")?.unwrap_or_default();
+    reader.of_rank(1, rank)?;
+    reader.of_rank(2, rank)?;
+    reader.not_hybrid(2, 1)?;
+    let wanted = reader.known_ints(0, "shape")?.unwrap_or_default();
     let turned = Transpose {
         permutation: permutation.into(),
     };
-    let weight = site.push(turned, &[Arg::Operand(1)])?;
-    let (kernel, image) = (site.extents(&weight)?, site.extents(&Arg::Operand(2))?);
+    let weight = reader.push(turned, &[Arg::Operand(1)])?;
+    let (kernel, image) = (reader.extents(&weight)?, reader.extents(&Arg::Operand(2))?);
     let misfit = || Refusal::invalid(ReasonCode::Window, format!("its result cannot be of shape {wanted:?}"));
     let (mut begins, mut ends, mut more) = (Vec::new(), Vec::new(), SmallVec::new());
     for axis in 0..rank - 2 {
@@ -178,7 +178,7 @@ fn transposed(site: &mut Site<'_, '_>, window: Window, permutation: &[u32]) -> R
         output_padding: more,
         groups: 1,
     };
-    let image = site.image(&Arg::Operand(2))?;
-    let result = site.push(op, &[image, weight, Arg::Operand(3)])?;
-    site.finish_image(result, window.activation)
+    let image = reader.image(&Arg::Operand(2))?;
+    let result = reader.push(op, &[image, weight, Arg::Operand(3)])?;
+    reader.finish_image(result, window.activation)
 }

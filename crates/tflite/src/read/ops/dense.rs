@@ -1,7 +1,7 @@
 //! Products of matrices.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
 use crate::schema::{Activation, WeightsFormat};
 use strait_core::ReasonCode;
 use strait_core::op::{Gemm, Reshape};
@@ -13,54 +13,54 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// x · wᵀ + b over the last axis of x, with weights [O, K]. All axes in front of the last become one, unless they are to stay.
-fn fully_connected(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, FullyConnectedOptions);
+fn fully_connected(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, FullyConnectedOptions);
     if option!(options, weights_format, WeightsFormat::Default) != WeightsFormat::Default {
         return Err(Refusal::unsupported("its weights are shuffled for one runtime"));
     }
     let activation = option!(options, fused_activation_function, Activation::None);
     let keeps = option!(options, keep_num_dims, false);
-    site.not_hybrid(0, 1)?;
-    site.of_rank(1, 2)?;
-    let rank = site.rank(0)?;
+    reader.not_hybrid(0, 1)?;
+    reader.of_rank(1, 2)?;
+    let rank = reader.rank(0)?;
     if keeps && rank != 2 {
-        let weight = site.transposed(&Arg::Operand(1), &[1, 0])?;
-        if !site.has(2) {
-            return site.finish_activated(matrix_product(), &[Arg::Operand(0), weight], activation);
+        let weight = reader.transposed(&Arg::Operand(1), &[1, 0])?;
+        if !reader.has(2) {
+            return reader.finish_activated(matrix_product(), &[Arg::Operand(0), weight], activation);
         }
-        let product = site.product(&Arg::Operand(0), &weight)?;
-        return site.finish_activated(strait_core::op::Add {}, &[product, Arg::Operand(2)], activation);
+        let product = reader.product(&Arg::Operand(0), &weight)?;
+        return reader.finish_activated(strait_core::op::Add {}, &[product, Arg::Operand(2)], activation);
     }
     let mut x = Arg::Operand(0);
-    if rank != 2 || site.ty(0)?.shape.last() != site.ty(1)?.shape.last() {
-        let inner = site.extents(&Arg::Operand(1))?.get(1).copied().unwrap_or(0);
+    if rank != 2 || reader.ty(0)?.shape.last() != reader.ty(1)?.shape.last() {
+        let inner = reader.extents(&Arg::Operand(1))?.get(1).copied().unwrap_or(0);
         if inner <= 0 {
             return Err(Refusal::invalid(ReasonCode::GemmInner, "its weights have no elements"));
         }
         let flat = Reshape {
             shape: [-1, inner].as_slice().into(),
         };
-        x = site.push(flat, &[x])?;
+        x = reader.push(flat, &[x])?;
     }
     let op = Gemm {
         transpose_b: true,
         ..Gemm::canonical()
     };
-    site.finish_activated(op, &[x, Arg::Operand(1), Arg::Operand(2)], activation)
+    reader.finish_activated(op, &[x, Arg::Operand(1), Arg::Operand(2)], activation)
 }
 
-fn batch_matmul(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, BatchMatMulOptions);
+fn batch_matmul(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, BatchMatMulOptions);
     let turned = [option!(options, adj_x, false), option!(options, adj_y, false)];
-    site.not_hybrid(0, 1)?;
+    reader.not_hybrid(0, 1)?;
     let mut args = [Arg::Operand(0), Arg::Operand(1)];
     for (position, _) in turned.iter().enumerate().filter(|(_, turned)| **turned) {
-        let rank = site.rank(position)? as u32;
+        let rank = reader.rank(position)? as u32;
         if rank < 2 {
             return Err(Refusal::invalid(ReasonCode::MatmulRank, "an operand is no matrix"));
         }
         let permutation: Vec<u32> = (0..rank - 2).chain([rank - 1, rank - 2]).collect();
-        args[position] = site.transposed(&Arg::Operand(position), &permutation)?;
+        args[position] = reader.transposed(&Arg::Operand(position), &permutation)?;
     }
-    site.finish(matrix_product(), &args)
+    reader.finish(matrix_product(), &args)
 }

@@ -1,7 +1,7 @@
 //! Diagonals of matrices.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{Relation, Select};
 
@@ -11,35 +11,35 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// The places of the diagonal of a matrix, as truth values.
-fn diagonal(site: &mut Site<'_, '_>, rows: i64, columns: i64) -> Result<Arg, Refusal> {
-    let rows = site.counted(&[rows.unsigned_abs(), 1], rows)?;
-    let columns = site.counted(&[1, columns.unsigned_abs()], columns)?;
-    site.compare(Relation::Equal, &rows, &columns)
+fn diagonal(reader: &mut OperatorReader<'_, '_>, rows: i64, columns: i64) -> Result<Arg, Refusal> {
+    let rows = reader.counted(&[rows.unsigned_abs(), 1], rows)?;
+    let columns = reader.counted(&[1, columns.unsigned_abs()], columns)?;
+    reader.compare(Relation::Equal, &rows, &columns)
 }
 
 /// The last axis becomes the diagonal of a matrix that is 0 beside it.
-fn matrix_diag(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    if site.operand_grid(0).is_some() {
+fn matrix_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported(
             "it puts the code 0 beside the diagonal, whatever that stands for",
         ));
     }
     let x = Arg::Operand(0);
-    let Some(&extent) = site.extents(&x)?.last() else {
+    let Some(&extent) = reader.extents(&x)?.last() else {
         return Err(Refusal::invalid(ReasonCode::Operands, "its operand is a scalar"));
     };
-    let places = diagonal(site, extent, extent)?;
-    let elem = site.ty(0)?.elem;
-    let zero = site.number(&x, 0.0)?;
-    let zero = site.converted(&zero, elem)?;
-    let columns = site.unsqueezed(&x, &[-1])?;
-    site.finish(Select {}, &[places, columns, zero])
+    let places = diagonal(reader, extent, extent)?;
+    let elem = reader.ty(0)?.elem;
+    let zero = reader.number(&x, 0.0)?;
+    let zero = reader.converted(&zero, elem)?;
+    let columns = reader.unsqueezed(&x, &[-1])?;
+    reader.finish(Select {}, &[places, columns, zero])
 }
 
 /// Operands: matrices, and what becomes their diagonals.
-fn matrix_set_diag(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    site.one_type([0, 1])?;
-    let extents = site.extents(&Arg::Operand(0))?;
+fn matrix_set_diag(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
+    let extents = reader.extents(&Arg::Operand(0))?;
     let &[.., rows, columns] = extents.as_slice() else {
         return Err(Refusal::invalid(ReasonCode::Operands, "its operand is no matrix"));
     };
@@ -47,13 +47,13 @@ fn matrix_set_diag(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     if let Some(last) = wanted.last_mut() {
         *last = rows.min(columns);
     }
-    if site.extents(&Arg::Operand(1))? != wanted {
+    if reader.extents(&Arg::Operand(1))? != wanted {
         let text = format!("a diagonal is not of shape {wanted:?}");
         return Err(Refusal::invalid(ReasonCode::Operands, text));
     }
-    let places = diagonal(site, rows, columns)?;
+    let places = diagonal(reader, rows, columns)?;
     // Along the axis that is not longer than the other, so that it is broadcast along that.
     let axis = if rows <= columns { -1 } else { -2 };
-    let new = site.unsqueezed(&Arg::Operand(1), &[axis])?;
-    site.finish(Select {}, &[places, new, Arg::Operand(0)])
+    let new = reader.unsqueezed(&Arg::Operand(1), &[axis])?;
+    reader.finish(Select {}, &[places, new, Arg::Operand(0)])
 }

@@ -23,11 +23,11 @@ mod slice;
 mod typed;
 mod window;
 
-use super::site::{Refusal, Site};
+use super::operator_reader::{OperatorReader, Refusal};
 use crate::graph::Code;
 
 /// The function that reads an operator.
-type Map = fn(&mut Site<'_, '_>) -> Result<(), Refusal>;
+type Map = fn(&mut OperatorReader<'_, '_>) -> Result<(), Refusal>;
 
 /// An operator: its name in the format, the last version of it that is read, and the function that reads it.
 pub(super) struct Row {

@@ -1,7 +1,7 @@
 //! Functions along one axis, and normalizations.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
 use crate::schema::Activation;
 use strait_core::ReasonCode;
 use strait_core::op::{Div, Function, Mul, Pow, Reduction, Softmax, Sub};
@@ -14,8 +14,8 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Over the last axis, of beta · x.
-fn softmax(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, SoftmaxOptions);
+fn softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, SoftmaxOptions);
     let beta = option!(options, beta, 1.0);
     if !beta.is_finite() {
         return Err(Refusal::invalid(
@@ -23,54 +23,54 @@ fn softmax(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
             format!("its beta is {beta}"),
         ));
     }
-    let x = site.scaled(&Arg::Operand(0), beta.into())?;
-    site.finish(Softmax { axis: -1 }, &[x])
+    let x = reader.scaled(&Arg::Operand(0), beta.into())?;
+    reader.finish(Softmax { axis: -1 }, &[x])
 }
 
 /// x − max − ln Σ exp(x − max).
-fn log_softmax(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn log_softmax(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
-    let largest = site.reduced(Reduction::Max, &x, &[-1])?;
-    let below = site.minus(&x, &largest)?;
-    let exponentials = site.function(Function::Exp, &below)?;
-    let sum = site.reduced(Reduction::Sum, &exponentials, &[-1])?;
-    let logarithm = site.function(Function::Log, &sum)?;
-    site.finish(Sub {}, &[below, logarithm])
+    let largest = reader.reduced(Reduction::Max, &x, &[-1])?;
+    let below = reader.minus(&x, &largest)?;
+    let exponentials = reader.function(Function::Exp, &below)?;
+    let sum = reader.reduced(Reduction::Sum, &exponentials, &[-1])?;
+    let logarithm = reader.function(Function::Log, &sum)?;
+    reader.finish(Sub {}, &[below, logarithm])
 }
 
 /// The smallest norm that is divided by.
 const LEAST_NORM: f64 = 1e-6;
 
 /// x / max(√Σx², 10⁻⁶) over the last axis.
-fn l2_normalization(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, L2NormOptions);
+fn l2_normalization(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, L2NormOptions);
     let activation = option!(options, fused_activation_function, Activation::None);
     let x = Arg::Operand(0);
-    let squares = site.times(&x, &x)?;
-    let sum = site.reduced(Reduction::Sum, &squares, &[-1])?;
-    let norm = site.function(Function::Sqrt, &sum)?;
-    let least = site.number(&norm, LEAST_NORM)?;
-    let norm = site.binary(strait_core::op::BinaryFunction::Maximum, &norm, &least)?;
-    site.finish_activated(Div {}, &[x, norm], activation)
+    let squares = reader.times(&x, &x)?;
+    let sum = reader.reduced(Reduction::Sum, &squares, &[-1])?;
+    let norm = reader.function(Function::Sqrt, &sum)?;
+    let least = reader.number(&norm, LEAST_NORM)?;
+    let norm = reader.binary(strait_core::op::BinaryFunction::Maximum, &norm, &least)?;
+    reader.finish_activated(Div {}, &[x, norm], activation)
 }
 
 /// x · (bias + alpha · Σx²)^−beta, with the sum over the channels up to `radius` away.
-fn local_response(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, LocalResponseNormalizationOptions);
+fn local_response(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, LocalResponseNormalizationOptions);
     let radius = option!(options, radius, 0);
     let (bias, alpha, beta) = (
         option!(options, bias, 0.0),
         option!(options, alpha, 0.0),
         option!(options, beta, 0.0),
     );
-    site.of_rank(0, 4)?;
+    reader.of_rank(0, 4)?;
     let radius = u32::try_from(radius).ok().filter(|&radius| radius < 1 << 12);
     let radius = radius.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "its radius is out of range"))?;
     let x = Arg::Operand(0);
-    let squares = site.times(&x, &x)?;
+    let squares = reader.times(&x, &x)?;
     // The channels as the height of an image with one channel: [N, H·W, C] → [N, 1, H·W, C] is what a pool can add up.
-    let extents = site.extents(&x)?;
-    let flat = site.reshaped(&squares, &[0, 1, extents[1].saturating_mul(extents[2]), extents[3]])?;
+    let extents = reader.extents(&x)?;
+    let flat = reader.reshaped(&squares, &[0, 1, extents[1].saturating_mul(extents[2]), extents[3]])?;
     let size = 2 * radius + 1;
     let pool = strait_core::op::AveragePool {
         size: smallvec::smallvec![1, size],
@@ -80,11 +80,11 @@ fn local_response(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         ceil: false,
         count_include_pad: true,
     };
-    let mean = site.push(pool, &[flat])?;
-    let sum = site.scaled(&mean, f64::from(alpha) * f64::from(size))?;
-    let sum = site.shifted(&sum, bias.into())?;
-    let power = site.number(&sum, -f64::from(beta))?;
-    let factor = site.push(Pow {}, &[sum, power])?;
-    let factor = site.reshaped(&factor, &[0, extents[1], extents[2], extents[3]])?;
-    site.finish(Mul::float(), &[x, factor])
+    let mean = reader.push(pool, &[flat])?;
+    let sum = reader.scaled(&mean, f64::from(alpha) * f64::from(size))?;
+    let sum = reader.shifted(&sum, bias.into())?;
+    let power = reader.number(&sum, -f64::from(beta))?;
+    let factor = reader.push(Pow {}, &[sum, power])?;
+    let factor = reader.reshaped(&factor, &[0, extents[1], extents[2], extents[3]])?;
+    reader.finish(Mul::float(), &[x, factor])
 }

@@ -1,44 +1,44 @@
 //! Padding.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
 use crate::schema::MirrorPadMode;
 use strait_core::ReasonCode;
 use strait_core::op::{Pad, PadMode};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("PAD", 6, |site| pad(site, 0.0)),
-    Row::new("PADV2", 6, |site| {
-        let value = value(site)?;
-        pad(site, value)
+    Row::new("PAD", 6, |reader| pad(reader, 0.0)),
+    Row::new("PADV2", 6, |reader| {
+        let value = value(reader)?;
+        pad(reader, value)
     }),
     Row::new("DILATE", 1, dilate),
     Row::new("MIRROR_PAD", 3, mirror_pad),
 ];
 
 /// The number that operand 2 pads with.
-fn value(site: &mut Site<'_, '_>) -> Result<f32, Refusal> {
-    match site.operand_of_file(2).is_some_and(|tensor| tensor.grid.is_some()) {
-        false if !site.ty(2)?.elem.is_float() => Ok(super::reduce::known_int(site, 2, "value")? as f32),
-        _ => Ok(site.known_float(2, "value")?.unwrap_or(0.0)),
+fn value(reader: &mut OperatorReader<'_, '_>) -> Result<f32, Refusal> {
+    match reader.operand_of_file(2).is_some_and(|tensor| tensor.grid.is_some()) {
+        false if !reader.ty(2)?.elem.is_float() => Ok(super::reduce::known_int(reader, 2, "value")? as f32),
+        _ => Ok(reader.known_float(2, "value")?.unwrap_or(0.0)),
     }
 }
 
 /// Elements with a gap between each and the next: an axis of n elements, d of them apart, has (n − 1)·d + 1.
-fn dilate(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    if site.operand_grid(0).is_some() {
+fn dilate(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
     }
-    let steps = site.known_ints(1, "dilations")?.unwrap_or_default();
-    let value = value(site)?;
-    let mut extents = site.extents(&Arg::Operand(0))?;
+    let steps = reader.known_ints(1, "dilations")?.unwrap_or_default();
+    let value = value(reader)?;
+    let mut extents = reader.extents(&Arg::Operand(0))?;
     if steps.len() != extents.len() || steps.iter().any(|&step| step < 1) {
         let text = format!("dilations {steps:?} do not fit {} axes", extents.len());
         return Err(Refusal::invalid(ReasonCode::Pad, text));
     }
     let mut x = Arg::Operand(0);
     for (axis, &step) in steps.iter().enumerate().filter(|(_, step)| **step != 1) {
-        let apart = site.unsqueezed(&x, &[axis as i64 + 1])?;
+        let apart = reader.unsqueezed(&x, &[axis as i64 + 1])?;
         let mut amounts = vec![0; 2 * (extents.len() + 1)];
         amounts[extents.len() + 1 + axis + 1] = step - 1;
         let op = Pad {
@@ -46,19 +46,19 @@ fn dilate(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
             mode: PadMode::Constant,
             value,
         };
-        let filled = site.push(op, &[apart])?;
+        let filled = reader.push(op, &[apart])?;
         extents[axis] = extents[axis].saturating_mul(step);
-        let joined = site.reshaped(&filled, &extents)?;
+        let joined = reader.reshaped(&filled, &extents)?;
         extents[axis] = (extents[axis] - step).saturating_add(1).max(0);
-        x = site.part(&joined, axis as i64, 0, extents[axis])?;
+        x = reader.part(&joined, axis as i64, 0, extents[axis])?;
     }
-    site.finish_value(&x)
+    reader.finish_value(&x)
 }
 
 /// Begins and ends of each axis, from an operand with a row of two for each.
-fn amounts(site: &mut Site<'_, '_>) -> Result<(Vec<i64>, Vec<i64>), Refusal> {
-    let rank = site.rank(0)?;
-    let pairs = site.known_ints(1, "paddings")?.unwrap_or_default();
+fn amounts(reader: &mut OperatorReader<'_, '_>) -> Result<(Vec<i64>, Vec<i64>), Refusal> {
+    let rank = reader.rank(0)?;
+    let pairs = reader.known_ints(1, "paddings")?.unwrap_or_default();
     if pairs.len() != 2 * rank || pairs.iter().any(|&amount| amount < 0) {
         let text = format!("paddings {pairs:?} do not fit {rank} axes");
         return Err(Refusal::invalid(ReasonCode::Pad, text));
@@ -68,29 +68,29 @@ fn amounts(site: &mut Site<'_, '_>) -> Result<(Vec<i64>, Vec<i64>), Refusal> {
     Ok((begins, ends))
 }
 
-fn pad(site: &mut Site<'_, '_>, value: f32) -> Result<(), Refusal> {
-    let (begins, ends) = amounts(site)?;
+fn pad(reader: &mut OperatorReader<'_, '_>, value: f32) -> Result<(), Refusal> {
+    let (begins, ends) = amounts(reader)?;
     let op = Pad {
         amounts: begins.into_iter().chain(ends).collect(),
         mode: PadMode::Constant,
         value,
     };
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }
 
 /// With `SYMMETRIC` the element at the border is repeated.
-fn mirror_pad(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, MirrorPadOptions);
-    let (begins, ends) = amounts(site)?;
+fn mirror_pad(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, MirrorPadOptions);
+    let (begins, ends) = amounts(reader)?;
     if option!(options, mode, MirrorPadMode::Reflect) == MirrorPadMode::Reflect {
         let op = Pad {
             amounts: begins.into_iter().chain(ends).collect(),
             mode: PadMode::Reflect,
             value: 0.0,
         };
-        return site.finish(op, &[Arg::Operand(0)]);
+        return reader.finish(op, &[Arg::Operand(0)]);
     }
     let amounts: Vec<[i64; 2]> = begins.into_iter().zip(ends).map(|(begin, end)| [begin, end]).collect();
-    let mirrored = site.mirrored(&Arg::Operand(0), &amounts)?;
-    site.finish_value(&mirrored)
+    let mirrored = reader.mirrored(&Arg::Operand(0), &amounts)?;
+    reader.finish_value(&mirrored)
 }

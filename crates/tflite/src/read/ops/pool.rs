@@ -2,16 +2,16 @@
 
 use super::Row;
 use super::window::{paddings, positive};
-use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
 use crate::schema::{Activation, Padding};
 use smallvec::{SmallVec, smallvec};
 use strait_core::ReasonCode;
 use strait_core::op::{AveragePool, Function, MaxPool};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("AVERAGE_POOL_2D", 3, |site| pool(site, Kind::Average)),
-    Row::new("MAX_POOL_2D", 3, |site| pool(site, Kind::Max)),
-    Row::new("L2_POOL_2D", 1, |site| pool(site, Kind::Root)),
+    Row::new("AVERAGE_POOL_2D", 3, |reader| pool(reader, Kind::Average)),
+    Row::new("MAX_POOL_2D", 3, |reader| pool(reader, Kind::Max)),
+    Row::new("L2_POOL_2D", 1, |reader| pool(reader, Kind::Root)),
 ];
 
 #[derive(Clone, Copy)]
@@ -22,12 +22,12 @@ enum Kind {
     Root,
 }
 
-fn pool(site: &mut Site<'_, '_>, kind: Kind) -> Result<(), Refusal> {
-    let options = options!(site, Pool2DOptions);
+fn pool(reader: &mut OperatorReader<'_, '_>, kind: Kind) -> Result<(), Refusal> {
+    let options = options!(reader, Pool2DOptions);
     if options.is_none() {
         return Err(Refusal::invalid(ReasonCode::Pool, "it has no options"));
     }
-    site.of_rank(0, 4)?;
+    reader.of_rank(0, 4)?;
     let size: SmallVec<[u32; 2]> = smallvec![
         positive(option!(options, filter_height, 1), "height")?,
         positive(option!(options, filter_width, 1), "width")?
@@ -39,8 +39,8 @@ fn pool(site: &mut Site<'_, '_>, kind: Kind) -> Result<(), Refusal> {
     let dilation: SmallVec<[u32; 2]> = smallvec![1, 1];
     let padding = option!(options, padding, Padding::Same);
     let activation = option!(options, fused_activation_function, Activation::None);
-    let pad = paddings(site, 0, padding, [&size, &stride, &dilation])?;
-    let mut image = site.image(&Arg::Operand(0))?;
+    let pad = paddings(reader, 0, padding, [&size, &stride, &dilation])?;
+    let mut image = reader.image(&Arg::Operand(0))?;
     let result = match kind {
         Kind::Max => {
             let op = MaxPool {
@@ -50,11 +50,11 @@ fn pool(site: &mut Site<'_, '_>, kind: Kind) -> Result<(), Refusal> {
                 dilation,
                 ceil: false,
             };
-            site.push(op, &[image])?
+            reader.push(op, &[image])?
         }
         Kind::Average | Kind::Root => {
             if matches!(kind, Kind::Root) {
-                image = site.times(&image, &image)?;
+                image = reader.times(&image, &image)?;
             }
             let op = AveragePool {
                 size,
@@ -64,12 +64,12 @@ fn pool(site: &mut Site<'_, '_>, kind: Kind) -> Result<(), Refusal> {
                 ceil: false,
                 count_include_pad: false,
             };
-            let mean = site.push(op, &[image])?;
+            let mean = reader.push(op, &[image])?;
             match kind {
-                Kind::Root => site.function(Function::Sqrt, &mean)?,
+                Kind::Root => reader.function(Function::Sqrt, &mean)?,
                 _ => mean,
             }
         }
     };
-    site.finish_image(result, activation)
+    reader.finish_image(result, activation)
 }

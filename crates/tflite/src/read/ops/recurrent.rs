@@ -4,7 +4,7 @@
 //! here begins every run so, as the layer that a converter made it of does.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
 use crate::schema::Activation;
 use strait_core::ReasonCode;
 use strait_core::op::{self, Activations, Bound, Cell, Direction, Function, Gemm, Recurrent, Squeeze, Transpose};
@@ -16,12 +16,12 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("BIDIRECTIONAL_SEQUENCE_RNN", 3, rnn_of_both).with_states(),
 ];
 
-fn lstm(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, UnidirectionalSequenceLSTMOptions);
+fn lstm(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, UnidirectionalSequenceLSTMOptions);
     if option!(options, diagonal_recurrent_tensors, false) {
         return Err(Refusal::unsupported("the weights of its state are diagonals"));
     }
-    if (20..24).any(|position| site.has(position)) {
+    if (20..24).any(|position| reader.has(position)) {
         return Err(Refusal::unsupported("it normalizes its gates"));
     }
     let by_time = option!(options, time_major, false);
@@ -29,73 +29,73 @@ fn lstm(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         option!(options, fused_activation_function, Activation::None),
         option!(options, cell_clip, 0.0),
     )?;
-    let x = sequence(site, by_time)?;
-    states(site, &[18, 19])?;
-    let states = lstm_layer(site, &x, 1, Direction::Forward, function)?;
-    finish(site, 0, &states, by_time)
+    let x = sequence(reader, by_time)?;
+    states(reader, &[18, 19])?;
+    let states = lstm_layer(reader, &x, 1, Direction::Forward, function)?;
+    finish(reader, 0, &states, by_time)
 }
 
-fn rnn(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, SequenceRNNOptions);
+fn rnn(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, SequenceRNNOptions);
     let by_time = option!(options, time_major, false);
     let activation = option!(options, fused_activation_function, Activation::None);
-    let x = sequence(site, by_time)?;
-    states(site, &[4])?;
-    let states = rnn_layer(site, &x, 1, Direction::Forward, activation)?;
-    finish(site, 0, &states, by_time)
+    let x = sequence(reader, by_time)?;
+    states(reader, &[4])?;
+    let states = rnn_layer(reader, &x, 1, Direction::Forward, activation)?;
+    finish(reader, 0, &states, by_time)
 }
 
-fn lstm_of_both(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, BidirectionalSequenceLSTMOptions);
+fn lstm_of_both(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, BidirectionalSequenceLSTMOptions);
     let by_time = option!(options, time_major, true);
     let function = of_lstm(
         option!(options, fused_activation_function, Activation::None),
         option!(options, cell_clip, 0.0),
     )?;
     let is_merged = option!(options, merge_outputs, false);
-    no_second_input(site, 39..48)?;
-    let x = sequence(site, by_time)?;
-    states(site, &[35, 36, 37, 38])?;
-    let forward = lstm_layer(site, &x, 1, Direction::Forward, function)?;
-    let backward = lstm_layer(site, &x, 18, Direction::Reverse, function)?;
-    if site.arg_type(&forward)? != site.arg_type(&backward)? {
+    no_second_input(reader, 39..48)?;
+    let x = sequence(reader, by_time)?;
+    states(reader, &[35, 36, 37, 38])?;
+    let forward = lstm_layer(reader, &x, 1, Direction::Forward, function)?;
+    let backward = lstm_layer(reader, &x, 18, Direction::Reverse, function)?;
+    if reader.arg_type(&forward)? != reader.arg_type(&backward)? {
         let text = "its directions have states of different sizes, of which LiteRT has no kernel";
         return Err(Refusal::invalid(ReasonCode::Operands, text));
     }
-    finish_both(site, [forward, backward], by_time, is_merged)
+    finish_both(reader, [forward, backward], by_time, is_merged)
 }
 
-fn rnn_of_both(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, BidirectionalSequenceRNNOptions);
+fn rnn_of_both(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, BidirectionalSequenceRNNOptions);
     let by_time = option!(options, time_major, false);
     let activation = option!(options, fused_activation_function, Activation::None);
     let is_merged = option!(options, merge_outputs, false);
-    no_second_input(site, 9..12)?;
-    let x = sequence(site, by_time)?;
-    states(site, &[4, 8])?;
-    let forward = rnn_layer(site, &x, 1, Direction::Forward, activation)?;
-    let backward = rnn_layer(site, &x, 5, Direction::Reverse, activation)?;
-    finish_both(site, [forward, backward], by_time, is_merged)
+    no_second_input(reader, 9..12)?;
+    let x = sequence(reader, by_time)?;
+    states(reader, &[4, 8])?;
+    let forward = rnn_layer(reader, &x, 1, Direction::Forward, activation)?;
+    let backward = rnn_layer(reader, &x, 5, Direction::Reverse, activation)?;
+    finish_both(reader, [forward, backward], by_time, is_merged)
 }
 
 /// The input with the steps in front, which stand behind the batch unless it is `by_time`.
-fn sequence(site: &mut Site<'_, '_>, by_time: bool) -> Result<Arg, Refusal> {
-    if site.operand_grid(0).is_some() {
+fn sequence(reader: &mut OperatorReader<'_, '_>, by_time: bool) -> Result<Arg, Refusal> {
+    if reader.operand_grid(0).is_some() {
         return Err(Refusal::unsupported(
             "it computes with codes; recurrent layers of floats are read",
         ));
     }
-    site.of_rank(0, 3)?;
+    reader.of_rank(0, 3)?;
     match by_time {
         true => Ok(Arg::Operand(0)),
-        false => site.transposed(&Arg::Operand(0), &[1, 0, 2]),
+        false => reader.transposed(&Arg::Operand(0), &[1, 0, 2]),
     }
 }
 
 /// The states are variables, as LiteRT asks for.
-fn states(site: &mut Site<'_, '_>, positions: &[usize]) -> Result<(), Refusal> {
+fn states(reader: &mut OperatorReader<'_, '_>, positions: &[usize]) -> Result<(), Refusal> {
     for &position in positions {
-        if !site.operand_of_file(position).is_some_and(|state| state.is_variable) {
+        if !reader.operand_of_file(position).is_some_and(|state| state.is_variable) {
             let text = format!("operand {position}, a state, is no variable");
             return Err(Refusal::invalid(ReasonCode::Operands, text));
         }
@@ -127,8 +127,8 @@ fn of_lstm(activation: Activation, clip: f32) -> Result<OfLstm, Refusal> {
     })
 }
 
-fn no_second_input(site: &Site<'_, '_>, positions: std::ops::Range<usize>) -> Result<(), Refusal> {
-    match positions.into_iter().any(|position| site.has(position)) {
+fn no_second_input(reader: &OperatorReader<'_, '_>, positions: std::ops::Range<usize>) -> Result<(), Refusal> {
+    match positions.into_iter().any(|position| reader.has(position)) {
         true => Err(Refusal::unsupported("it has a second input")),
         false => Ok(()),
     }
@@ -137,35 +137,35 @@ fn no_second_input(site: &Site<'_, '_>, positions: std::ops::Range<usize>) -> Re
 /// The states behind each step, `[steps, 1, batch, hidden]`, of an LSTM whose operands begin at `first`: four weights of the
 /// input, for the gates i, f, c and o, four of the state, three peepholes, four biases, and a projection.
 fn lstm_layer(
-    site: &mut Site<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
     first: usize,
     direction: Direction,
     function: OfLstm,
 ) -> Result<Arg, Refusal> {
     let (state, peephole, bias, projection) = (first + 4, first + 8, first + 11, first + 15);
-    if site.has(projection) {
+    if reader.has(projection) {
         return Err(Refusal::unsupported("its states are projected"));
     }
     for position in first..peephole {
-        site.not_hybrid(0, position)?;
+        reader.not_hybrid(0, position)?;
     }
     // Without weights of its own i is 1 − f, and 1 − sigmoid(z) is sigmoid(−z).
-    let is_coupled = !site.has(first);
-    let weight = gates(site, first, is_coupled)?;
-    let bias = gates(site, bias, is_coupled)?;
-    let state = gates(site, state, is_coupled)?;
-    let peepholes = match site.has(peephole + 2) {
+    let is_coupled = !reader.has(first);
+    let weight = gates(reader, first, is_coupled)?;
+    let bias = gates(reader, bias, is_coupled)?;
+    let state = gates(reader, state, is_coupled)?;
+    let peepholes = match reader.has(peephole + 2) {
         true => {
             let [i, f, o] = [peephole, peephole + 1, peephole + 2];
-            let i = own_or_negated(site, i, f, is_coupled)?;
-            let all = site.joined(&[i, Arg::Operand(o), Arg::Operand(f)], 0)?;
-            site.unsqueezed(&all, &[0])?
+            let i = own_or_negated(reader, i, f, is_coupled)?;
+            let all = reader.joined(&[i, Arg::Operand(o), Arg::Operand(f)], 0)?;
+            reader.unsqueezed(&all, &[0])?
         }
         false => Arg::Absent,
     };
-    let before = site.push(Gemm::canonical(), &[x.clone(), weight, bias])?;
-    let state = site.unsqueezed(&state, &[0])?;
+    let before = reader.push(Gemm::canonical(), &[x.clone(), weight, bias])?;
+    let state = reader.unsqueezed(&state, &[0])?;
     let sigmoid = op::Activation::Sigmoid;
     let inner = (function.inner, function.parameter);
     let op = Recurrent {
@@ -173,42 +173,47 @@ fn lstm_layer(
         ..recurrent(Cell::Lstm, direction, [(sigmoid, 0.0), inner, inner])
     };
     let [lengths, h, c] = [Arg::Absent, Arg::Absent, Arg::Absent];
-    site.push(op, &[before, state, lengths, h, c, peepholes])
+    reader.push(op, &[before, state, lengths, h, c, peepholes])
 }
 
 /// The operands for the gates i, f, c and o from a position on, one behind the other in the order i, o, f, c.
-fn gates(site: &mut Site<'_, '_>, first: usize, is_coupled: bool) -> Result<Arg, Refusal> {
-    if let Some(missing) = (first + 1..first + 4).find(|&gate| !site.has(gate)) {
+fn gates(reader: &mut OperatorReader<'_, '_>, first: usize, is_coupled: bool) -> Result<Arg, Refusal> {
+    if let Some(missing) = (first + 1..first + 4).find(|&gate| !reader.has(gate)) {
         let text = format!("operand {missing} is missing");
         return Err(Refusal::invalid(ReasonCode::MissingOperand, text));
     }
-    let i = own_or_negated(site, first, first + 1, is_coupled)?;
+    let i = own_or_negated(reader, first, first + 1, is_coupled)?;
     let [f, c, o] = [1, 2, 3].map(|gate| Arg::Operand(first + gate));
-    site.joined(&[i, o, f, c], 0)
+    reader.joined(&[i, o, f, c], 0)
 }
 
-fn own_or_negated(site: &mut Site<'_, '_>, own: usize, other: usize, is_negated: bool) -> Result<Arg, Refusal> {
+fn own_or_negated(
+    reader: &mut OperatorReader<'_, '_>,
+    own: usize,
+    other: usize,
+    is_negated: bool,
+) -> Result<Arg, Refusal> {
     match is_negated {
-        true => site.function(Function::Neg, &Arg::Operand(other)),
+        true => reader.function(Function::Neg, &Arg::Operand(other)),
         false => Ok(Arg::Operand(own)),
     }
 }
 
 /// The same of a plain layer: weights of the input, weights of the state, and a bias.
 fn rnn_layer(
-    site: &mut Site<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     x: &Arg,
     first: usize,
     direction: Direction,
     activation: Activation,
 ) -> Result<Arg, Refusal> {
-    site.not_hybrid(0, first)?;
-    site.not_hybrid(0, first + 1)?;
+    reader.not_hybrid(0, first)?;
+    reader.not_hybrid(0, first + 1)?;
     let operands = [x.clone(), Arg::Operand(first), Arg::Operand(first + 2)];
-    let before = site.push(Gemm::canonical(), &operands)?;
-    let state = site.unsqueezed(&Arg::Operand(first + 1), &[0])?;
+    let before = reader.push(Gemm::canonical(), &operands)?;
+    let state = reader.unsqueezed(&Arg::Operand(first + 1), &[0])?;
     let op = recurrent(Cell::Plain, direction, [function(activation)?]);
-    site.push(op, &[before, state])
+    reader.push(op, &[before, state])
 }
 
 fn recurrent<const N: usize>(cell: Cell, direction: Direction, activations: [(op::Activation, f32); N]) -> Recurrent {
@@ -237,24 +242,29 @@ fn function(activation: Activation) -> Result<(op::Activation, f32), Refusal> {
 }
 
 /// Makes states `[steps, 1, batch, hidden]` a result, in the order of the input.
-fn finish(site: &mut Site<'_, '_>, position: usize, states: &Arg, by_time: bool) -> Result<(), Refusal> {
+fn finish(reader: &mut OperatorReader<'_, '_>, position: usize, states: &Arg, by_time: bool) -> Result<(), Refusal> {
     let squeeze = Squeeze {
         axes: [1].as_slice().into(),
     };
     if by_time {
-        return site.finish_result(position, squeeze, std::slice::from_ref(states));
+        return reader.finish_result(position, squeeze, std::slice::from_ref(states));
     }
-    let states = site.push(squeeze, std::slice::from_ref(states))?;
+    let states = reader.push(squeeze, std::slice::from_ref(states))?;
     let permutation = [1, 0, 2].as_slice().into();
-    site.finish_result(position, Transpose { permutation }, &[states])
+    reader.finish_result(position, Transpose { permutation }, &[states])
 }
 
 /// The states of both directions, as two results, or with those of each step one behind the other.
-fn finish_both(site: &mut Site<'_, '_>, states: [Arg; 2], by_time: bool, is_merged: bool) -> Result<(), Refusal> {
+fn finish_both(
+    reader: &mut OperatorReader<'_, '_>,
+    states: [Arg; 2],
+    by_time: bool,
+    is_merged: bool,
+) -> Result<(), Refusal> {
     if !is_merged {
-        finish(site, 0, &states[0], by_time)?;
-        return finish(site, 1, &states[1], by_time);
+        finish(reader, 0, &states[0], by_time)?;
+        return finish(reader, 1, &states[1], by_time);
     }
-    let joined = site.joined(&states, 3)?;
-    finish(site, 0, &joined, by_time)
+    let joined = reader.joined(&states, 3)?;
+    finish(reader, 0, &joined, by_time)
 }

@@ -1,35 +1,35 @@
 //! Resampling of images.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
 use crate::schema::Activation;
 use strait_core::ReasonCode;
 use strait_core::op::{Coordinate, Nearest, Resize, ResizeMode};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new("RESIZE_BILINEAR", 4, |site| {
-        let options = options!(site, ResizeBilinearOptions);
+    Row::new("RESIZE_BILINEAR", 4, |reader| {
+        let options = options!(reader, ResizeBilinearOptions);
         let (corners, centers) = (
             option!(options, align_corners, false),
             option!(options, half_pixel_centers, false),
         );
-        resize(site, ResizeMode::Linear, corners, centers)
+        resize(reader, ResizeMode::Linear, corners, centers)
     }),
-    Row::new("RESIZE_NEAREST_NEIGHBOR", 4, |site| {
-        let options = options!(site, ResizeNearestNeighborOptions);
+    Row::new("RESIZE_NEAREST_NEIGHBOR", 4, |reader| {
+        let options = options!(reader, ResizeNearestNeighborOptions);
         let (corners, centers) = (
             option!(options, align_corners, false),
             option!(options, half_pixel_centers, false),
         );
-        resize(site, ResizeMode::Nearest, corners, centers)
+        resize(reader, ResizeMode::Nearest, corners, centers)
     }),
 ];
 
 /// Operands: the image, and its new height and width. The nearest element is that below (x + ½)·s or x·s, and where corners
 /// are aligned the one that x·s is rounded to.
-fn resize(site: &mut Site<'_, '_>, mode: ResizeMode, corners: bool, centers: bool) -> Result<(), Refusal> {
-    site.of_rank(0, 4)?;
-    let sizes = site.known_ints(1, "size")?.unwrap_or_default();
+fn resize(reader: &mut OperatorReader<'_, '_>, mode: ResizeMode, corners: bool, centers: bool) -> Result<(), Refusal> {
+    reader.of_rank(0, 4)?;
+    let sizes = reader.known_ints(1, "size")?.unwrap_or_default();
     let &[height, width] = sizes.as_slice() else {
         return Err(Refusal::invalid(
             ReasonCode::Resize,
@@ -47,12 +47,12 @@ fn resize(site: &mut Site<'_, '_>, mode: ResizeMode, corners: bool, centers: boo
         (false, true) => (Coordinate::HalfPixel, Nearest::RoundPreferCeil),
         (false, false) => (Coordinate::Asymmetric, Nearest::Floor),
     };
-    let extents = site.extents(&Arg::Operand(0))?;
+    let extents = reader.extents(&Arg::Operand(0))?;
     let op = Resize {
         nearest,
         ..Resize::to_sizes(mode, coordinate, &[extents[0], extents[3], height, width])
     };
-    let image = site.image(&Arg::Operand(0))?;
-    let result = site.push(op, &[image])?;
-    site.finish_image(result, Activation::None)
+    let image = reader.image(&Arg::Operand(0))?;
+    let result = reader.push(op, &[image])?;
+    reader.finish_image(result, Activation::None)
 }

@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::shape::spread;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::op::{BinaryFunction, Combination, Relation, Scatter, ScatterBy};
 use strait_core::{Elem, ReasonCode};
 
@@ -11,10 +11,16 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("SPARSE_TO_DENSE", 3, sparse_to_dense),
     Row::new("DYNAMIC_UPDATE_SLICE", 6, update_slice),
     Row::new("SEGMENT_SUM", 1, segment_sum),
-    Row::new("UNSORTED_SEGMENT_SUM", 1, |site| segments(site, Combination::Add)),
-    Row::new("UNSORTED_SEGMENT_PROD", 1, |site| segments(site, Combination::Multiply)),
-    Row::new("UNSORTED_SEGMENT_MAX", 1, |site| segments(site, Combination::Maximum)),
-    Row::new("UNSORTED_SEGMENT_MIN", 1, |site| segments(site, Combination::Minimum)),
+    Row::new("UNSORTED_SEGMENT_SUM", 1, |reader| segments(reader, Combination::Add)),
+    Row::new("UNSORTED_SEGMENT_PROD", 1, |reader| {
+        segments(reader, Combination::Multiply)
+    }),
+    Row::new("UNSORTED_SEGMENT_MAX", 1, |reader| {
+        segments(reader, Combination::Maximum)
+    }),
+    Row::new("UNSORTED_SEGMENT_MIN", 1, |reader| {
+        segments(reader, Combination::Minimum)
+    }),
 ];
 
 fn operands(text: impl Into<String>) -> Refusal {
@@ -24,80 +30,80 @@ fn operands(text: impl Into<String>) -> Refusal {
 /// A tensor of one number with slices combined into it; `places` are coordinates along their last axis. Integers are combined as
 /// i64, and are then of the type of the updates again.
 fn combined(
-    site: &mut Site<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     combine: Combination,
     number: f64,
     shape: &[i64],
     places: &Arg,
     updates: &Arg,
 ) -> Result<Arg, Refusal> {
-    let elem = site.arg_type(updates)?.elem;
+    let elem = reader.arg_type(updates)?.elem;
     let updates = match elem.is_float() {
         true => updates.clone(),
-        false => site.converted(updates, Elem::I64)?,
+        false => reader.converted(updates, Elem::I64)?,
     };
-    let number = site.number(&updates, number)?;
-    let base = spread(site, &number, shape)?;
+    let number = reader.number(&updates, number)?;
+    let base = spread(reader, &number, shape)?;
     let op = Scatter {
         by: ScatterBy::Slice,
         axis: 0,
         combine,
     };
-    let result = site.push(op, &[base, places.clone(), updates])?;
-    site.converted(&result, elem)
+    let result = reader.push(op, &[base, places.clone(), updates])?;
+    reader.converted(&result, elem)
 }
 
 /// Operands: places, updates, and the shape of the result. Updates of one place are added.
-fn scatter_nd(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let shape = site.known_ints(2, "shape")?.unwrap_or_default();
-    let places = site.indices(0)?;
-    let result = combined(site, Combination::Add, 0.0, &shape, &places, &Arg::Operand(1))?;
-    site.finish_value(&result)
+fn scatter_nd(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let shape = reader.known_ints(2, "shape")?.unwrap_or_default();
+    let places = reader.indices(0)?;
+    let result = combined(reader, Combination::Add, 0.0, &shape, &places, &Arg::Operand(1))?;
+    reader.finish_value(&result)
 }
 
 /// Operands: places, the shape of the result, the elements there, or one for all, and the element elsewhere.
-fn sparse_to_dense(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    site.one_type([2, 3])?;
-    let shape = site.known_ints(1, "shape")?.unwrap_or_default();
-    let places = site.indices(0)?;
-    let extents = site.extents(&places)?;
+fn sparse_to_dense(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.one_type([2, 3])?;
+    let shape = reader.known_ints(1, "shape")?.unwrap_or_default();
+    let places = reader.indices(0)?;
+    let extents = reader.extents(&places)?;
     let rows = match extents.as_slice() {
         [] => 1,
         [rows] | [rows, _] => *rows,
         _ => return Err(operands("its places are no list")),
     };
     let width = extents.get(1).copied().unwrap_or(1);
-    let places = site.reshaped(&places, &[rows, width])?;
-    let elements = match site.rank(2)? {
-        0 => spread(site, &Arg::Operand(2), &[rows])?,
+    let places = reader.reshaped(&places, &[rows, width])?;
+    let elements = match reader.rank(2)? {
+        0 => spread(reader, &Arg::Operand(2), &[rows])?,
         _ => Arg::Operand(2),
     };
-    let base = spread(site, &Arg::Operand(3), &shape)?;
+    let base = spread(reader, &Arg::Operand(3), &shape)?;
     let op = Scatter {
         by: ScatterBy::Slice,
         axis: 0,
         combine: Combination::Replace,
     };
-    site.finish(op, &[base, places, elements])
+    reader.finish(op, &[base, places, elements])
 }
 
 /// Operands: x, what is put into it, and where that begins, moved so that it fits. Axes at the end that it fills need no coordinate.
-fn update_slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    site.one_type([0, 1])?;
-    let (x, update) = (site.extents(&Arg::Operand(0))?, site.extents(&Arg::Operand(1))?);
+fn update_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
+    let (x, update) = (reader.extents(&Arg::Operand(0))?, reader.extents(&Arg::Operand(1))?);
     if x.len() != update.len() || x.iter().zip(&update).any(|(x, update)| update > x) {
         return Err(operands(format!("a slice {update:?} does not fit into {x:?}")));
     }
     if update.contains(&0) {
-        return site.finish_value(&Arg::Operand(0));
+        return reader.finish_value(&Arg::Operand(0));
     }
     let Some(last) = (0..x.len()).rev().find(|&axis| x[axis] != update[axis]) else {
-        return site.finish_value(&Arg::Operand(1));
+        return reader.finish_value(&Arg::Operand(1));
     };
     let axes = last + 1;
     let mut shape: Vec<u64> = update[..axes].iter().map(|extent| extent.unsigned_abs()).collect();
     shape.push(axes as u64);
-    let count = site.room(&shape)?;
+    let count = reader.room(&shape)?;
     let mut coordinates = Vec::with_capacity(count);
     let mut at = vec![0; axes];
     while coordinates.len() < count {
@@ -110,26 +116,26 @@ fn update_slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
             at[axis] = 0;
         }
     }
-    let coordinates = Arg::Constant(site.integers(&shape, &coordinates)?);
+    let coordinates = Arg::Constant(reader.integers(&shape, &coordinates)?);
     let most: Vec<i64> = x[..axes].iter().zip(&update).map(|(x, update)| x - update).collect();
-    let most = Arg::Constant(site.integers(&[axes as u64], &most)?);
-    let starts = site.indices(2)?;
-    let starts = site.part(&starts, 0, 0, axes as i64)?;
-    let zero = site.number(&starts, 0.0)?;
-    let starts = site.binary(BinaryFunction::Maximum, &starts, &zero)?;
-    let starts = site.binary(BinaryFunction::Minimum, &starts, &most)?;
-    let places = site.plus(&coordinates, &starts)?;
+    let most = Arg::Constant(reader.integers(&[axes as u64], &most)?);
+    let starts = reader.indices(2)?;
+    let starts = reader.part(&starts, 0, 0, axes as i64)?;
+    let zero = reader.number(&starts, 0.0)?;
+    let starts = reader.binary(BinaryFunction::Maximum, &starts, &zero)?;
+    let starts = reader.binary(BinaryFunction::Minimum, &starts, &most)?;
+    let places = reader.plus(&coordinates, &starts)?;
     let op = Scatter {
         by: ScatterBy::Slice,
         axis: 0,
         combine: Combination::Replace,
     };
-    site.finish(op, &[Arg::Operand(0), places, Arg::Operand(1)])
+    reader.finish(op, &[Arg::Operand(0), places, Arg::Operand(1)])
 }
 
 /// Sums of rows, each with the number of its sum; numbers go up by at most 1.
-fn segment_sum(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let numbers = site.known_ints(1, "segments")?.unwrap_or_default();
+fn segment_sum(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let numbers = reader.known_ints(1, "segments")?.unwrap_or_default();
     let mut next = 0;
     for &number in &numbers {
         if number != next && number + 1 != next {
@@ -139,41 +145,41 @@ fn segment_sum(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         }
         next = number + 1;
     }
-    let mut shape = site.extents(&Arg::Operand(0))?;
+    let mut shape = reader.extents(&Arg::Operand(0))?;
     let Some(rows) = shape.first_mut().filter(|rows| **rows == numbers.len() as i64) else {
         return Err(operands(format!("{} segments are not one for each row", numbers.len())));
     };
     *rows = next;
-    let places = site.indices(1)?;
-    let places = site.unsqueezed(&places, &[1])?;
-    let result = combined(site, Combination::Add, 0.0, &shape, &places, &Arg::Operand(0))?;
-    site.finish_value(&result)
+    let places = reader.indices(1)?;
+    let places = reader.unsqueezed(&places, &[1])?;
+    let result = combined(reader, Combination::Add, 0.0, &shape, &places, &Arg::Operand(0))?;
+    reader.finish_value(&result)
 }
 
 /// Operands: x, the numbers of the segments of its slices, and how many segments there are. A number below 0 is of none.
-fn segments(site: &mut Site<'_, '_>, combine: Combination) -> Result<(), Refusal> {
-    let count = super::reduce::known_int(site, 2, "count")?;
-    let axes = site.rank(1)?;
+fn segments(reader: &mut OperatorReader<'_, '_>, combine: Combination) -> Result<(), Refusal> {
+    let count = super::reduce::known_int(reader, 2, "count")?;
+    let axes = reader.rank(1)?;
     let mut shape = vec![count];
-    shape.extend(site.extents(&Arg::Operand(0))?.get(axes..).unwrap_or_default());
-    let mut places = site.indices(1)?;
-    let known = site.constant(1)?.map(|numbers| numbers.to_i64()).transpose()?;
+    shape.extend(reader.extents(&Arg::Operand(0))?.get(axes..).unwrap_or_default());
+    let mut places = reader.indices(1)?;
+    let known = reader.constant(1)?.map(|numbers| numbers.to_i64()).transpose()?;
     let all_have = known.is_some_and(|numbers| numbers.iter().all(|&number| number >= 0));
     if !all_have {
         // What is of none goes into a last one, which is cut off.
-        let (zero, last) = (site.number(&places, 0.0)?, site.number(&places, count as f64)?);
-        let has_none = site.compare(Relation::Less, &places, &zero)?;
-        places = site.select(&has_none, &last, &places)?;
+        let (zero, last) = (reader.number(&places, 0.0)?, reader.number(&places, count as f64)?);
+        let has_none = reader.compare(Relation::Less, &places, &zero)?;
+        places = reader.select(&has_none, &last, &places)?;
         shape[0] = count.saturating_add(1);
     }
-    let places = site.unsqueezed(&places, &[-1])?;
-    let number = neutral(combine, site.ty(0)?.elem)?;
-    let result = combined(site, combine, number, &shape, &places, &Arg::Operand(0))?;
+    let places = reader.unsqueezed(&places, &[-1])?;
+    let number = neutral(combine, reader.ty(0)?.elem)?;
+    let result = combined(reader, combine, number, &shape, &places, &Arg::Operand(0))?;
     match all_have {
-        true => site.finish_value(&result),
+        true => reader.finish_value(&result),
         false => {
-            let result = site.part(&result, 0, 0, count)?;
-            site.finish_value(&result)
+            let result = reader.part(&result, 0, 0, count)?;
+            reader.finish_value(&result)
         }
     }
 }

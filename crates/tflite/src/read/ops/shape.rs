@@ -1,7 +1,7 @@
 //! The same elements in another shape or order, and shapes as tensors.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site, field, options};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal, field, options};
 use strait_core::op::{Expand, Relation, Reshape, ShapeOf, Squeeze, Transpose, Unsqueeze};
 use strait_core::{Elem, ReasonCode, TensorData};
 
@@ -19,15 +19,15 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// The shape is an operand, or an option. One that a run computes is one of its own kind.
-fn reshape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    if site.has(1)
-        && let Some(known) = site.late_list(1)?
+fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if reader.has(1)
+        && let Some(known) = reader.late_list(1)?
     {
-        let args = site.late_operands(&[1])?;
-        return site.finish(Reshape { shape: known.into() }, &args);
+        let args = reader.late_operands(&[1])?;
+        return reader.finish(Reshape { shape: known.into() }, &args);
     }
-    let options = options!(site, ReshapeOptions);
-    let given = match site.known_ints(1, "shape")? {
+    let options = options!(reader, ReshapeOptions);
+    let given = match reader.known_ints(1, "shape")? {
         Some(shape) => Some(shape),
         None => match &options {
             Some(options) => field(options.new_shape())?.map(|list| list.iter().map(i64::from).collect()),
@@ -35,7 +35,7 @@ fn reshape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         },
     };
     let mut shape: Vec<i64> = given.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "it has no shape"))?;
-    let extents = site.ty(0)?.shape;
+    let extents = reader.ty(0)?.shape;
     // Files from before there were scalars say [0] for one.
     if shape == [0] && extents.iter().all(|dim| dim.fixed() == Some(1)) {
         shape.clear();
@@ -54,82 +54,82 @@ fn reshape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         let text = format!("axis {axis} is empty, and that of its operand is another one");
         return Err(Refusal::Unsupported(text));
     }
-    site.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)])
+    reader.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
-fn squeeze(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, SqueezeOptions);
+fn squeeze(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, SqueezeOptions);
     let axes = match &options {
         Some(options) => field(options.squeeze_dims())?.map(|list| list.iter().map(i64::from).collect()),
         None => None,
     };
     let axes: Vec<i64> = axes.unwrap_or_default();
-    site.finish(Squeeze { axes: axes.into() }, &[Arg::Operand(0)])
+    reader.finish(Squeeze { axes: axes.into() }, &[Arg::Operand(0)])
 }
 
-fn expand_dims(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let axis = super::reduce::known_int(site, 1, "axis")?;
+fn expand_dims(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axis = super::reduce::known_int(reader, 1, "axis")?;
     let axes = std::iter::once(axis).collect();
-    site.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
+    reader.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
 }
 
-fn transpose(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let rank = site.rank(0)?;
-    let given = site.known_ints(1, "permutation")?.unwrap_or_default();
-    let permutation: Result<_, Refusal> = given.iter().map(|&axis| Ok(site.axis(axis, rank)? as u32)).collect();
+fn transpose(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let rank = reader.rank(0)?;
+    let given = reader.known_ints(1, "permutation")?.unwrap_or_default();
+    let permutation: Result<_, Refusal> = given.iter().map(|&axis| Ok(reader.axis(axis, rank)? as u32)).collect();
     let permutation = permutation?;
-    site.finish(Transpose { permutation }, &[Arg::Operand(0)])
+    reader.finish(Transpose { permutation }, &[Arg::Operand(0)])
 }
 
-fn broadcast_to(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    if let Some(known) = site.late_list(1)? {
-        let args = site.late_operands(&[1])?;
-        return site.finish(Expand { shape: known.into() }, &args);
+fn broadcast_to(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if let Some(known) = reader.late_list(1)? {
+        let args = reader.late_operands(&[1])?;
+        return reader.finish(Expand { shape: known.into() }, &args);
     }
-    let shape = site.known_ints(1, "shape")?.unwrap_or_default();
-    site.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
+    let shape = reader.known_ints(1, "shape")?.unwrap_or_default();
+    reader.finish(Expand { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
 /// Numbers where they are known, so that what is computed from them is, too.
-fn shape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let to = site.result_elem(0)?;
-    let ty = site.ty(0)?;
+fn shape(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let to = reader.result_elem(0)?;
+    let ty = reader.ty(0)?;
     if let Some(dims) = ty.dims() {
         let numbers: Vec<i64> = dims.iter().map(|&extent| extent as i64).collect();
-        let numbers = Arg::Constant(site.integers(&[numbers.len() as u64], &numbers)?);
-        let shape = site.converted(&numbers, to)?;
-        return site.finish_value(&shape);
+        let numbers = Arg::Constant(reader.integers(&[numbers.len() as u64], &numbers)?);
+        let shape = reader.converted(&numbers, to)?;
+        return reader.finish_value(&shape);
     }
-    let shape = site.push(ShapeOf {}, &[Arg::Operand(0)])?;
-    let shape = site.converted(&shape, to)?;
-    site.finish_value(&shape)
+    let shape = reader.push(ShapeOf {}, &[Arg::Operand(0)])?;
+    let shape = reader.converted(&shape, to)?;
+    reader.finish_value(&shape)
 }
 
-fn rank(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let rank = site.rank(0)? as i64;
-    let rank = site.converted(&Arg::Constant(TensorData::scalar(rank)), Elem::I32)?;
-    site.finish_value(&rank)
+fn rank(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let rank = reader.rank(0)? as i64;
+    let rank = reader.converted(&Arg::Constant(TensorData::scalar(rank)), Elem::I32)?;
+    reader.finish_value(&rank)
 }
 
 /// A number in a shape: one that is known is written out, and otherwise broadcast in each run.
-pub(super) fn spread(site: &mut Site<'_, '_>, number: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
+pub(super) fn spread(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> Result<Arg, Refusal> {
     let ones = vec![1; shape.len()];
-    let number = site.reshaped(number, &ones)?;
-    site.push(Expand { shape: shape.into() }, &[number])
+    let number = reader.reshaped(number, &ones)?;
+    reader.push(Expand { shape: shape.into() }, &[number])
 }
 
-fn filled(site: &mut Site<'_, '_>, number: &Arg, shape: &[i64]) -> Result<(), Refusal> {
+fn filled(reader: &mut OperatorReader<'_, '_>, number: &Arg, shape: &[i64]) -> Result<(), Refusal> {
     let ones = vec![1; shape.len()];
-    let number = site.reshaped(number, &ones)?;
-    site.finish(Expand { shape: shape.into() }, &[number])
+    let number = reader.reshaped(number, &ones)?;
+    reader.finish(Expand { shape: shape.into() }, &[number])
 }
 
 /// The shape that two shapes are broadcast to: the extent of the first where that is not 1, and of the second where it is.
-fn broadcast_args(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    site.one_type([0, 1])?;
-    let elem = site.ty(0)?.elem;
-    let mut shapes = [site.indices(0)?, site.indices(1)?];
-    let lengths = [site.extents(&shapes[0])?, site.extents(&shapes[1])?];
+fn broadcast_args(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.one_type([0, 1])?;
+    let elem = reader.ty(0)?.elem;
+    let mut shapes = [reader.indices(0)?, reader.indices(1)?];
+    let lengths = [reader.extents(&shapes[0])?, reader.extents(&shapes[1])?];
     let [&[a], &[b]] = [lengths[0].as_slice(), lengths[1].as_slice()] else {
         return Err(Refusal::invalid(ReasonCode::Operands, "its operands are no lists"));
     };
@@ -137,29 +137,29 @@ fn broadcast_args(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let shorter = usize::from(b < a);
     let missing = a.abs_diff(b);
     if missing > 0 {
-        let count = site.room(&[missing])?;
-        let ones = Arg::Constant(site.integers(&[missing], &vec![1; count])?);
-        shapes[shorter] = site.joined(&[ones, shapes[shorter].clone()], 0)?;
+        let count = reader.room(&[missing])?;
+        let ones = Arg::Constant(reader.integers(&[missing], &vec![1; count])?);
+        shapes[shorter] = reader.joined(&[ones, shapes[shorter].clone()], 0)?;
     }
     let [a, b] = shapes;
-    let one = site.number(&a, 1.0)?;
-    let is_one = site.compare(Relation::Equal, &a, &one)?;
-    let both = site.select(&is_one, &b, &a)?;
-    let both = site.converted(&both, elem)?;
-    site.finish_value(&both)
+    let one = reader.number(&a, 1.0)?;
+    let is_one = reader.compare(Relation::Equal, &a, &one)?;
+    let both = reader.select(&is_one, &b, &a)?;
+    let both = reader.converted(&both, elem)?;
+    reader.finish_value(&both)
 }
 
-fn zeros_like(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn zeros_like(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
-    let extents = site.extents(&x)?;
-    let elem = site.ty(0)?.elem;
-    let zero = site.number(&x, 0.0)?;
-    let zero = site.converted(&zero, elem)?;
-    filled(site, &zero, &extents)
+    let extents = reader.extents(&x)?;
+    let elem = reader.ty(0)?.elem;
+    let zero = reader.number(&x, 0.0)?;
+    let zero = reader.converted(&zero, elem)?;
+    filled(reader, &zero, &extents)
 }
 
 /// Operands: the shape, and the number.
-fn fill(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let shape = site.known_ints(0, "shape")?.unwrap_or_default();
-    filled(site, &Arg::Operand(1), &shape)
+fn fill(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let shape = reader.known_ints(0, "shape")?.unwrap_or_default();
+    filled(reader, &Arg::Operand(1), &shape)
 }

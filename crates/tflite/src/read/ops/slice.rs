@@ -1,7 +1,7 @@
 //! Parts of tensors.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site, option, options};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal, option, options};
 use strait_core::ReasonCode;
 use strait_core::op::{Op, Reshape, Slice, Split, Squeeze};
 
@@ -15,10 +15,10 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Operands: x, begins, and sizes, of which −1 is all that is left.
-fn slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let begins = site.known_ints(1, "begin")?.unwrap_or_default();
-    let sizes = site.known_ints(2, "size")?.unwrap_or_default();
-    let rank = site.rank(0)?;
+fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let begins = reader.known_ints(1, "begin")?.unwrap_or_default();
+    let sizes = reader.known_ints(2, "size")?.unwrap_or_default();
+    let rank = reader.rank(0)?;
     if begins.len() != rank || sizes.len() != rank || begins.iter().any(|&begin| begin < 0) {
         let text = format!("begins {begins:?} and sizes {sizes:?} do not fit {rank} axes");
         return Err(Refusal::invalid(ReasonCode::Slice, text));
@@ -33,7 +33,7 @@ fn slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         axes: (0..rank as i64).collect(),
         steps: std::iter::repeat_n(1, rank).collect(),
     };
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }
 
 /// One entry of a strided slice: a range of an axis of the operand, or an axis of the result alone.
@@ -48,8 +48,8 @@ enum Entry {
     New,
 }
 
-fn strided_slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, StridedSliceOptions);
+fn strided_slice(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, StridedSliceOptions);
     let mask = |mask: i32| move |at: usize| at < 31 && mask & (1 << at) != 0;
     let (begin, end) = (
         mask(option!(options, begin_mask, 0)),
@@ -61,10 +61,10 @@ fn strided_slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         mask(option!(options, shrink_axis_mask, 0)),
     );
     let is_offset = option!(options, offset, false);
-    let starts = site.known_ints(1, "begin")?.unwrap_or_default();
-    let ends = site.known_ints(2, "end")?.unwrap_or_default();
-    let steps = site.known_ints(3, "strides")?.unwrap_or_default();
-    let rank = site.rank(0)?;
+    let starts = reader.known_ints(1, "begin")?.unwrap_or_default();
+    let ends = reader.known_ints(2, "end")?.unwrap_or_default();
+    let steps = reader.known_ints(3, "strides")?.unwrap_or_default();
+    let rank = reader.rank(0)?;
     let invalid = |text: &str| Refusal::invalid(ReasonCode::Slice, text.to_owned());
     if starts.len() != ends.len() || starts.len() != steps.len() {
         return Err(invalid("begin, end and strides have different lengths"));
@@ -105,7 +105,7 @@ fn strided_slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         });
     }
     entries.extend((0..missing).map(|_| all()));
-    let shape = site.ty(0)?.shape;
+    let shape = reader.ty(0)?.shape;
     let mut op = Slice {
         starts: Default::default(),
         ends: Default::default(),
@@ -148,30 +148,30 @@ fn strided_slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let mut x = Arg::Operand(0);
     let mut last: Op = op.into();
     if !dropped.is_empty() {
-        x = site.push(last, &[x])?;
+        x = reader.push(last, &[x])?;
         last = Squeeze { axes: dropped.into() }.into();
     }
     if !added.is_empty() {
-        x = site.push(last, &[x])?;
+        x = reader.push(last, &[x])?;
         last = strait_core::op::Unsqueeze { axes: added.into() }.into();
     }
-    site.finish(last, &[x])
+    reader.finish(last, &[x])
 }
 
 /// Operands: the axis, and x.
-fn split(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, SplitOptions);
+fn split(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, SplitOptions);
     let count = i64::from(option!(options, num_splits, 0));
-    let rank = site.rank(1)?;
-    let axis = super::reduce::known_int(site, 0, "axis")?;
-    let axis = site.axis(axis, rank)?;
-    let extent = site.extents(&Arg::Operand(1))?[axis];
+    let rank = reader.rank(1)?;
+    let axis = super::reduce::known_int(reader, 0, "axis")?;
+    let axis = reader.axis(axis, rank)?;
+    let extent = reader.extents(&Arg::Operand(1))?[axis];
     if !(1..=extent.clamp(1, 255)).contains(&count) || extent % count != 0 {
         let text = format!("an axis of {extent} cannot be split into {count}");
         return Err(Refusal::invalid(ReasonCode::Split, text));
     }
     let sizes = std::iter::repeat_n(extent / count, count as usize).collect();
-    site.finish(
+    reader.finish(
         Split {
             axis: axis as i64,
             sizes,
@@ -181,13 +181,13 @@ fn split(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// Operands: x, the sizes, of which one may be −1, and the axis.
-fn split_v(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let mut sizes = site.known_ints(1, "sizes")?.unwrap_or_default();
-    let rank = site.rank(0)?;
-    let axis = super::reduce::known_int(site, 2, "axis")?;
-    let axis = site.axis(axis, rank)?;
+fn split_v(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let mut sizes = reader.known_ints(1, "sizes")?.unwrap_or_default();
+    let rank = reader.rank(0)?;
+    let axis = super::reduce::known_int(reader, 2, "axis")?;
+    let axis = reader.axis(axis, rank)?;
     if let Some(open) = sizes.iter().position(|&size| size == -1) {
-        let extent = site.extents(&Arg::Operand(0))?[axis];
+        let extent = reader.extents(&Arg::Operand(0))?[axis];
         let known = sizes.iter().fold(1i64, |sum, &size| sum.saturating_add(size));
         sizes[open] = extent.saturating_sub(known);
     }
@@ -195,23 +195,23 @@ fn split_v(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         axis: axis as i64,
         sizes: sizes.into(),
     };
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }
 
-fn unpack(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let options = options!(site, UnpackOptions);
-    let rank = site.rank(0)?;
-    let axis = site.axis(option!(options, axis, 0).into(), rank)?;
-    let mut extents = site.extents(&Arg::Operand(0))?;
+fn unpack(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let options = options!(reader, UnpackOptions);
+    let rank = reader.rank(0)?;
+    let axis = reader.axis(option!(options, axis, 0).into(), rank)?;
+    let mut extents = reader.extents(&Arg::Operand(0))?;
     let count = extents.remove(axis);
-    if count != i64::try_from(site.result_count()).unwrap_or(-1) || !(1..=255).contains(&count) {
-        let text = format!("an axis of {count} cannot be {} results", site.result_count());
+    if count != i64::try_from(reader.result_count()).unwrap_or(-1) || !(1..=255).contains(&count) {
+        let text = format!("an axis of {count} cannot be {} results", reader.result_count());
         return Err(Refusal::invalid(ReasonCode::Split, text));
     }
     let sizes = std::iter::repeat_n(1, count as usize).collect();
     let parts = match count {
         1 => std::iter::once(Arg::Operand(0)).collect(),
-        _ => site.push_all(
+        _ => reader.push_all(
             Split {
                 axis: axis as i64,
                 sizes,
@@ -221,13 +221,13 @@ fn unpack(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     };
     for (position, part) in parts.iter().enumerate() {
         let shape = extents.as_slice().into();
-        site.finish_result(position, Reshape { shape }, std::slice::from_ref(part))?;
+        reader.finish_result(position, Reshape { shape }, std::slice::from_ref(part))?;
     }
     Ok(())
 }
 
-fn reverse(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let axes = site.known_ints(1, "axes")?.unwrap_or_default();
+fn reverse(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    let axes = reader.known_ints(1, "axes")?.unwrap_or_default();
     let count = axes.len();
     let op = Slice {
         starts: std::iter::repeat_n(-1, count).collect(),
@@ -235,5 +235,5 @@ fn reverse(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         axes: axes.into(),
         steps: std::iter::repeat_n(-1, count).collect(),
     };
-    site.finish(op, &[Arg::Operand(0)])
+    reader.finish(op, &[Arg::Operand(0)])
 }

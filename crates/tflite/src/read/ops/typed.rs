@@ -3,7 +3,7 @@
 use super::Row;
 use crate::graph::Tensor;
 use crate::names::elem;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
 use strait_core::op::{BitCast, Cast, Identity};
 use strait_core::{Elem, ReasonCode};
 
@@ -15,53 +15,53 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Codes would be read as they are, and the graph has the numbers that they stand for.
-fn cast(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    if site.operand_grid(0).is_some() || site.result_grid(0).is_some() {
+fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if reader.operand_grid(0).is_some() || reader.result_grid(0).is_some() {
         return Err(Refusal::unsupported("it takes codes for numbers"));
     }
-    let to = site.result_elem(0)?;
-    match site.ty(0)?.elem == to || (to.is_float() && site.ty(0)?.elem.is_float()) {
-        true => site.finish_value(&Arg::Operand(0)),
-        false if to.is_float() => site.finish(Cast { to: Elem::F32 }, &[Arg::Operand(0)]),
-        false => site.finish(Cast { to }, &[Arg::Operand(0)]),
+    let to = reader.result_elem(0)?;
+    match reader.ty(0)?.elem == to || (to.is_float() && reader.ty(0)?.elem.is_float()) {
+        true => reader.finish_value(&Arg::Operand(0)),
+        false if to.is_float() => reader.finish(Cast { to: Elem::F32 }, &[Arg::Operand(0)]),
+        false => reader.finish(Cast { to }, &[Arg::Operand(0)]),
     }
 }
 
 /// The bits of numbers of one width: those of integers are all in their low bits.
-fn bit_cast(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn bit_cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let of_file = |tensor: Option<&Tensor>| tensor.and_then(|tensor| elem(tensor.elem).ok());
-    let (from, to) = (of_file(site.operand_of_file(0)), of_file(site.result_of_file(0)));
+    let (from, to) = (of_file(reader.operand_of_file(0)), of_file(reader.result_of_file(0)));
     let is_plain = |elem: Elem| elem == Elem::F32 || matches!(elem.size(), 1 | 2 | 4 | 8) && !elem.is_float();
     let both = from.zip(to).filter(|(from, to)| {
         from.size() == to.size() && is_plain(*from) && is_plain(*to) && ![*from, *to].contains(&Elem::Bool)
     });
-    let has_grid = site.operand_grid(0).is_some() || site.result_grid(0).is_some();
+    let has_grid = reader.operand_grid(0).is_some() || reader.result_grid(0).is_some();
     match both.filter(|_| !has_grid) {
         None => Err(Refusal::unsupported(
             "its types are not of one width, or are not computed with as they are",
         )),
-        Some((from, to)) if from == to => site.finish_value(&x),
-        Some((from, to)) if from.is_float() || to.is_float() => site.finish(BitCast { to }, &[x]),
-        Some((_, to)) => site.finish(Cast { to }, &[x]),
+        Some((from, to)) if from == to => reader.finish_value(&x),
+        Some((from, to)) if from.is_float() || to.is_float() => reader.finish(BitCast { to }, &[x]),
+        Some((_, to)) => reader.finish(Cast { to }, &[x]),
     }
 }
 
 /// Real numbers as codes, or codes on another grid: the numbers are the same, up to the grid of the result.
-fn quantize(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    if site.result_grid(0).is_none() || !site.ty(0)?.elem.is_float() {
+fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    if reader.result_grid(0).is_none() || !reader.ty(0)?.elem.is_float() {
         return Err(Refusal::invalid(
             ReasonCode::QuantizeType,
             "its result has no grid, or its operand is no number",
         ));
     }
-    site.finish(Identity {}, &[Arg::Operand(0)])
+    reader.finish(Identity {}, &[Arg::Operand(0)])
 }
 
 /// Codes, or floats of 16 bits, as f32.
-fn dequantize(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    match site.ty(0)?.elem.is_float() {
-        true => site.finish(Identity {}, &[Arg::Operand(0)]),
+fn dequantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    match reader.ty(0)?.elem.is_float() {
+        true => reader.finish(Identity {}, &[Arg::Operand(0)]),
         false => Err(Refusal::invalid(ReasonCode::DequantizeType, "its operand has no grid")),
     }
 }

@@ -1,6 +1,6 @@
 //! Sliding windows: strides, and the paddings that `SAME` stands for.
 
-use crate::read::site::{Refusal, Site};
+use crate::read::operator_reader::{OperatorReader, Refusal};
 use crate::schema::Padding;
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
@@ -14,7 +14,7 @@ pub(super) fn positive(number: i32, what: &str) -> Result<u32, Refusal> {
 /// The paddings of a window over the spatial axes of an operand with the channels last: all begins, then all ends. With `SAME`
 /// there are ⌈extent / stride⌉ windows, and where the sum is odd the greater half stands at the end.
 pub(super) fn paddings(
-    site: &mut Site<'_, '_>,
+    reader: &mut OperatorReader<'_, '_>,
     operand: usize,
     padding: Padding,
     [size, stride, dilation]: [&[u32]; 3],
@@ -24,7 +24,7 @@ pub(super) fn paddings(
     if padding == Padding::Valid {
         return Ok(pad);
     }
-    let shape = site.ty(operand)?.shape;
+    let shape = reader.ty(operand)?.shape;
     for axis in 0..axes {
         let extent = shape.get(axis + 1).and_then(|dim| dim.fixed()).ok_or_else(|| {
             let text = "the padding depends on a symbolic dimension; bind it to a number";

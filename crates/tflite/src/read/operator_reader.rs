@@ -10,7 +10,7 @@ pub(super) use strait_import::{Arg, Refusal};
 use strait_import::{Builder, Layer};
 
 /// An operator while it is read.
-pub(super) struct Site<'b, 'g> {
+pub(super) struct OperatorReader<'b, 'g> {
     layer: Layer<'b, 'g>,
     graph: &'g Graph<'g>,
     node: &'g Node<'g>,
@@ -30,12 +30,12 @@ pub(super) fn field<T>(read: planus::Result<T>) -> Result<T, Refusal> {
 
 /// The options of an operator, which are of the table that its kind has, or are left out.
 macro_rules! options {
-    ($site:expr, $table:ident) => {
-        match $site.options()? {
+    ($reader:expr, $table:ident) => {
+        match $reader.options()? {
             Some(crate::schema::BuiltinOptions::$table(options)) => Some(options),
             None => None,
             Some(_) => {
-                return Err(crate::read::site::Refusal::invalid(
+                return Err(crate::read::operator_reader::Refusal::invalid(
                     strait_core::ReasonCode::AttributeType,
                     concat!("its options are not ", stringify!($table)),
                 ));
@@ -48,7 +48,7 @@ macro_rules! options {
 macro_rules! option {
     ($options:expr, $name:ident, $default:expr) => {
         match &$options {
-            Some(options) => crate::read::site::field(options.$name())?,
+            Some(options) => crate::read::operator_reader::field(options.$name())?,
             None => $default,
         }
     };
@@ -56,7 +56,7 @@ macro_rules! option {
 
 pub(super) use {option, options};
 
-impl<'b, 'g> Site<'b, 'g> {
+impl<'b, 'g> OperatorReader<'b, 'g> {
     /// The operator at a position of the graph.
     pub(super) fn new(
         builder: &'b mut Builder<'g>,
@@ -64,7 +64,7 @@ impl<'b, 'g> Site<'b, 'g> {
         position: usize,
         hybrid_as_float: bool,
     ) -> Self {
-        Site {
+        OperatorReader {
             layer: Layer::new(builder, position),
             graph,
             node: &graph.nodes[position],
@@ -268,7 +268,7 @@ pub(super) fn channels_last(rank: usize) -> Vec<u32> {
         .collect()
 }
 
-impl<'b, 'g> Deref for Site<'b, 'g> {
+impl<'b, 'g> Deref for OperatorReader<'b, 'g> {
     type Target = Layer<'b, 'g>;
 
     fn deref(&self) -> &Layer<'b, 'g> {
@@ -276,7 +276,7 @@ impl<'b, 'g> Deref for Site<'b, 'g> {
     }
 }
 
-impl<'b, 'g> DerefMut for Site<'b, 'g> {
+impl<'b, 'g> DerefMut for OperatorReader<'b, 'g> {
     fn deref_mut(&mut self) -> &mut Layer<'b, 'g> {
         &mut self.layer
     }

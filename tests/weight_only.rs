@@ -1,4 +1,4 @@
-//! Products of real numbers whose weights alone have codes: the codes are the nearest ones of the finest grid, the artifact
+//! Weight-only products, which compute on real numbers: the codes are the nearest ones of the finest grid, the artifact
 //! holds them, and integer graph, fused graph and simulation compute the same bits.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 

@@ -5,7 +5,7 @@ use crate::annotate::findings::{Findings, heard, rule_ranges};
 use crate::annotate::passes;
 use crate::annotate::placing::Settled;
 use crate::annotate::settings::{AnnotateError, Annotation};
-use crate::annotate::state::{Draft, Site, is_given};
+use crate::annotate::state::{Draft, PassContext, is_given};
 use std::collections::BTreeMap;
 use strait_core::{
     Graph, GraphId, Module, NodeId, Placement, Port, QuantTable, Reason, ReasonCode, Refusal, Stage, ValueId,
@@ -14,9 +14,9 @@ use strait_core::{
 /// Annotation of one graph under one [`Annotation`], as far as it has come: configs, the ranges that observers have made,
 /// the grids that had to be coarser, and what refusals have touched since.
 #[derive(Clone, Debug, Default)]
-pub struct Progress {
+pub struct Fixpoint {
     pub(crate) settled: Option<(Order, Settled)>,
-    pub(crate) known: Option<Known>,
+    pub(crate) analyses: Option<GraphAnalyses>,
     pub(crate) draft: Draft,
     /// Values of nodes that have moved to the host, and those whose grids are to be coarser.
     pub(crate) touched: Vec<ValueId>,
@@ -28,12 +28,12 @@ pub struct Progress {
 
 /// Knowledge of the graph. Where nodes run does not change what matters of a value.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct GraphAnalyses {
     pub(crate) reach: Reach,
     pub(crate) regions: Regions,
 }
 
-impl Known {
+impl GraphAnalyses {
     /// The regions of these values, bound anew. A revision may bind them to others, which then belong to the scope.
     fn scope(&mut self, graph: &Graph, how: &Annotation<'_>, order: &Order, touched: Vec<ValueId>) -> Scope {
         let mut values = self.regions.of(touched);
@@ -48,7 +48,7 @@ impl Known {
     }
 }
 
-impl Progress {
+impl Fixpoint {
     /// The findings in the annotated main graph of a module: of grids that cost accuracy by themselves, those that an output
     /// hears.
     pub fn findings(&self, module: &Module, how: &Annotation<'_>) -> Findings {
@@ -56,7 +56,7 @@ impl Progress {
         let has_codes = |id: NodeId| graph.quant.id(id, Port::Operand(1)).is_some();
         let overlapped = draft.overlapped.values().filter(|found| !found.readers.is_empty());
         let raised = draft.raised.iter().filter(|&(&id, _)| has_codes(id));
-        let reach = self.known.as_ref().map(|known| &known.reach);
+        let reach = self.analyses.as_ref().map(|analyses| &analyses.reach);
         let mut findings = Findings {
             coarser: draft.coarser(graph),
             overlapped: overlapped.cloned().collect(),
@@ -108,8 +108,8 @@ impl Progress {
 }
 
 /// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
-/// move to the host with the reason, and what depends on them is decided again. `progress` is that of the same graph and
-/// the same `how`, or goes on from that of another ([`Progress::revise`]), or is empty: what a recipe refuses is moved, or
+/// move to the host with the reason, and what depends on them is decided again. `fixpoint` is that of the same graph and
+/// the same `how`, or goes on from that of another ([`Fixpoint::revise`]), or is empty: what a recipe refuses is moved, or
 /// gets a coarser grid ([`refuse`]), and the graph is annotated again, which makes only those regions anew that this touches.
 ///
 /// Each turn moves at least one node to the host and none comes back, so there are at most as many turns as nodes, and
@@ -121,71 +121,71 @@ pub fn annotate(
     module: &mut Module,
     graph: GraphId,
     how: &Annotation<'_>,
-    progress: &mut Progress,
+    fixpoint: &mut Fixpoint,
 ) -> Result<(), AnnotateError> {
     let ours = |text: &str| AnnotateError::Ours(text.to_string());
-    progress.visited = 0;
-    progress.draft.touched.clear();
+    fixpoint.visited = 0;
+    fixpoint.draft.touched.clear();
     loop {
         let g = module.graphs.get_mut(graph.index());
         let g = g.ok_or_else(|| ours("the graph is not in the module"))?;
-        progress.ordered(g);
+        fixpoint.ordered(g);
         let table = std::mem::take(&mut g.quant);
-        progress.draft.table = progress.known.as_ref().map_or_else(QuantTable::default, |_| table);
-        let order = progress.settled.as_ref().map(|(order, _)| order);
+        fixpoint.draft.table = fixpoint.analyses.as_ref().map_or_else(QuantTable::default, |_| table);
+        let order = fixpoint.settled.as_ref().map(|(order, _)| order);
         let order = order.ok_or_else(|| ours("the graph has a cycle"))?;
         let g = &module.graphs[graph.index()];
-        let touched = std::mem::take(&mut progress.touched);
-        let (known, scope) = match &mut progress.known {
-            Some(known) => {
-                let scope = known.scope(g, how, order, touched);
-                (known, scope)
+        let touched = std::mem::take(&mut fixpoint.touched);
+        let (analyses, scope) = match &mut fixpoint.analyses {
+            Some(analyses) => {
+                let scope = analyses.scope(g, how, order, touched);
+                (analyses, scope)
             }
             unknown => {
-                let known = Known {
+                let analyses = GraphAnalyses {
                     reach: Reach::new(module, g, &order.nodes, how),
                     regions: Regions::new(g, how, &order.nodes),
                 };
-                (unknown.insert(known), Scope::all(g, &order.nodes))
+                (unknown.insert(analyses), Scope::all(g, &order.nodes))
             }
         };
-        progress.visited += scope.nodes.len();
-        let site = Site {
+        fixpoint.visited += scope.nodes.len();
+        let context = PassContext {
             module,
             id: graph,
             graph: g,
             how,
             scope: &scope,
-            regions: &known.regions,
-            reach: &known.reach,
+            regions: &analyses.regions,
+            reach: &analyses.reach,
             order,
         };
-        if !passes::run(&site, &mut progress.draft)? {
-            progress.touched.extend(&scope.values);
+        if !passes::run(&context, &mut fixpoint.draft)? {
+            fixpoint.touched.extend(&scope.values);
         }
         let g = &mut module.graphs[graph.index()];
-        g.quant = std::mem::take(&mut progress.draft.table);
-        if progress.draft.refused.is_empty() {
+        g.quant = std::mem::take(&mut fixpoint.draft.table);
+        if fixpoint.draft.refused.is_empty() {
             g.set_stage(Stage::Annotated);
             return Ok(());
         }
-        let refused = std::mem::take(&mut progress.draft.refused);
+        let refused = std::mem::take(&mut fixpoint.draft.refused);
         let refused = refused.into_iter().map(Refusal::from).collect();
-        if !refuse(g, how, progress, refused) {
+        if !refuse(g, how, fixpoint, refused) {
             return Err(ours("a node on the host was refused"));
         }
     }
 }
 
 /// Does something about nodes that cannot be annotated or lowered, all at once. Where a coarser grid of its result would
-/// serve a node, `progress` has it for the next annotation; else the node moves to the host, and those that lose their
+/// serve a node, `fixpoint` has it for the next annotation; else the node moves to the host, and those that lose their
 /// place move with it. Of a node that is there already, the weights lose their codes. Answers whether anything changed: with a refusal that changes nothing there would be no end.
-pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, progress: &mut Progress, refused: Vec<Refusal>) -> bool {
-    progress.refusals += refused.len();
+pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, fixpoint: &mut Fixpoint, refused: Vec<Refusal>) -> bool {
+    fixpoint.refusals += refused.len();
     let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);
     let (refused, on_host): (Vec<Refusal>, Vec<Refusal>) = refused.into_iter().partition(|refusal| runs(refusal.node));
     let mut moved: Vec<NodeId> = on_host.iter().map(|refusal| refusal.node).collect();
-    let plain = &mut progress.draft.plain;
+    let plain = &mut fixpoint.draft.plain;
     let before = plain.len();
     plain.extend(&moved);
     let mut changed = plain.len() > before;
@@ -202,8 +202,8 @@ pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, progress: &mut Progress, 
         let own = graph.quant.id(id, Port::Result(0));
         let given = own.filter(|&config| is_given(&graph.quant, config));
         let result = node.outputs.first().copied().filter(|_| given.is_none());
-        match result.filter(|&y| progress.draft.ranges.coarsen(y, doublings, &reason)) {
-            Some(result) => progress.touched.push(result),
+        match result.filter(|&y| fixpoint.draft.ranges.coarsen(y, doublings, &reason)) {
+            Some(result) => fixpoint.touched.push(result),
             None => {
                 let reason = match given.filter(|_| doublings > 0) {
                     None => reason,
@@ -211,7 +211,7 @@ pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, progress: &mut Progress, 
                         let text = format!("its grid is given, and would have to be coarser: {}", reason.text);
                         let reason = Reason::new(ReasonCode::GivenGrid, text);
                         let ids = [config, graph.quant.root(config)];
-                        progress.draft.unfitting(ids, id, &reason);
+                        fixpoint.draft.unfitting(ids, id, &reason);
                         reason
                     }
                 };
@@ -220,9 +220,9 @@ pub fn refuse(graph: &mut Graph, how: &Annotation<'_>, progress: &mut Progress, 
             }
         }
     }
-    moved.extend(progress.settle(graph, how, &moved));
+    moved.extend(fixpoint.settle(graph, how, &moved));
     for node in moved.into_iter().filter_map(|id| graph.node(id)) {
-        progress
+        fixpoint
             .touched
             .extend(node.inputs.iter().flatten().chain(&node.outputs));
     }

@@ -16,7 +16,7 @@ use strait_core::{
 use strait_requantize::Per;
 use strait_requantize::scales::{next_power_of_two, zero_of};
 
-/// The weights of a node of which nothing else has codes; none for other nodes, and where a grid is given.
+/// The weights of a weight-only node; none for other nodes, and where a grid is given.
 pub(crate) fn weights(
     module: &Module,
     graph: GraphId,
@@ -27,7 +27,7 @@ pub(crate) fn weights(
     let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
         return Ok(None);
     };
-    let alone = how.roles().weights_alone(graph, id, node);
+    let alone = how.roles().weight_only(graph, id, node);
     let Some(scheme) = alone.and_then(|_| table.scheme_of(id, Port::Operand(1))) else {
         return Ok(None);
     };

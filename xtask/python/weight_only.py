@@ -6,7 +6,7 @@ import onnx
 DOMAINS = ("", "ai.onnx")
 
 
-def weights_alone(source, out):
+def weight_only(source, out):
     """Writes the file `source` to `out` without its pairs of QuantizeLinear and DequantizeLinear on computed values, and without
     a Clip at the ends of their codes behind them."""
     model = onnx.load(source)

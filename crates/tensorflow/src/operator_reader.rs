@@ -23,14 +23,14 @@ impl<'a> Reader<'a> for Nodes<'a> {
     fn read(&mut self, builder: &mut Builder<'a>, node: usize) -> Result<(), Refusal> {
         let map = ops::find(self.graph, node)?;
         let def = self.graph.node(node);
-        let mut node = Node {
+        let mut reader = OperatorReader {
             layer: Layer::new(builder, node),
             def,
             asked: SmallVec::new(),
         };
-        map(&mut node)?;
-        node.check_attributes()?;
-        node.layer.finish_results(&def.op);
+        map(&mut reader)?;
+        reader.check_attributes()?;
+        reader.layer.finish_results(&def.op);
         Ok(())
     }
 
@@ -40,13 +40,13 @@ impl<'a> Reader<'a> for Nodes<'a> {
 }
 
 /// A node while it is read.
-pub(crate) struct Node<'b, 'a> {
+pub(crate) struct OperatorReader<'b, 'a> {
     layer: Layer<'b, 'a>,
     def: &'a NodeDef,
     asked: SmallVec<[&'static str; 8]>,
 }
 
-impl<'b, 'a> Deref for Node<'b, 'a> {
+impl<'b, 'a> Deref for OperatorReader<'b, 'a> {
     type Target = Layer<'b, 'a>;
 
     fn deref(&self) -> &Layer<'b, 'a> {
@@ -54,7 +54,7 @@ impl<'b, 'a> Deref for Node<'b, 'a> {
     }
 }
 
-impl DerefMut for Node<'_, '_> {
+impl DerefMut for OperatorReader<'_, '_> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.layer
     }
@@ -65,7 +65,7 @@ fn wrong(key: &str, found: &Value, expected: &str) -> Refusal {
     Refusal::invalid(ReasonCode::AttributeType, text)
 }
 
-impl<'a> Node<'_, 'a> {
+impl<'a> OperatorReader<'_, 'a> {
     /// The operator.
     pub(crate) fn op(&self) -> &'a str {
         &self.def.op

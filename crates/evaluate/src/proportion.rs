@@ -7,15 +7,15 @@ const Z: f64 = 1.959_963_984_540_054;
 
 /// Share of the samples that have a property. JSON adds the figures that follow from the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "ShareFields", from = "ShareFields")]
-pub struct Share {
+#[serde(into = "ProportionFields", from = "ProportionFields")]
+pub struct Proportion {
     /// Those that have it.
     pub count: u64,
     /// All.
     pub samples: u64,
 }
 
-impl Share {
+impl Proportion {
     /// In percent; 0 of 0 is 0.
     pub fn percent(self) -> f64 {
         100.0 * self.count as f64 / self.samples.max(1) as f64
@@ -81,16 +81,16 @@ impl Paired {
 }
 
 #[derive(Serialize, Deserialize)]
-struct ShareFields {
+struct ProportionFields {
     count: u64,
     samples: u64,
     percent: f64,
     interval: [f64; 2],
 }
 
-impl From<Share> for ShareFields {
-    fn from(share: Share) -> ShareFields {
-        ShareFields {
+impl From<Proportion> for ProportionFields {
+    fn from(share: Proportion) -> ProportionFields {
+        ProportionFields {
             count: share.count,
             samples: share.samples,
             percent: share.percent(),
@@ -99,9 +99,9 @@ impl From<Share> for ShareFields {
     }
 }
 
-impl From<ShareFields> for Share {
-    fn from(fields: ShareFields) -> Share {
-        Share {
+impl From<ProportionFields> for Proportion {
+    fn from(fields: ProportionFields) -> Proportion {
+        Proportion {
             count: fields.count,
             samples: fields.samples,
         }
@@ -156,7 +156,7 @@ mod tests {
             (0, 20, 0.0, 16.11),
             (1, 29, 0.61, 17.18),
         ] {
-            let [found_low, found_high] = Share { count, samples }.interval();
+            let [found_low, found_high] = Proportion { count, samples }.interval();
             assert!(
                 near(found_low, low) && near(found_high, high),
                 "{count}/{samples}: {found_low} {found_high}"
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn points_that_are_lost_meet_a_demand_of_as_many() {
         // 100 - 99.6 is above 0.4 in f64.
-        let lost = |count, samples| Share { count, samples }.lost();
+        let lost = |count, samples| Proportion { count, samples }.lost();
         assert_eq!((lost(498, 500), lost(941, 1000), lost(0, 0)), (0.4, 5.9, 0.0));
     }
 
@@ -175,7 +175,7 @@ mod tests {
     fn intervals_stay_inside() {
         for samples in [0, 1, 2, 1000] {
             for count in [0, samples] {
-                let share = Share { count, samples };
+                let share = Proportion { count, samples };
                 let [low, high] = share.interval();
                 assert!(0.0 <= low && low <= high && high <= 100.0, "{share:?}");
                 assert!(share.percent().is_finite());
@@ -185,10 +185,10 @@ mod tests {
 
     #[test]
     fn json_states_what_follows_from_the_counts() {
-        let share = Share { count: 3, samples: 4 };
+        let share = Proportion { count: 3, samples: 4 };
         let json = serde_json::to_value(share).unwrap();
         assert_eq!(json["percent"], 75.0);
-        assert_eq!(serde_json::from_value::<Share>(json).unwrap(), share);
+        assert_eq!(serde_json::from_value::<Proportion>(json).unwrap(), share);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::nodes::Nodes;
 use crate::proto::{AttributeProto, GraphProto, NodeProto};
 
 /// A node while it is read.
-pub(crate) struct NodeReader<'b, 'a> {
+pub(crate) struct OperatorReader<'b, 'a> {
     layer: Layer<'b, 'a>,
     /// State that all nodes of the graph share.
     pub(super) nodes: &'b mut Nodes<'a>,
@@ -22,10 +22,10 @@ pub(crate) struct NodeReader<'b, 'a> {
     pub(super) asked: SmallVec<[&'static str; 8]>,
 }
 
-impl<'b, 'a> NodeReader<'b, 'a> {
+impl<'b, 'a> OperatorReader<'b, 'a> {
     /// The node at a position of the graph.
     pub(crate) fn new(builder: &'b mut Builder<'a>, nodes: &'b mut Nodes<'a>, position: usize, opset: i64) -> Self {
-        NodeReader {
+        OperatorReader {
             layer: Layer::new(builder, position),
             node: &nodes.index.graph.node[position],
             nodes,
@@ -55,7 +55,7 @@ impl<'b, 'a> NodeReader<'b, 'a> {
     }
 }
 
-impl<'b, 'a> Deref for NodeReader<'b, 'a> {
+impl<'b, 'a> Deref for OperatorReader<'b, 'a> {
     type Target = Layer<'b, 'a>;
 
     fn deref(&self) -> &Layer<'b, 'a> {
@@ -63,7 +63,7 @@ impl<'b, 'a> Deref for NodeReader<'b, 'a> {
     }
 }
 
-impl<'b, 'a> DerefMut for NodeReader<'b, 'a> {
+impl<'b, 'a> DerefMut for OperatorReader<'b, 'a> {
     fn deref_mut(&mut self) -> &mut Layer<'b, 'a> {
         &mut self.layer
     }
