@@ -1,4 +1,4 @@
-//! Functions of one operand, element by element or along the last axis.
+//! Reads functions of one operand, applied to each element or along the last axis.
 
 use strait_core::op::{
     Add, Binary, BinaryFunction, Clip, Compare, Elu, Function, LeakyRelu, Mul, Reduction, Relation, Relu, Softmax, Sub,
@@ -65,7 +65,7 @@ fn unary(node: &mut Node<'_, '_>, function: Function) -> Result<(), Refusal> {
     node.finish(Unary { function }, &[Arg::Operand(0)])
 }
 
-/// Of integers, the larger of them and 0.
+/// For integers, ReLU is the maximum with 0.
 fn relu(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     if node.ty(0)?.elem.is_float() {
@@ -82,7 +82,7 @@ fn rsqrt(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(Unary { function }, &[root])
 }
 
-/// exp(x) − 1 near 0 loses what exp rounds away: there it is tanh(x/2)·(exp(x) + 1), which is the same.
+/// exp(x) − 1 loses precision near 0, because exp(x) is rounded. There we use tanh(x/2)·(exp(x) + 1), which is equal.
 fn expm1(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let exponential = node.function(Function::Exp, &x)?;
@@ -97,7 +97,7 @@ fn expm1(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
-/// ln(1 + x) near 0 loses what the sum rounds away: there it is 2·atanh(x / (2 + x)), which is the same.
+/// ln(1 + x) loses precision near 0, because 1 + x is rounded. There we use 2·atanh(x / (2 + x)), which is equal.
 fn log1p(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let sum = node.shifted(&x, 1.0)?;
@@ -111,7 +111,7 @@ fn log1p(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(strait_core::op::Select {}, &[is_near, near, far])
 }
 
-/// x − max − ln Σ exp(x − max): the logarithm of a quotient of which nothing is lost where it is near to 0.
+/// x − max − ln Σ exp(x − max). Unlike the logarithm of a softmax, it loses no precision if the quotient is close to 0.
 fn log_softmax(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let largest = node.reduced(Reduction::Max, &x, &[-1])?;
@@ -122,7 +122,7 @@ fn log_softmax(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(Sub {}, &[below, logarithm])
 }
 
-/// scale·x above 0, scale·alpha·(exp(x) − 1) elsewhere, by the constants of the paper.
+/// scale·x above 0 and scale·alpha·(exp(x) − 1) elsewhere, with the constants of the paper.
 fn selu(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     const SCALE: f64 = 1.050_700_987_355_480_5;
     const ALPHA: f32 = 1.673_263_2;
@@ -139,7 +139,7 @@ fn softsign(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(strait_core::op::Div {}, &[Arg::Operand(0), divisor])
 }
 
-/// |x| < ∞, which NaN is not.
+/// |x| < ∞, which is false for NaN.
 fn is_finite(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let magnitude = node.function(Function::Abs, &Arg::Operand(0))?;
     let bound = node.number(&magnitude, f64::INFINITY)?;
@@ -154,7 +154,7 @@ fn is_infinite(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(Compare { relation }, &[magnitude, bound])
 }
 
-/// NaN alone does not equal itself.
+/// Only NaN does not equal itself.
 fn is_nan(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let equal = node.compare(Relation::Equal, &x, &x)?;

@@ -1,4 +1,4 @@
-//! Arithmetic, comparisons and choices, element by element.
+//! Reads arithmetic, comparisons and selections on elements.
 
 use strait_core::op::{
     Add, Binary, BinaryFunction, Cast, Clip, Compare, Div, Function, Mul, Op, Pow, Relation, Select, Sub, Unary,
@@ -62,7 +62,7 @@ fn sum(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// 0 where the divisor is 0.
+/// A quotient that is 0 if the divisor is 0.
 fn divided_or_zero(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.one_type([0, 1])?;
     let (x, y) = (Arg::Operand(0), Arg::Operand(1));
@@ -73,7 +73,7 @@ fn divided_or_zero(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(Select {}, &[is_zero, zero, quotient])
 }
 
-/// Of integers, (x − x mod y) / y, whose remainder has the sign of the divisor.
+/// For integers, the rounded-down quotient is (x − x mod y) / y, where the remainder has the sign of the divisor.
 fn floor_div(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.one_type([0, 1])?;
     let (x, y) = (Arg::Operand(0), Arg::Operand(1));
@@ -97,7 +97,7 @@ fn squared_difference(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(Mul::float(), &[difference.clone(), difference])
 }
 
-/// The maximum or minimum of a value and one known number is a clip, which targets have.
+/// The maximum or minimum of a value and a constant number becomes a clip, which targets support.
 fn extreme(node: &mut Node<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
     node.one_type([0, 1])?;
     let Some((value, bound)) = bound(node)? else {
@@ -111,7 +111,8 @@ fn extreme(node: &mut Node<'_, '_>, function: BinaryFunction) -> Result<(), Refu
     node.finish(Clip { min, max }, &[Arg::Operand(value)])
 }
 
-/// A value and one known number, if that is what the two operands are.
+/// If one of the two operands is a constant number and the other one a value: the position of the value, and the
+/// number.
 fn bound(node: &mut Node<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
     for (value, number) in [(0, 1), (1, 0)] {
         let rank = node.rank(value)?;
@@ -119,7 +120,7 @@ fn bound(node: &mut Node<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
             continue;
         };
         let is_value = node.constant(value)?.is_none();
-        // A number of a higher rank would give the result its rank.
+        // A number of a higher rank would raise the rank of the result.
         if is_value && tensor.len() == 1 && tensor.shape().len() <= rank && tensor.elem().is_float() {
             return Ok(node.known_float(number, "bound")?.map(|number| (value, number)));
         }
@@ -145,7 +146,7 @@ fn clip(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
 }
 
 fn compare(node: &mut Node<'_, '_>, relation: Relation, order: [usize; 2]) -> Result<(), Refusal> {
-    // What becomes of shapes that do not fit, which inference refuses.
+    // The attribute says what happens if shapes do not fit. Shape inference refuses them anyway.
     node.ignore(&["incompatible_shape_error"]);
     node.one_type([0, 1])?;
     node.finish(Compare { relation }, &order.map(Arg::Operand))
@@ -174,7 +175,7 @@ fn logical(node: &mut Node<'_, '_>, function: BinaryFunction) -> Result<(), Refu
     node.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// Refuses operands that are no truth values.
+/// Refuses operands that are not booleans.
 fn truths(node: &mut Node<'_, '_>, positions: &[usize]) -> Result<(), Refusal> {
     for &position in positions {
         let elem = node.ty(position)?.elem;
@@ -186,7 +187,7 @@ fn truths(node: &mut Node<'_, '_>, positions: &[usize]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The condition may be a list of one for each of the first axis, which broadcasts from there.
+/// The condition may be a list with one entry for each position of the first axis. It is broadcast from there.
 fn select(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let (condition, rank) = (node.rank(0)?, node.rank(1)?);
     let mut args = [0, 1, 2].map(Arg::Operand);
@@ -197,14 +198,15 @@ fn select(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(Select {}, &args)
 }
 
-/// Floats become integers by truncation here and there; `Truncate` says how a float is made narrower, which no float is here.
+/// Floats become integers by truncation, in TensorFlow as in the IR. The attribute `Truncate` is about narrowing
+/// floats, which does not happen here.
 fn cast(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.ignore(&["Truncate"]);
     let to = node.elem("DstT")?;
     let to = to.ok_or_else(|| Refusal::invalid(ReasonCode::AttributeType, "`DstT` is missing"))?;
     let from = node.ty(0)?.elem;
     let to = match to {
-        // Floats of 16 bits are computed with as f32.
+        // 16-bit floats are computed as f32.
         Elem::F16 | Elem::BF16 => Elem::F32,
         other => other,
     };

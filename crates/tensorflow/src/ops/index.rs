@@ -1,4 +1,4 @@
-//! Places of elements, elements at places, and what goes along an axis.
+//! Reads operators that gather and scatter elements, sort them, or accumulate along an axis.
 
 use strait_core::op::{
     ArgReduce, Cast, Combination, Cumulative, Extreme, Gather, GatherNd, Identity, NonZero, Running, Scatter,
@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
     ("Where", places),
 ];
 
-/// Slices along an axis. With shared batches there are coordinates along one axis behind those.
+/// Gathers slices along an axis. With batch axes, the indices are coordinates along one axis after those.
 fn gather(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let axis = one(node, 2, "axis")?;
     let rank = node.rank(0)?;
@@ -69,7 +69,7 @@ fn by_slice(combine: Combination) -> Scatter {
     }
 }
 
-/// Slices put into zeros; those at one place are added.
+/// Scatters slices into zeros. Slices at the same place are added.
 fn scatter(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.ignore(&["bad_indices_policy"]);
     let shape = node.known_ints(2, "shape")?.unwrap_or_default();
@@ -90,7 +90,7 @@ fn scatter_into(node: &mut Node<'_, '_>, combine: Combination) -> Result<(), Ref
     node.finish(by_slice(combine), &[Arg::Operand(0), indices, Arg::Operand(2)])
 }
 
-/// The first of several that are equal.
+/// The position of the extreme element; the first one if several are equal.
 fn arg_reduce(node: &mut Node<'_, '_>, extreme: Extreme) -> Result<(), Refusal> {
     let op = ArgReduce {
         extreme,
@@ -107,7 +107,7 @@ fn arg_reduce(node: &mut Node<'_, '_>, extreme: Extreme) -> Result<(), Refusal> 
     }
 }
 
-/// That they come in order is always allowed.
+/// The results come sorted, which is allowed even if `sorted` is false.
 fn top_k(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.ignore(&["sorted"]);
     let op = TopK {
@@ -137,7 +137,7 @@ fn cumulative(node: &mut Node<'_, '_>, of: Running) -> Result<(), Refusal> {
     node.finish(op, &[Arg::Operand(0)])
 }
 
-/// A row of coordinates for each element that is not zero.
+/// One row of coordinates for each element that is not zero.
 fn places(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let columns = node.push(NonZero {}, &[Arg::Operand(0)])?;
     let permutation = [1, 0].as_slice().into();

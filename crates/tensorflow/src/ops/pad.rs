@@ -1,4 +1,4 @@
-//! Padding.
+//! Reads padding.
 
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
@@ -10,7 +10,7 @@ use crate::node::Node;
 
 pub(super) const ROWS: &[Row] = &[("Pad", pad), ("PadV2", pad), ("MirrorPad", mirror)];
 
-/// In front of and behind each axis: the rows of a matrix that is operand 1.
+/// The padding before and after each axis, from the matrix that is operand 1: one row for each axis.
 pub(super) fn amounts(
     node: &mut Node<'_, '_>,
     position: usize,
@@ -27,7 +27,7 @@ pub(super) fn amounts(
     }
 }
 
-/// These amounts as the IR has them: all begins, then all ends.
+/// Constant padding with these amounts, in the order of the IR: all begins, then all ends.
 pub(super) fn constant(amounts: &[[i64; 2]], value: f32) -> Pad {
     let begins = amounts.iter().map(|[begin, _]| *begin);
     let ends = amounts.iter().map(|[_, end]| *end);
@@ -42,7 +42,7 @@ fn pad(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let rank = node.rank(0)?;
     let amounts = amounts(node, 1, "padding", rank)?;
     if node.has(2) && !node.ty(2)?.elem.is_float() {
-        // A value of integers has no place in the op; 0 has.
+        // The op cannot hold an integer value, but 0 works.
         let value = node.known_ints(2, "value")?.unwrap_or_default();
         if value.iter().any(|&value| value != 0) {
             return Err(Refusal::Unsupported(format!(
@@ -55,7 +55,7 @@ fn pad(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(constant(&amounts, value), &[Arg::Operand(0)])
 }
 
-/// Mirrored at the border element, which is repeated where the mode is SYMMETRIC.
+/// Mirrors at the border element, which is repeated if the mode is SYMMETRIC.
 fn mirror(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let rank = node.rank(0)?;
     let amounts = amounts(node, 1, "padding", rank)?;

@@ -1,4 +1,4 @@
-//! Pools.
+//! Reads pools.
 
 use smallvec::SmallVec;
 use strait_core::op::{AveragePool, Cast, MaxPool};
@@ -41,7 +41,7 @@ fn max_pool(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
     largest(node, layout, op)
 }
 
-/// Window and steps are operands.
+/// A maximum pool whose window and strides are operands.
 fn max_pool_of_operands(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let layout = layout(node)?;
     let list = |node: &mut Node<'_, '_>, position, key| -> Result<SmallVec<[u32; 2]>, Refusal> {
@@ -75,7 +75,7 @@ fn largest(node: &mut Node<'_, '_>, layout: Layout, op: MaxPool) -> Result<(), R
     let elem = node.ty(0)?.elem;
     let x = to_first(node, layout, Arg::Operand(0))?;
     if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
-        // Floats hold them exactly.
+        // Floats represent these integers exactly.
         let x = node.converted(&x, Elem::F32)?;
         let largest = node.push(op, &[x])?;
         return finish(node, layout, Cast { to: elem }, &[largest]);
@@ -83,7 +83,7 @@ fn largest(node: &mut Node<'_, '_>, layout: Layout, op: MaxPool) -> Result<(), R
     finish(node, layout, op, &[x])
 }
 
-/// Padding counts in no mean.
+/// An average pool. Padding does not count in the mean.
 fn average_pool(node: &mut Node<'_, '_>, axes: usize) -> Result<(), Refusal> {
     let layout = layout(node)?;
     let size = size(node, layout, axes)?;

@@ -1,4 +1,4 @@
-//! Parts of tensors: joined, cut and picked.
+//! Reads operators that join, split and slice tensors.
 
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
@@ -39,7 +39,7 @@ fn concat(node: &mut Node<'_, '_>, axis: i64, operands: Vec<usize>) -> Result<()
     }
 }
 
-/// The extent of an axis of an operand.
+/// The extent of one axis of an operand.
 fn extent(node: &mut Node<'_, '_>, operand: usize, axis: i64) -> Result<i64, Refusal> {
     let shape = node.ty(operand)?.shape;
     let axis = node.axis(axis, shape.len())?;
@@ -53,7 +53,7 @@ fn extent(node: &mut Node<'_, '_>, operand: usize, axis: i64) -> Result<i64, Ref
     })
 }
 
-/// The number of equal pieces is an attribute.
+/// Splits into equal pieces; their number is an attribute.
 fn split(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let axis = one(node, 0, "axis")?;
     let extent = extent(node, 1, axis)?;
@@ -66,7 +66,7 @@ fn split(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     pieces(node, axis, sizes, count, 1)
 }
 
-/// The extents of the pieces are operand 1; one that is −1 is what remains.
+/// Splits into pieces of given extents (operand 1). A piece of −1 takes what is left.
 fn split_at(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let axis = one(node, 2, "axis")?;
     let extent = extent(node, 0, axis)?;
@@ -101,16 +101,16 @@ fn pieces(
 
 /// An axis of the result of a strided slice.
 enum Axis {
-    /// One of the operand.
+    /// An axis of the operand.
     Kept,
-    /// One of the operand of which a single position is left, without the axis.
+    /// An axis of the operand that is sliced to one position and removed.
     Dropped,
-    /// A new one.
+    /// A new axis of extent 1.
     New,
 }
 
-/// Positions by axis, in lists in which bits of masks say what else an entry may be: all axes that are left, a new axis, one
-/// position without the axis, or one border or both of the operand's own.
+/// A strided slice. Begin, end and stride are lists with an entry for each axis. Masks change the meaning of an entry:
+/// all remaining axes, a new axis, a single position without the axis, or the operand's own border at one end or both.
 fn strided_slice(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let mut list = |position, what: &str| Ok::<_, Refusal>(node.known_ints(position, what)?.unwrap_or_default());
     let (begin, end, strides) = (list(1, "begin")?, list(2, "end")?, list(3, "strides")?);
@@ -158,7 +158,7 @@ fn strided_slice(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
         let step = strides[entry];
         let (start, stop, step) = if has(dropped, entry) {
             axes.push(Axis::Dropped);
-            // The last position ends where the axis does.
+            // The last position ends where the axis ends.
             let start = begin[entry];
             (start, if start == -1 { i64::MAX } else { start.saturating_add(1) }, 1)
         } else {
@@ -206,7 +206,7 @@ fn strided_slice(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(last, &[x])
 }
 
-/// So many elements of each axis from a position on; −1 of them are all.
+/// A slice with a start and a number of elements for each axis; −1 means all elements to the end.
 fn slice(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let begin = node.known_ints(1, "begin")?.unwrap_or_default();
     let size = node.known_ints(2, "size")?.unwrap_or_default();
@@ -247,7 +247,7 @@ fn pack(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     node.finish(Concat { axis }, &parts)
 }
 
-/// Cuts a tensor at each position of an axis, which is gone then.
+/// Splits a tensor into its positions along an axis, and removes the axis.
 fn unpack(node: &mut Node<'_, '_>) -> Result<(), Refusal> {
     let axis = node.int("axis")?.unwrap_or(0);
     let extent = extent(node, 0, axis)?;
