@@ -1,4 +1,4 @@
-//! Truth values: comparisons, logic, and what chooses by them.
+//! Reads comparisons, logical operators, and selection by a condition.
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site};
@@ -54,7 +54,7 @@ fn logic(site: &mut Site<'_, '_>, function: BinaryFunction) -> Result<(), Refusa
     site.finish(Binary { function }, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// The older operator takes a condition with one element for each index of the first axis, too.
+/// A selection. In the older operator, the condition may also have one element for each index of the first axis.
 fn select(site: &mut Site<'_, '_>, by_first: bool) -> Result<(), Refusal> {
     site.one_type([1, 2])?;
     let mut condition = site.converted(&Arg::Operand(0), Elem::Bool)?;

@@ -1,4 +1,4 @@
-//! Reductions, running sums, and the places of extremes.
+//! Reads reductions, cumulative sums, and arg-min and arg-max.
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site, option, options};
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("TOPK_V2", 3, top_k),
 ];
 
-/// The axes, each once, and whether they stay.
+/// The axes, without duplicates, and whether they are kept with extent 1.
 fn axes(site: &mut Site<'_, '_>) -> Result<(Vec<i64>, bool), Refusal> {
     let options = options!(site, ReducerOptions);
     let keeps = option!(options, keep_dims, false);
@@ -43,7 +43,7 @@ fn reduce(site: &mut Site<'_, '_>, reduction: Reduction) -> Result<(), Refusal> 
     }
 }
 
-/// Of truth values, as integers.
+/// Reduces booleans as integers.
 fn truths(site: &mut Site<'_, '_>, reduction: Reduction) -> Result<(), Refusal> {
     let (axes, keeps) = axes(site)?;
     if axes.is_empty() {
@@ -54,7 +54,7 @@ fn truths(site: &mut Site<'_, '_>, reduction: Reduction) -> Result<(), Refusal> 
     site.finish(Cast { to: Elem::Bool }, &[reduced])
 }
 
-/// One integer that is an operand.
+/// A single integer given as an operand.
 pub(super) fn known_int(site: &mut Site<'_, '_>, position: usize, what: &str) -> Result<i64, Refusal> {
     match site.known_ints(position, what)?.as_deref() {
         Some(&[number]) => Ok(number),
