@@ -1,4 +1,5 @@
-//! Constants, what is one because shapes are known, and what is nothing at inference.
+//! Reads constants, operators whose result is constant because shapes are known, and operators that do nothing at
+//! inference.
 
 use super::Row;
 use crate::elements::element;
@@ -26,10 +27,10 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Dropout", 7, dropout).and(&[10, 12, 13, 22]),
 ];
 
-/// The most elements of one `ConstantOfShape`; they are written out.
+/// The largest `ConstantOfShape` in elements, because its elements are written out.
 const MOST_REPEATED: u64 = 1 << 20;
 
-/// One of the attributes holds the constant.
+/// A constant, which is in one of several attributes.
 fn constant(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let tensor = if let Some(tensor) = site.tensor("value")? {
         tensor
@@ -48,7 +49,7 @@ fn constant(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// One element, many times.
+/// A tensor filled with one value.
 fn constant_of_shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     if let Some(shape) = site.late_list(0)? {
         let value = site.tensor("value")?.unwrap_or_else(|| TensorData::scalar(0f32));
@@ -73,7 +74,7 @@ fn constant_of_shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// From operator set 15 on, the shape may be cut like a list in Python.
+/// The shape of the operand. From operator set 15 on, it may be sliced like a list in Python.
 fn shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let (start, end) = (site.int("start")?, site.int("end")?);
     if site.has_open_extent(0)? {
@@ -86,7 +87,7 @@ fn shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The extents of operand 0 between two axes, which have to be numbers.
+/// The extents of operand 0 between two axes. They have to be fixed.
 fn extents(site: &mut NodeReader<'_, '_>, start: Option<i64>, end: Option<i64>) -> Result<Vec<i64>, Refusal> {
     let shape = site.ty(0)?.shape;
     let rank = shape.len() as i64;
@@ -107,7 +108,7 @@ fn extents(site: &mut NodeReader<'_, '_>, start: Option<i64>, end: Option<i64>) 
 }
 
 fn cast(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
-    // How floats of 8 bits are rounded, which are not read.
+    // These attributes say how 8-bit floats are rounded, which we do not read.
     site.ignore(&["saturate", "round_mode"]);
     let to = site
         .int("to")?
@@ -117,7 +118,8 @@ fn cast(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(Cast { to }, &[Arg::Operand(0)])
 }
 
-/// Integers of one width, with a sign or without, and truth values are a matter of numbers: their low bits are all their bits.
+/// A bit cast between integers of the same width, signed or not, and booleans. It becomes a numeric conversion: their
+/// low bits are all their bits.
 fn bit_cast(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let to = site
         .int("to")?
@@ -140,14 +142,14 @@ fn bit_cast(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// The type that a value of the model's type `elem` has in a graph: every float is f32 there. Constants of f64 stay, so
-/// that they are folded as they are.
+/// The graph's type for a value that has type `elem` in the model. Every float is f32, except that constants of f64
+/// stay f64, so that they are folded with full precision.
 fn computed(site: &mut NodeReader<'_, '_>, elem: Elem) -> Result<Elem, Refusal> {
     let wide = elem == Elem::F64 && site.constant(0)?.is_some();
     Ok(if elem.is_float() && !wide { Elem::F32 } else { elem })
 }
 
-/// Nothing is dropped at inference, and in training with a ratio of 0. Other numbers are random.
+/// Dropout. At inference, and in training with a ratio of 0, nothing is dropped. Any other case is random and refused.
 fn dropout(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.ignore(&["ratio", "seed"]);
     let training = match site.opset() {
@@ -166,8 +168,8 @@ fn dropout(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish_result(0, Identity {}, &[Arg::Operand(0)])
 }
 
-/// The second result of dropout: where its operand stays, which is everywhere. Up to operator set 9 it has the type of the
-/// operand.
+/// The second result of dropout: a mask of the elements that are kept, which are all. Up to operator set 9 it has the
+/// type of the operand.
 fn mask(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let extents = site.extents(&Arg::Operand(0))?;
     let shape: Vec<u64> = extents.iter().map(|extent| extent.unsigned_abs()).collect();

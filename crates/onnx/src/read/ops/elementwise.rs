@@ -1,4 +1,4 @@
-//! Arithmetic of two or more operands, element by element.
+//! Reads elementwise arithmetic on two or more operands.
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
@@ -29,7 +29,7 @@ fn binary(site: &mut NodeReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusa
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
-/// The exponent may have another type than the base, whose type the result has.
+/// A power. The exponent may have another type than the base; the result has the type of the base.
 fn pow(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let (base, exponent) = (site.ty(0)?.elem, site.ty(1)?.elem);
     let exponent = match base == exponent {
@@ -39,7 +39,7 @@ fn pow(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(Pow {}, &[Arg::Operand(0), exponent])
 }
 
-/// A function of any number of operands, from the left.
+/// A function of any number of operands, applied from left to right.
 fn variadic(site: &mut NodeReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
     let (count, op) = (site.operand_count(), op.into());
     site.one_type(0..count)?;
@@ -54,8 +54,8 @@ fn variadic(site: &mut NodeReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refu
     }
 }
 
-/// The maximum or minimum of any number of operands, from the left. That of a value and one known number is a clip, which
-/// targets have.
+/// The maximum or minimum of any number of operands, from left to right. With a value and a constant number it becomes
+/// a clip, which targets support.
 fn extreme(site: &mut NodeReader<'_, '_>, function: BinaryFunction) -> Result<(), Refusal> {
     let count = site.operand_count();
     if count == 2
@@ -76,7 +76,8 @@ fn extreme(site: &mut NodeReader<'_, '_>, function: BinaryFunction) -> Result<()
     variadic(site, Binary { function })
 }
 
-/// A value and one known number, if that is what the two operands are.
+/// If one of the two operands is a constant number and the other one a value: the position of the value, and the
+/// number.
 fn bound(site: &mut NodeReader<'_, '_>) -> Result<Option<(usize, f32)>, Refusal> {
     for (value, number) in [(0, 1), (1, 0)] {
         let rank = site.rank(value)?;
@@ -84,7 +85,7 @@ fn bound(site: &mut NodeReader<'_, '_>) -> Result<Option<(usize, f32)>, Refusal>
             continue;
         };
         let is_value = site.constant(value)?.is_none();
-        // A number of a higher rank would give the result its rank.
+        // A number of a higher rank would raise the rank of the result.
         if is_value && tensor.len() == 1 && tensor.shape().len() <= rank && tensor.elem().is_float() {
             return Ok(site.known_float(number, "bound")?.map(|number| (value, number)));
         }

@@ -1,5 +1,5 @@
-//! Tensors that follow from numbers and shapes alone: windows of signal processing, identities, grids. Cosines and logarithms
-//! are those of `libm`, which has the same bits on every machine.
+//! Reads operators whose results follow from numbers and shapes alone: windows of signal processing, identity matrices,
+//! grids. Cosines and logarithms are computed by `libm`, which gives the same bits on every machine.
 
 use super::Row;
 use crate::elements::element;
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("AffineGrid", 20, affine_grid),
 ];
 
-/// Real numbers as a constant of a type, rounded to it or truncated.
+/// A constant of a type from real numbers, which are rounded or truncated to the type.
 fn constant(site: &mut NodeReader<'_, '_>, elem: Elem, shape: &[u64], values: &[f64]) -> Result<(), Refusal> {
     let tensor = match elem {
         Elem::F64 => TensorData::from_values(shape, values)?,
@@ -41,7 +41,7 @@ fn constant(site: &mut NodeReader<'_, '_>, elem: Elem, shape: &[u64], values: &[
     Ok(())
 }
 
-/// The type that an attribute names, f32 by default.
+/// The type that an attribute names; f32 by default.
 fn output_type(site: &mut NodeReader<'_, '_>) -> Result<Elem, Refusal> {
     match site.int("output_datatype")? {
         None => Ok(Elem::F32),
@@ -49,7 +49,7 @@ fn output_type(site: &mut NodeReader<'_, '_>) -> Result<Elem, Refusal> {
     }
 }
 
-/// One integer that is an operand and not negative.
+/// A single integer given as an operand; it must not be negative.
 fn known_count(site: &mut NodeReader<'_, '_>, position: usize, what: &'static str) -> Result<u64, Refusal> {
     let values = site.known_ints(position, what)?.unwrap_or_default();
     match *values.as_slice() {
@@ -61,7 +61,7 @@ fn known_count(site: &mut NodeReader<'_, '_>, position: usize, what: &'static st
     }
 }
 
-/// a0 − a1·cos(2πn/N) + a2·cos(4πn/N), where N is the size, or one less for a window that is symmetric.
+/// A window: a0 − a1·cos(2πn/N) + a2·cos(4πn/N), where N is the size, or the size minus one for a symmetric window.
 fn window(site: &mut NodeReader<'_, '_>, [a0, a1, a2]: [f64; 3]) -> Result<(), Refusal> {
     let size = known_count(site, 0, "size")?;
     let period = match site.int("periodic")?.unwrap_or(1) {
@@ -78,8 +78,8 @@ fn window(site: &mut NodeReader<'_, '_>, [a0, a1, a2]: [f64; 3]) -> Result<(), R
     constant(site, elem, &[size], &values)
 }
 
-/// Triangles over the bins of a spectrum, whose corners are equally far from each other on the mel scale, 2595·lg(1 +
-/// f/700). The corners are rounded down to bins.
+/// The mel weight matrix: triangles over the bins of a spectrum. Their corners are equally spaced on the mel scale,
+/// 2595·lg(1 + f/700), and rounded down to bins.
 fn mel_weight_matrix(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let mels = known_count(site, 0, "number of bins")?;
     let length = known_count(site, 1, "length")?;
@@ -119,7 +119,7 @@ fn mel_weight_matrix(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     constant(site, elem, &[bins, mels], &values)
 }
 
-/// Ones on the diagonal `k` above the main one, of the shape of operand 0.
+/// Ones on the diagonal that is `k` above the main one, with the shape of operand 0.
 fn eye_like(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let elem = match site.int("dtype")? {
         None => site.ty(0)?.elem,
@@ -140,7 +140,7 @@ fn eye_like(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     constant(site, elem, &shape, &values)
 }
 
-/// The positions of a grid from −1 to 1, as rows (x, y, 1) or (x, y, z, 1), times the matrix of each sample.
+/// An affine grid: positions from −1 to 1, as rows (x, y, 1) or (x, y, z, 1), multiplied by the matrix of each sample.
 fn affine_grid(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let size = site.known_ints(1, "size")?.unwrap_or_default();
     let corners = site.flag("align_corners")?;
@@ -161,7 +161,7 @@ fn affine_grid(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             let index = (rest % extent) as f64;
             rest /= extent;
             values.push(match corners {
-                // A single position is the first.
+                // If there is only one position, it is at the start, −1.
                 true => -1.0 + 2.0 * index / (extent - 1).max(1) as f64,
                 false => (2.0 * index + 1.0) / extent as f64 - 1.0,
             } as f32);
@@ -175,7 +175,7 @@ fn affine_grid(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(Reshape { shape }, &[rows])
 }
 
-/// From the first number in equal steps to in front of the limit.
+/// A range: from the first number in equal steps up to, but not including, the limit.
 fn range(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let elem = site.ty(0)?.elem;
     let invalid = |text: &str| Refusal::invalid(ReasonCode::OperandType, text);
@@ -226,7 +226,7 @@ fn range(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let count = way.max(0).unsigned_abs().div_ceil(step.unsigned_abs());
     let count = u64::try_from(count).map_err(|_| Refusal::unsupported("the range is too long"))?;
     let count = site.room(&[count])?;
-    // Between start and limit, which are such integers.
+    // All values are between start and limit, so they fit in the same type.
     let values: Vec<i64> = (0..count as i128).map(|n| (start + n * step) as i64).collect();
     let tensor = match elem {
         Elem::I64 => site.integers(&[count as u64], &values)?,

@@ -1,4 +1,4 @@
-//! Comparison, logic and what a condition chooses.
+//! Reads comparisons, logical operators, and selection by a condition.
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("BitwiseOr", 18, |site| bits(site, BinaryFunction::Or)),
     Row::new("BitwiseXor", 18, |site| bits(site, BinaryFunction::Xor)),
     Row::new("BitwiseNot", 18, |site| {
-        // All bits set is −1, whose low bits are those of every narrower type.
+        // −1 has all bits set, and so have its low bits in every narrower type.
         let ones = Arg::Constant(TensorData::scalar(-1i64));
         let function = BinaryFunction::Xor;
         site.finish(Binary { function }, &[Arg::Operand(0), ones])
@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     })
     .and(&[16]),
     Row::new("IsNaN", 9, |site| {
-        // NaN alone is not equal to itself.
+        // Only NaN is not equal to itself.
         let relation = Relation::Equal;
         let equal = site.push(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)])?;
         not(site, equal)
@@ -60,7 +60,7 @@ fn bits(site: &mut NodeReader<'_, '_>, function: BinaryFunction) -> Result<(), R
 fn bit_shift(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     match site.text("direction", "")? {
         "LEFT" => bits(site, BinaryFunction::ShiftLeft),
-        // The sign of a number that has one is spread.
+        // A right shift of a signed number repeats the sign bit.
         "RIGHT" => match site.ty(0)?.elem {
             Elem::U8 | Elem::U16 | Elem::U32 | Elem::U64 => bits(site, BinaryFunction::ShiftRightUnsigned),
             _ => bits(site, BinaryFunction::ShiftRight),
@@ -69,7 +69,7 @@ fn bit_shift(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     }
 }
 
-/// One infinity is a number to compare with; for both, the operand is taken without its sign.
+/// For one infinity, the operand is compared with it. For both, the magnitude of the operand is.
 fn is_infinite(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let negative = site.int("detect_negative")?.unwrap_or(1) != 0;
     let positive = site.int("detect_positive")?.unwrap_or(1) != 0;
@@ -81,7 +81,7 @@ fn is_infinite(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         (false, true) => (Arg::Operand(0), f32::INFINITY),
         (true, false) => (Arg::Operand(0), f32::NEG_INFINITY),
         (false, false) => {
-            // No element is less than itself.
+            // No element is less than itself, so this is false everywhere.
             let relation = Relation::Less;
             return site.finish(Compare { relation }, &[Arg::Operand(0), Arg::Operand(0)]);
         }

@@ -1,4 +1,4 @@
-//! Choices by comparison.
+//! Reads operators that compare and select.
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
@@ -11,7 +11,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Trilu", 14, trilu),
     Row::new("OneHot", 9, one_hot).and(&[11, 28]),
     Row::new("CastLike", 15, |site| {
-        // How floats of 8 bits are rounded, which are not read.
+        // These attributes say how 8-bit floats are rounded, which we do not read.
         site.ignore(&["saturate", "round_mode"]);
         let to = site.ty(1)?.elem;
         site.finish(Cast { to }, &[Arg::Operand(0)])
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Mean", 6, mean).and(&[8, 13]),
 ];
 
-/// x above alpha, and 0.
+/// x where it is above alpha, and 0 elsewhere.
 fn thresholded_relu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let alpha = site.float("alpha")?.unwrap_or(1.0);
     above(site, Arg::Operand(0), alpha)
@@ -32,7 +32,7 @@ pub(super) fn above(site: &mut NodeReader<'_, '_>, x: Arg, alpha: f32) -> Result
     site.finish(Select {}, &[above, x, zero])
 }
 
-/// x + bias below −lambd, x − bias above lambd, and 0.
+/// x + bias below −lambd, x − bias above lambd, and 0 in between.
 fn shrink(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let x = Arg::Operand(0);
     let (lambda, bias) = (site.float("lambd")?.unwrap_or(0.5), site.float("bias")?.unwrap_or(0.0));
@@ -49,7 +49,7 @@ fn shrink(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(Select {}, &[below, raised, rest])
 }
 
-/// The upper or the lower triangle, from the diagonal `k` on, and 0.
+/// The upper or the lower triangle of matrices, starting at diagonal `k`; all other elements are 0.
 pub(super) fn trilu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let upper = site.int("upper")?.unwrap_or(1) != 0;
     let x = Arg::Operand(0);
@@ -59,7 +59,7 @@ pub(super) fn trilu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     };
     let shape = [rows, columns].map(i64::unsigned_abs);
     site.room(&shape)?;
-    // The diagonal that an element lies on.
+    // For each element: the diagonal that it lies on.
     let positions = (0..rows).flat_map(|row| (0..columns).map(move |column| column - row));
     let known = match site.has(1) {
         true => site.constant(1)?.map(|k| k.to_i64()).transpose()?,
@@ -86,15 +86,15 @@ pub(super) fn trilu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(Select {}, &[kept, x, zero])
 }
 
-/// 0 in exactly the type of a value.
+/// A 0 with exactly the type of a value.
 fn zero_like(site: &mut NodeReader<'_, '_>, x: &Arg) -> Result<Arg, Refusal> {
     let zero = site.number(x, 0.0)?;
     let elem = site.arg_type(x)?.elem;
     site.converted(&zero, elem)
 }
 
-/// The second of two values where the index is the position along a new axis, the first elsewhere. An index below 0 counts
-/// from the end; one outside is nowhere.
+/// One-hot encoding: the second of two values at the index along a new axis, and the first one elsewhere. A negative
+/// index counts from the end; an index outside of the axis is nowhere.
 fn one_hot(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let depth = site
         .known(1, "depth")?
@@ -136,7 +136,7 @@ fn one_hot(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(Select {}, &[is_there, on, off])
 }
 
-/// The sum of all operands, divided by their number.
+/// The mean of all operands: their sum divided by their number.
 fn mean(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let count = site.operand_count();
     site.one_type(0..count)?;

@@ -1,4 +1,4 @@
-//! Matrix products.
+//! Reads matrix products.
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
@@ -30,7 +30,7 @@ fn gemm(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }
 
-/// The attributes of a product of matrices with a summand.
+/// The op for a matrix product with a bias, from the node's attributes.
 pub(super) fn product(site: &mut NodeReader<'_, '_>) -> Result<Gemm, Refusal> {
     let rank = site.rank(0)?;
     if rank != 2 {

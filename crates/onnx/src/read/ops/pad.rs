@@ -1,4 +1,4 @@
-//! Padding.
+//! Reads padding.
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
@@ -9,8 +9,8 @@ use strait_core::{Elem, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[Row::new("Pad", 2, pad).and(&[11, 13, 18, 19, 21, 23, 24, 25])];
 
-/// Amounts and value are attributes up to operator set 10, operands from 11 on; from 18 on the amounts may be those of some
-/// axes only.
+/// Padding. Amounts and value are attributes up to operator set 10, and operands from 11 on. From 18 on, the amounts
+/// may be for some axes only.
 fn pad(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let mode = match site.text("mode", "constant")? {
         "constant" => Some(PadMode::Constant),
@@ -49,7 +49,8 @@ fn pad(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     filled(site, |value| op(mode, value), None)
 }
 
-/// The padding `op` of a number, by amounts that are `late` if a run finds them.
+/// Pads with a number that may be unknown until the model runs; `op` makes the padding op for a known number. `late`
+/// has the amounts if they are computed at run time.
 fn filled(site: &mut NodeReader<'_, '_>, op: impl Fn(f32) -> Pad, late: Option<Arg>) -> Result<(), Refusal> {
     let args = |x: Arg| std::iter::once(x).chain(late.clone()).collect::<Vec<Arg>>();
     let mode = op(0.0).mode;
@@ -61,7 +62,7 @@ fn filled(site: &mut NodeReader<'_, '_>, op: impl Fn(f32) -> Pad, late: Option<A
         };
         return site.finish(op(value), &args(Arg::Operand(0)));
     }
-    // What is padded is chosen by a mask.
+    // A mask selects which elements are padding.
     let shape = site.ty(0)?.shape;
     let inside = match fixed_dims(&shape) {
         Some(shape) => {
@@ -82,7 +83,7 @@ fn filled(site: &mut NodeReader<'_, '_>, op: impl Fn(f32) -> Pad, late: Option<A
     site.finish(Select {}, &[inside, padded, value])
 }
 
-/// Amounts that a run finds; what is known of them is `known`.
+/// Padding by amounts that are computed at run time. `known` has the known ones.
 fn late(site: &mut NodeReader<'_, '_>, mode: Option<PadMode>, known: &[Option<i64>]) -> Result<(), Refusal> {
     let rank = site.rank(0)?;
     let mut list = site.indices(1)?;
@@ -113,7 +114,7 @@ fn late(site: &mut NodeReader<'_, '_>, mode: Option<PadMode>, known: &[Option<i6
     filled(site, op, Some(list))
 }
 
-/// Elements from the other end, axis by axis, by amounts that a run finds.
+/// Wrap padding by amounts that are computed at run time: each axis is extended with elements from its other end.
 fn late_wrap(site: &mut NodeReader<'_, '_>, list: &Arg, amounts: &[i64]) -> Result<(), Refusal> {
     let rank = site.rank(0)?;
     if amounts.len() != 2 * rank {
@@ -131,7 +132,7 @@ fn late_wrap(site: &mut NodeReader<'_, '_>, list: &Arg, amounts: &[i64]) -> Resu
     site.finish(Identity {}, &[x])
 }
 
-/// Elements from the other end, axis by axis.
+/// Wrap padding: each axis is extended with elements from its other end.
 fn wrap(site: &mut NodeReader<'_, '_>, amounts: &[i64]) -> Result<(), Refusal> {
     let mut x = Arg::Operand(0);
     let extents = site.extents(&x)?;
@@ -159,7 +160,7 @@ fn wrap(site: &mut NodeReader<'_, '_>, amounts: &[i64]) -> Result<(), Refusal> {
     site.finish(Identity {}, &[x])
 }
 
-/// Amounts for some axes as amounts for all.
+/// Amounts for all axes from amounts for some axes.
 fn spread(given: &[i64], axes: &[i64], rank: usize) -> Result<SmallVec<[i64; 8]>, Refusal> {
     let invalid = |text: &str| {
         Refusal::invalid(

@@ -1,4 +1,4 @@
-//! Pooling.
+//! Reads pools.
 
 use super::window::{Window, kernel_shape, narrow, window};
 use super::{Row, pool_positions};
@@ -17,13 +17,13 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("GlobalMaxPool", 1, global_max_pool).and(&[22]),
 ];
 
-/// The size that every pool must have.
+/// The kernel size, which every pool has to have.
 fn size(site: &mut NodeReader<'_, '_>) -> Result<Vec<u64>, Refusal> {
     kernel_shape(site)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))
 }
 
-/// True if one more window along some axis would reach past the padded operand, so that rounding the number of windows up
-/// makes another one of it; also where an extent is not known.
+/// True if one more window along some axis would reach beyond the padded operand, so that rounding the number of
+/// windows up makes a difference. Also true if an extent is not known.
 fn hangs_over(site: &mut NodeReader<'_, '_>, size: &[u64], window: &Window) -> Result<bool, Refusal> {
     let shape = site.ty(0)?.shape;
     let rest = |axis: usize| {
@@ -57,7 +57,7 @@ fn max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     }
     let elem = site.ty(0)?.elem;
     if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
-        // Floats hold them exactly.
+        // Floats represent these integers exactly.
         let x = site.converted(&Arg::Operand(0), Elem::F32)?;
         let largest = site.push(op, &[x])?;
         return site.finish(Cast { to: elem }, &[largest]);

@@ -1,4 +1,4 @@
-//! The same elements under another shape, or in another order of axes.
+//! Reads operators that change the shape or the order of axes, but not the elements.
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
@@ -36,14 +36,14 @@ fn reshape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     }
     let shape = site.known_ints(1, "shape")?;
     let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "the shape is missing"))?;
-    // Otherwise a 0 copies the extent of the operand.
+    // Without `allowzero`, a 0 copies the extent of the operand.
     if site.flag("allowzero")? && shape.contains(&0) {
         return empty(site, &shape);
     }
     site.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)])
 }
 
-/// A result without elements, which is a constant whatever the operand is.
+/// A result without elements. It is a constant, whatever the operand is.
 fn empty(site: &mut NodeReader<'_, '_>, shape: &[i64]) -> Result<(), Refusal> {
     let extents: Option<Vec<u64>> = shape.iter().map(|&extent| u64::try_from(extent).ok()).collect();
     let ty = site.ty(0)?;
@@ -57,7 +57,7 @@ fn empty(site: &mut NodeReader<'_, '_>, shape: &[i64]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The axes in reverse by default.
+/// Permutes the axes; by default they are reversed.
 fn transpose(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let rank = site.rank(0)?;
     let permutation = match site.ints("perm")? {
